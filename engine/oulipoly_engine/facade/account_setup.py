@@ -227,7 +227,11 @@ class AccountSetup:
         from oulipoly_engine.process.passthrough import pass_through, require_terminal
 
         self._home.refuse_if_read_only("log in")
-        require_terminal()
+        try:
+            require_terminal()
+        except RequestRefused as error:
+            message = "a login needs a terminal: run it in one, or give a key by --api-key-env or --api-key-file"
+            raise RequestRefused(message) from error
         done = pass_through(new_account.login_command(candidate, Path.cwd()))
         if done.stopped_for is not None:
             raise Interrupted(done.stopped_for)
@@ -312,6 +316,7 @@ class AccountSetup:
         if step.renamed is None:
             undo.write_step(data, step)
         else:
+            self._refuse_old_rows(step.renamed[1])
             self._rename_state(*step.renamed, lambda: undo.write_step(data, step))
 
     def undo(self, agreed: Step | None = None) -> Step:
@@ -445,6 +450,15 @@ class AccountSetup:
                 message = "a session is being moved or rewritten: rename the account when that has ended"
                 raise RequestRefused(message)
             yield
+
+    def _refuse_old_rows(self, account: str) -> None:
+        """Refuse a name under which a removed account has left something: an undo could not take them apart again."""
+        from oulipoly_engine.store.models.account_names import has_rows
+
+        with self._home.lend_store() as store:
+            if has_rows(store, account):
+                message = f"the state file has the past of an account {account!r} that was removed: choose another name"
+                raise RequestRefused(message)
 
     def _rename_state(self, account: str, new: str, write: Callable[[], object]) -> None:
         """Rename an account in the state file and write the files; where they cannot be written, neither is done."""

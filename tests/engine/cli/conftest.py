@@ -66,7 +66,7 @@ def talk(home, machine):
         for question, answer in answers:
             cli.expect_exact(question)
             shown += cli.before + cli.after
-            cli.send(answer)
+            cli.send(answer() if callable(answer) else answer)
         cli.expect(pexpect.EOF)
         cli.close()
         return cli.exitstatus, shown + cli.before

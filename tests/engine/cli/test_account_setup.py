@@ -219,6 +219,52 @@ def test_a_home_that_a_killed_run_has_left_is_taken(home, run):
     assert b"is there already: give `--home" in used.stderr
 
 
+def test_two_that_add_one_name_at_once_do_not_share_its_home(home, machine, run, talk):
+    refused = []
+
+    def meanwhile():
+        refused.append(run(*ADD, "--no-login", "--yes"))
+        return "bob\r"
+
+    code, shown = talk([("Paste the code: ", meanwhile), ("It joins [claude]: ", "\r"), ("(y/n) ", "y\r")], *ADD)
+
+    assert 0 == code, shown
+    assert (1, True) == (refused[0].returncode, b"another `account add` is at work" in refused[0].stderr)
+    assert "bob@example.com" in (home / ".claude-work/.credentials.json").read_text()
+
+
+def test_a_rename_onto_what_a_removed_account_has_left_is_refused(home, ann, run):
+    run("account", "remove", "work", "--yes")
+    run("account", "add", "codex", "cx", "--no-login", "--yes")
+    before = files(home)
+    refused = run("account", "rename", "cx", "work", "--yes")
+
+    assert (1, True) == (refused.returncode, b"the past of an account 'work' that was removed" in refused.stderr)
+    assert before == files(home)
+
+
+def test_a_login_without_a_terminal_says_what_it_needs(ann, run):
+    done = run("account", "login", "work")
+
+    assert (1, True) == (done.returncode, b"a login needs a terminal: run it in one" in done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("backup", "said"),
+    [
+        (f"[accounts.{'a' * 300}]\ncommand = 'sh'\n", b"use at most 200 letters"),
+        ("[[pools.m.providers]]\nname = 'ghost'\n", b"names the account 'ghost', which is neither"),
+    ],
+    ids=["long name", "unknown account"],
+)
+def test_a_backup_that_cannot_work_here_is_refused(home, run, backup, said):
+    (home / "backup").write_text(backup)
+    done = run("account", "import", home / "backup", "--yes")
+
+    assert (2, True) == (done.returncode, said in done.stderr), done.stderr
+    assert not config(home).exists()
+
+
 def test_a_rename_keeps_readings_sessions_and_pools_and_can_be_undone(home, world, ann, run):
     before = files(home)
     run("-m", "claude", "hello")

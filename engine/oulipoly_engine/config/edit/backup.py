@@ -58,6 +58,7 @@ def export(paths: Paths, models: Path) -> Backup:
 def plan_import(text: str, source: Path, paths: Paths, models: Path) -> Import:
     """Return what a backup would bring in; what is here already stays as it is. Raises ConfigInvalid."""
     told = _read(text, source)
+    _check_members(told, source, paths)
     new = _find_new(told, paths, models)
     clashes = (
         *(f"the account {name}" for name in _differ(told["accounts"], read_file(paths.providers).data)),
@@ -101,6 +102,20 @@ def _check(told: Mapping[str, Mapping[str, Any]], source: Path) -> None:
             if errors or name.startswith("."):
                 reason = f"{errors[0].message}; {errors[0].fix}" if errors else "its name begins with a dot"
                 message = f"{source}, [{kind}.{name}]: {reason}"
+                raise ConfigInvalid(message)
+
+
+def _check_members(told: Mapping[str, Mapping[str, Any]], source: Path, paths: Paths) -> None:
+    """Refuse pools with accounts that nobody would know. Raises ConfigInvalid."""
+    known = {*told["accounts"], *read_file(paths.providers).data}
+    for pool, table in told["pools"].items():
+        for member in table.get("providers", ()):
+            name = member.get("name")
+            if name is not None and name not in known:
+                message = (
+                    f"{source}, [pools.{pool}]: it names the account {name[:40]!r}, which is neither in the backup nor "
+                    "here: add it, or take it out of the pool"
+                )
                 raise ConfigInvalid(message)
 
 

@@ -29,6 +29,8 @@ from oulipoly_engine.core.accounts.accounts import (
 )
 from oulipoly_engine.paths import Paths
 
+_LONGEST_NAME = 200  # bytes; a folder's name has 255 at most, and locks are called by it with an ending
+
 
 def parse(paths: Paths, raw: bytes | None) -> Loaded[Mapping[str, Account]]:
     """Return every account that can be read, in the file's order, and all problems of the file."""
@@ -49,9 +51,11 @@ def parse(paths: Paths, raw: bytes | None) -> Loaded[Mapping[str, Account]]:
 
 def name_faults(name: str) -> Iterator[Fault]:
     """Refuse account names that could not name a folder of ours."""
-    if not name.strip() or name in (".", "..") or any(mark in name for mark in "/\\\0\n"):
-        message = f"{name!r} cannot be an account's name, since it is also a folder's"
-        yield Fault((name,), message, "use letters, digits, - and _")
+    is_long = len(name.encode("utf-8", "replace")) > _LONGEST_NAME
+    if is_long or not name.strip() or name in (".", "..") or any(mark in name for mark in "/\\\0\n"):
+        message = f"{name[:40]!r}{'…' * is_long} cannot be an account's name, since it is also a folder's"
+        fix = f"use at most {_LONGEST_NAME} letters" if is_long else "use letters, digits, - and _"
+        yield Fault((name,), message, fix)
 
 
 def _warnings(name: str, table: AccountTable) -> Iterator[Fault]:

@@ -5,6 +5,7 @@ Until the configuration is written nothing of ours knows it; `discard` takes a h
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 from collections.abc import Iterable, Mapping
@@ -49,6 +50,7 @@ class Candidate(Record):
     uses_key: bool = False
     keyring: KeyringSpec | None = None  # where the key is, if not in the home
     notes: tuple[str, ...] = ()  # what to know of it; a sentence each
+    reserved: int | None = None  # a lock on the home that was made: a descriptor
 
 
 def find_cli(name: str) -> Cli:
@@ -112,13 +114,21 @@ def prepare(
         raise RequestRefused(message)
     if home is not None and place.is_symlink():
         notes += (f"{place} is a link to {place.resolve()}",)
-    if home is None:
-        _make_home(place)
+    reserved = _make_home(place) if home is None else None
     variables = {} if is_default else cli.place.environment(str(place))
     hidden = () if is_default else cli.launch.unset
     whole = {key: value for key, value in environ.items() if key not in hidden} | variables
     return Candidate(
-        name, cli, program, None if is_default else place, folder, whole, version, home is None, notes=notes
+        name,
+        cli,
+        program,
+        None if is_default else place,
+        folder,
+        whole,
+        version,
+        home is None,
+        notes=notes,
+        reserved=reserved,
     )
 
 
@@ -130,6 +140,8 @@ def discard(candidate: Candidate) -> None:
                 keyring_entries.delete_key(candidate.keyring.entry)
         with suppress(OSError):
             delete_made_home(candidate.home)
+    if candidate.reserved is not None:
+        os.close(candidate.reserved)
 
 
 def is_made_home(home: Path) -> bool:
@@ -280,10 +292,13 @@ def _home_name(cli: Cli, name: str) -> str:
     return f".{own}"
 
 
-def _make_home(place: Path) -> None:
-    """Make a home; one that a killed `account add` has left before anybody logged in is taken as it is."""
+def _make_home(place: Path) -> int | None:
+    """Make a home; one that a killed `account add` has left before anybody logged in is taken as it is.
+
+    Return a lock on it that holds until it is closed, or this process ends; None: the file system has none.
+    """
     if is_made_home(place) and [one.name for one in place.iterdir()] == [_MARKER]:
-        return
+        return _reserve(place)
     try:
         make_new_folder(place)
         with os.fdopen(open_private(place / _MARKER, os.O_WRONLY | os.O_EXCL), "wb") as file:
@@ -296,6 +311,25 @@ def _make_home(place: Path) -> None:
             place.rmdir()
         message = f"the account's home {place} cannot be made: {error.strerror}"
         raise RequestRefused(message) from error
+    return _reserve(place)
+
+
+def _reserve(home: Path) -> int | None:
+    """Keep others who add an account of the same name away from its home. Raises RequestRefused where one has it."""
+    try:
+        descriptor = os.open(home / _MARKER, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        message = f"another `account add` is at work with {home}: wait until it has ended, or choose another name"
+        raise RequestRefused(message) from error
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _check_home(home: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.models.base import Row
 from oulipoly_engine.store.models.damage import MODULES
@@ -15,14 +17,27 @@ def rename_account(store: Store, account: str, new: str) -> None:
 
     Documents of the past, decisions for example, keep the name that held then.
     """
-    assert MODULES  # noqa: S101 - they are imported, so that all tables are known
     with store.write():
         _rename_searched(store, account, new)
-        for model in Row.__subclasses__():
-            table = model._meta.table_name
-            columns = {field.column_name for field in model._meta.sorted_fields}
-            for column in (one for one in _COLUMNS if one in columns and table not in _SEARCHED):
+        for table, column in _find_columns():
+            if table not in _SEARCHED:
                 store.execute(f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?", (new, account))  # noqa: S608 - our own names
+
+
+def has_rows(store: Store, account: str) -> bool:
+    """Tell whether anything is kept under an account's name."""
+    return any(
+        store.rows(f"SELECT 1 FROM {table} WHERE {column} = ? LIMIT 1", (account,))  # noqa: S608 - as above
+        for table, column in _find_columns()
+    )
+
+
+def _find_columns() -> Iterator[tuple[str, str]]:
+    """Yield the tables and columns that have accounts' names."""
+    assert MODULES  # noqa: S101 - they are imported, so that all tables are known
+    for model in Row.__subclasses__():
+        columns = {field.column_name for field in model._meta.sorted_fields}
+        yield from ((model._meta.table_name, column) for column in _COLUMNS if column in columns)
 
 
 def _rename_searched(store: Store, account: str, new: str) -> None:
