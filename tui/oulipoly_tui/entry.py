@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import SystemClock
@@ -179,8 +178,3 @@ def _become_demo() -> None:
     from oulipoly_engine.facade.own_process import inherited_environment, replace_process  # noqa: PLC0415 - only who goes there
 
     replace_process((sys.executable, "-m", "oulipoly_tui", "demo", "--"), inherited_environment())
-
-
-def layout_path(paths: Paths) -> Path:
-    """Return where the layout is kept."""
-    return paths.data / _LAYOUT_FILE

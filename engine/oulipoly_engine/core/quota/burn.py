@@ -39,12 +39,6 @@ class PoolRates(Record):
     longest: timedelta = timedelta(0)  # its length, from its account's last refresh to its reset
 
 
-def find_learned_rate(window: Window) -> float | None:
-    """Return the fraction of `window` that a turn costs by its own learning; None if it has learned nothing."""
-    delta, turns = window.last_delta, window.last_delta_turns
-    return delta / turns if delta and turns and delta > 0 and turns > 0 else None
-
-
 def pool_rates(quotas: Iterable[QuotaState]) -> PoolRates:
     """Sum up a pool's learning once: deltas over turns for each kind of window, and the longest learned window."""
     deltas: dict[str | int, float] = {}

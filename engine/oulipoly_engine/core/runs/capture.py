@@ -34,9 +34,6 @@ class CaptureOutcome(Record):
     error: str | None = None  # one sentence, when the method is "failed"
 
 
-NOT_ASKED = CaptureOutcome(None, "none")
-
-
 class _LineFeed:
     """Cut a byte stream into lines, dropping those that are too long."""
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from oulipoly_engine.adapters.transcript_file import find_status, open_transcript
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.sessions.session_table import time_left
 from oulipoly_engine.errors import RunnerError, SessionNotFound
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record
@@ -49,15 +48,6 @@ class ArchiveStatus(Record):
     size_bytes: int  # of the copy, uncompressed; of a file without a copy its own
     kept_at: str | None  # RFC 3339
     due: datetime | None  # from when on the CLI may delete its own; None: it does not, or has done so
-
-    def badge(self, now: datetime) -> str | None:
-        """Return the few words that a list shows; None: nothing to say."""
-        if self.keeping in (CopyState.ONLY_COPY, CopyState.LOST):
-            return "only copy" if self.keeping is CopyState.ONLY_COPY else "lost"
-        if self.due is None or self.due - now > SOON:
-            return None
-        when = time_left(self.due - now)
-        return f"deleted in {when}, kept" if self.keeping is CopyState.KEPT else f"at risk in {when}"
 
 
 class Restored(Record):

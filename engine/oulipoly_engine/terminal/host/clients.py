@@ -22,7 +22,6 @@ _FLOOD_INTERVAL_S = 1 / 30
 _ACTIVITY_S = 1.0
 _LOOKS_AWAY_S = 1.0
 LARGEST_COLUMNS, LARGEST_ROWS = 1000, 500  # a full picture of that size still fits into one message
-SMALLEST = "smallest"
 LAST = "last"
 
 _RECENT = 64 << 10  # bytes that a client is shown of what was printed before it came

@@ -7,11 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.balance.balance import Candidate, Method, TieRule, choose, decision_to_json
-from oulipoly_engine.core.quota.burn import MAX_RATE, find_learned_rate, learn
+from oulipoly_engine.core.quota.burn import MAX_RATE, PoolRates, learn, rate_of
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import replace
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def find_learned_rate(window):
+    return rate_of(window, None, PoolRates({}))[0]
 
 
 def for_all(*strategies):

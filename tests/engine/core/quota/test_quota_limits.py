@@ -8,7 +8,6 @@ from oulipoly_engine.core.quota import backoff, burn, staleness
 from oulipoly_engine.core.quota.burn import (
     PoolRates,
     RateSource,
-    find_learned_rate,
     learn,
     pool_rates,
     project,
@@ -21,6 +20,10 @@ from oulipoly_engine.core.quota.windows import QuotaState, Window, count_live, m
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+
+
+def find_learned_rate(window):
+    return rate_of(window, None, PoolRates({}))[0]
 
 
 def window(used=0.2, hours=5.0, position=0, **more):
