@@ -22,9 +22,10 @@ from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.thread_pool import do_side_by_side
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts import keyring_entries, logins, new_account, setup
-from oulipoly_engine.service.accounts.logins import LoginState
+from oulipoly_engine.service.accounts.logins import LoginState, Version
 from oulipoly_engine.service.accounts.new_account import Candidate, check_name, check_pool, check_provider, find_cli
 
 if TYPE_CHECKING:
@@ -351,8 +352,14 @@ class AccountSetup:
             return Shown(account, None, self._accounts()[account].command, None, None, False, None, pools)
         environ = inherited_environment()
         program = logins.find_program(found.program, environ)
-        version = None if program is None else logins.read_version(found.cli, program, environ).text
-        state = logins.read_account_login(self._accounts()[account], self._home.paths.home, environ)
+        configured = self._accounts()[account]
+        asked: list[Callable[[], Version | LoginState | None]] = [
+            lambda: None if program is None else logins.read_version(found.cli, program, environ),
+            lambda: logins.read_account_login(configured, self._home.paths.home, environ),
+        ]
+        told, known = do_side_by_side(asked)
+        version = told.text if isinstance(told, Version) else None
+        state = known if isinstance(known, LoginState) else None
         made = new_account.is_made_home(self._find_home(account) or found.folder)
         return Shown(account, found.cli.name, program, version, found.folder, made, state, pools)
 

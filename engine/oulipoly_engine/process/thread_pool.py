@@ -56,6 +56,16 @@ def run_in_threads(
         raise
 
 
+def do_side_by_side(calls: Sequence[Callable[[], R]]) -> list[R]:
+    """Make some calls at once and return what they return, in their order. An exception of one is raised here."""
+
+    def work(number: int) -> tuple[int, R]:
+        return number, calls[number]()
+
+    found = dict(run_in_threads(work, range(len(calls)), at_most=len(calls), cancel=lambda: None))
+    return [found[number] for number in range(len(calls))]
+
+
 def _drain(queue: SimpleQueue[T]) -> Iterator[T]:
     """Take what is in a queue until it is empty."""
     with suppress(Empty):

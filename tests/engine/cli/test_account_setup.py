@@ -266,6 +266,7 @@ def test_a_backup_that_cannot_work_here_is_refused(home, run, backup, said):
 
 
 def test_a_rename_keeps_readings_sessions_and_pools_and_can_be_undone(home, world, ann, run):
+    (config(home) / "app.toml").write_text('[views.mine]\nfilter = "x account:work,cx -account:work2" # of work\n')
     before = files(home)
     run("-m", "claude", "hello")
     done = run("account", "rename", "work", "job", "--yes")
@@ -278,6 +279,7 @@ def test_a_rename_keeps_readings_sessions_and_pools_and_can_be_undone(home, worl
     assert [] == world.rows("SELECT 1 FROM invocations WHERE provider_name = 'work'")
     assert 'name = "job"' in text(home, "models/claude.toml")
     assert 'default_provider = "job"' in text(home, "config.toml")
+    assert 'filter = "x account:job,cx -account:work2" # of work' in text(home, "app.toml")
     assert b"no problems" in run("config", "check").stdout
     assert 0 == run("account", "undo", "--yes").returncode
     assert before == files(home)

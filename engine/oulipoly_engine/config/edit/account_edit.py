@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import load
+from oulipoly_engine.config import app_file, load
 from oulipoly_engine.config.edit.write_files import FileChange
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.config.toml.toml_file import TomlFile
@@ -25,6 +25,7 @@ from oulipoly_engine.records import Record
 
 Data = dict[str, Any]
 _MEMBER = re.compile(r"\s*\[\[\s*providers\s*\]\]")  # the heading of a pool's member
+_ACCOUNT_FIELD = re.compile(r"(?<!\S)(-?account:)([^\s\"]+)", re.IGNORECASE)  # in a query
 _MEMBER_PART = re.compile(r"\s*\[\[?\s*providers\s*[.\]]")  # and those of the tables within it
 
 
@@ -70,6 +71,7 @@ def rename(paths: Paths, models: Path, account: str, new: str) -> tuple[FileChan
     changes = [_rename_table(path, account, new) for path in (paths.providers, paths.sessions)]
     changes.append(_edit_default(paths.settings, account, new))
     changes += [_rename_member(models / f"{name}.toml", account, new) for name in load.list_models(paths, models)]
+    changes.append(_rename_in_views(app_file.path_of(paths), account, new))
     return tuple(change for change in changes if change is not None)
 
 
@@ -245,6 +247,41 @@ def _edit_default(path: Path, account: str, new: str | None) -> FileChange | Non
         return _edit(file, lambda document: toml_edit.remove(document, "default_provider"), expected)
     expected = {**file.data, "default_provider": new}
     return _edit(file, lambda document: toml_edit.set_value(document, "default_provider", new), expected)
+
+
+def _rename_in_views(path: Path, account: str, new: str) -> FileChange | None:
+    """Change the filters of saved views that name an account; a broken app.toml has none."""
+    file = toml_file.read(path)
+    views = file.data.get("views")
+    if file.failure is not None or not isinstance(views, dict):
+        return None
+    filters = {name: view["filter"] for name, view in views.items() if isinstance(view, dict) and "filter" in view}
+    renamed = {name: _rename_in_filter(text, account, new) for name, text in filters.items() if isinstance(text, str)}
+    changed = {name: text for name, text in renamed.items() if text != filters[name]}
+    if not changed:
+        return None
+    expected = {
+        **file.data,
+        "views": {**views, **{name: views[name] | {"filter": text} for name, text in changed.items()}},
+    }
+
+    def change(document: Any) -> None:  # noqa: ANN401 - tomlkit's
+        from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as above
+
+        for name, text in changed.items():
+            toml_edit.set_value(document["views"][name], "filter", text)
+
+    return _edit(file, change, expected)
+
+
+def _rename_in_filter(text: str, account: str, new: str) -> str:
+    """Return a query with an account's new name, in lists of names too: `account:work,job`."""
+
+    def rename_values(found: re.Match[str]) -> str:
+        values = (new if value.casefold() == account.casefold() else value for value in found[2].split(","))
+        return found[1] + ",".join(values)
+
+    return _ACCOUNT_FIELD.sub(rename_values, text)
 
 
 def _edit(file: TomlFile, change: Callable[[Any], None], expected: Mapping[str, Any]) -> FileChange:

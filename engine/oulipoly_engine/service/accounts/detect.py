@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli, Profile
 from oulipoly_engine.core.accounts.clis.table import CLIS, AccountCli, recognise_cli
-from oulipoly_engine.process.thread_pool import run_in_threads
+from oulipoly_engine.process.thread_pool import do_side_by_side, run_in_threads
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.accounts import logins
@@ -83,10 +84,16 @@ def detect(home: Path, environ: Mapping[str, str], configured: Sequence[AccountC
 
 def _look(cli: Cli, home: Path, environ: Mapping[str, str], configured: Sequence[AccountCli]) -> FoundCli:
     program = logins.find_program(cli.name, environ)
-    version = logins.Version() if program is None else logins.read_version(cli, program, environ)
-    folders = (*find_folders(cli, home), *(one.folder for one in configured if one.cli is cli))
-    homes = tuple(_look_at_home(cli, program, one, home, environ) for one in dict.fromkeys(folders) if one.is_dir())
-    return FoundCli(cli.name, program, version.text, version.problem, homes)
+    found = (*find_folders(cli, home), *(one.folder for one in configured if one.cli is cli))
+    folders = [one for one in dict.fromkeys(found) if one.is_dir()]
+    looks: list[Callable[[], Home | logins.Version]] = [
+        lambda: logins.Version() if program is None else logins.read_version(cli, program, environ),
+        *(partial(_look_at_home, cli, program, one, home, environ) for one in folders),
+    ]
+    version, *homes = do_side_by_side(looks)  # one that hangs costs its limit once, not once a home
+    assert isinstance(version, logins.Version)  # noqa: S101 - the first look is for it
+    states = tuple(one for one in homes if isinstance(one, Home))
+    return FoundCli(cli.name, program, version.text, version.problem, states)
 
 
 def _look_at_home(cli: Cli, program: str | None, folder: Path, home: Path, environ: Mapping[str, str]) -> Home:
