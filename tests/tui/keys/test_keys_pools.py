@@ -150,7 +150,7 @@ async def test_capital_a_adds_an_account_in_a_terminal(repl_world, hand):
         await one.press("A")
         await one.until(lambda: one.pane == "repl")
         await one.sees("Which CLI (claude, codex")
-        await one.sees("add account")
+        await one.sees("agents account add")
 
 
 @keys("pools.copy", "y")

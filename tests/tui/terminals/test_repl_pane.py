@@ -105,12 +105,10 @@ async def test_what_was_begun_is_shown_although_a_look_found_it_first(repl_world
     async with running((100, 30)) as (app, pilot):
         await go_in(app, pilot, settled)
         pane = app.frame.find("repl")
-        begun = app.engine.new_terminals.run(("cat",), (80, 24), label="the new one")
+        begun = app.engine.new_terminals.run(("cat",), (80, 24))
         pane._show_survey(app.engine.terminals.look(), quietly=True)
         pane._show_start(begun)
         await settled(pilot, lambda: pane.row_values()["terminal"] == begun.terminal.id and has_keys(app))
-
-        assert "the new one" in [tab.label for tab in (item.tab for item in pane._terminals.values())]
 
 
 async def test_zoom_leaves_the_keys_with_the_tabs(repl_world, running, settled, hosts):

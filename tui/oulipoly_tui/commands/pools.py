@@ -172,7 +172,7 @@ def add_account(app: AppInterface, arguments: list[str]) -> str | None:
         return "this app shows no terminals: run `agents account add` in a shell"
     from oulipoly_tui.commands.terminals import show_program  # noqa: PLC0415 - only when it is done
 
-    show_program(app, (sys.executable, "-m", "oulipoly_tui", "account", "add", *arguments), label="add account")
+    show_program(app, (sys.executable, "-m", "oulipoly_tui", "account", "add", *arguments))
     return None
 
 

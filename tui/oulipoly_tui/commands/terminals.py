@@ -37,17 +37,13 @@ def show_program(
     argv: tuple[str, ...],
     folder: Path | None = None,
     ended: Callable[[], object] | None = None,
-    label: str | None = None,
 ) -> None:
-    """Run a command in a terminal and turn to it.
-
-    folder: where; None: ours. ended: called when it has ended. label: of its tab; None: the command's words.
-    """
+    """Run a command in a terminal and turn to it. folder: where; None: ours. ended: called when it has ended."""
 
     async def begin() -> None:
         await app.frame.turn_to("repl")
         pane: Any = app.frame.find("repl")
-        pane.run_program(argv, folder, ended, label)
+        pane.run_program(argv, folder, ended)
 
     app.call_next(begin)
 

@@ -51,13 +51,11 @@ class NewTerminals:
         wish = ResumeRequest(session, to_account=account, is_fork=is_fork)
         return self._begin(InteractiveRequest(Path.cwd(), wish=wish), size)
 
-    def run(
-        self, argv: tuple[str, ...], size: tuple[int, int], folder: Path | None = None, label: str | None = None
-    ) -> OpenedTerminal:
-        """Run any command in a terminal of its own. label: what it is called, None: its words. Raises RunnerError."""
+    def run(self, argv: tuple[str, ...], size: tuple[int, int], folder: Path | None = None) -> OpenedTerminal:
+        """Run any command in a terminal of its own. Raises RunnerError."""
         self._home.refuse_if_read_only("start a program")
         command = Command(argv, inherited_environment(), (folder or Path.cwd()).absolute())
-        terminal = terminals.start(self._home.paths, terminals.Launch(command, *size, label=label))
+        terminal = terminals.start(self._home.paths, terminals.Launch(command, *size))
         return OpenedTerminal(terminal, "", "")
 
     def _begin(self, request: InteractiveRequest, size: tuple[int, int]) -> OpenedTerminal:

@@ -89,19 +89,11 @@ class ReplPane(TerminalTabs):
         self._start("REPL of a fork", partial(app.engine.new_terminals.fork, session, self._room()))
 
     def run_program(
-        self,
-        argv: tuple[str, ...],
-        folder: Path | None = None,
-        ended: Callable[[], object] | None = None,
-        label: str | None = None,
+        self, argv: tuple[str, ...], folder: Path | None = None, ended: Callable[[], object] | None = None
     ) -> None:
-        """Run any command in a tab. folder: where; None: ours. label: of the tab; None: the command's words.
-
-        ended: called when it has ended, or could not begin.
-        """
+        """Run any command in a tab. folder: where; None: ours. ended: called when it has ended, or could not begin."""
         app: Any = self.app
-        start = partial(app.engine.new_terminals.run, argv, self._room(), folder, label)
-        self._start(label or argv[0], start, ended)
+        self._start(argv[0], partial(app.engine.new_terminals.run, argv, self._room(), folder), ended)
 
     def row_values(self) -> dict[str, str]:
         """Return what the chosen terminal has for the user's own commands."""
