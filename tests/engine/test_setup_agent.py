@@ -110,6 +110,7 @@ def test_no_reply_writes_beside_the_two_folders(home, world, model, engine, tmp_
     (world.config / "elsewhere").symlink_to(outside)
     (world.config / "up").symlink_to("..")
     (world.config / "nothing").symlink_to(outside / "nothing-yet")
+    (world.config / "circle").symlink_to("circle")
     os.mkfifo(world.config / "fifo.toml")
     (world.config / "folder.toml").mkdir()
     paths = [
@@ -121,6 +122,9 @@ def test_no_reply_writes_beside_the_two_folders(home, world, model, engine, tmp_
         "elsewhere/x",
         "up/x",
         "nothing",
+        "circle",
+        "circle/x",
+        "n" * 300,
         "fifo.toml",
         "folder.toml",
         ".credentials.json",
@@ -234,6 +238,57 @@ def test_hostile_texts_are_handed_on_as_they_are_and_bounded(model, engine):
     told = model.prompt(2)
     for reason in ("1 to 20 fields", "Invalid value 'no_such_action'", "signs that no file name should have"):
         assert reason in told
+
+
+NUMBER = {"type": "form", "title": "t", "fields": [{"name": "n", "field_type": "number", "default_value": "@"}]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (
+            r'{"actions": [{"type": "x\ud800\u0000", "\udc00": "\ud800"}]}',
+            "x<U+D800>\u2400: refused: a text is no Unicode",
+        ),
+        (json.dumps({"actions": [{"type": "ask_user", "action": NUMBER}]}).replace('"@"', "NaN"), "could not be read"),
+        (
+            json.dumps({"actions": [{"type": "ask_user", "action": NUMBER}]}).replace('"@"', "1e999"),
+            "could not be read",
+        ),
+        ([{"type": "run_command", "command": "bash", "args": ["-c", r"printf 'a\0b'"]}], "stdout: a\u2400b"),
+    ],
+    ids=["half a character", "NaN", "1e999", "NUL of a program"],
+)
+def test_what_no_prompt_and_no_json_can_carry_is_not_handed_on(world, model, engine, reply, told):
+    providers = world.config / "providers.toml"
+    providers.write_text(providers.read_text().replace("cat >prompt-$n", 'printf %s \\"$1\\" >prompt-$n'))
+    with providers.open("a") as file:
+        file.write('prompt_mode = "arg"\n')
+    model.says(reply)
+    person = Person()
+
+    assert engine.setup_agent.run(SetupWish("x"), person).outcome is Outcome.DONE
+    assert person.asked == []
+    assert told in model.prompt(2)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a": "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nabc", "b": 1},
+        {"secret": 123456789012345},
+        {"a": "API_KEY=\\", "b": f'{KEY}"'},
+    ],
+    ids=["a key over several lines", "a number", "quotes"],
+)
+def test_what_is_remembered_has_no_secret_whatever_surrounds_it(model, engine, data):
+    model.says([{"type": "update_memory", "node_type": "cli", "label": "x", "data": data}])
+    person = Person()
+
+    assert engine.setup_agent.run(SetupWish("x"), person).outcome is Outcome.DONE
+    kept = repr(person.agreements) + repr(engine.setup_sync.memory().nodes)
+    assert "cli: x" in kept
+    assert not any(word in kept for word in ("MIIE", "123456789012345", KEY))
 
 
 def test_nothing_secret_reaches_the_model(home, world, model, engine, tmp_path):

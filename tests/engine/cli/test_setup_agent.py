@@ -245,3 +245,11 @@ def wait_for(is_so):
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_without_any_stdin_the_first_question_ends_it(world, model, home):
+    model.reply([{"type": "ask_user", "action": {"type": "confirm", "title": "t", "message": "m"}}])
+    command = [sys.executable, "-m", "oulipoly_tui", "setup", "run", "--json", "x"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, cwd=home, timeout=25)
+
+    assert (done.returncode, done.stderr) == (1, b"")

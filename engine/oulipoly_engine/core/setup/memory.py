@@ -131,10 +131,17 @@ def _hide(value: object, depth: int, name: str = "") -> object:
         message = f"the data has more than {_DEEPEST} objects or lists in one another: say it flatter"
         raise RequestRefused(message)
     if isinstance(value, str):
-        pair = f"{name}={value}"
-        return REDACTED if name and redact_strictly(pair) != pair else redact_strictly(value)
+        return REDACTED if _is_secret(name, value) else redact_strictly(value)
     if isinstance(value, Mapping):
         return {redact_strictly(str(key)): _hide(one, depth + 1, str(key)) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_hide(one, depth + 1, name) for one in value]
-    return value if isinstance(value, (int, float, bool)) or value is None else redact_strictly(str(value))
+    if isinstance(value, bool) or value is None:
+        return value
+    return REDACTED if _is_secret(name, str(value)) else value if isinstance(value, (int, float)) else str(value)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Tell whether a value is one by the name of its key."""
+    pair = f"{name}={value}"
+    return bool(name) and redact_strictly(pair) != pair

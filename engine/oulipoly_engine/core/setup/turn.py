@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ import msgspec
 
 from oulipoly_engine.core.setup.actions import AnyAction, check_action
 from oulipoly_engine.core.setup.dialogs import SHORT
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
 
@@ -79,7 +81,7 @@ def _find_turn(text: str) -> Mapping[str, Any] | None:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a text, one behind the other."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_float=_read_number, parse_constant=_read_number)
     begin = text.find("{")
     for _ in range(_MOST_TRIES):
         if begin < 0:
@@ -93,12 +95,23 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         begin = text.find("{", end)
 
 
+def _read_number(text: str) -> float:
+    """Return a number that JSON can say again. Raises ValueError for NaN, Infinity and 1e999."""
+    number = float(text)
+    if not math.isfinite(number):
+        message = f"{text[:SHORT]} is no number of JSON"
+        raise ValueError(message)
+    return number
+
+
 def _read_action(told: object) -> AnyAction | BadAction:
     kind = told.get("type") if isinstance(told, dict) else None
-    name = kind[:SHORT] if isinstance(kind, str) else "?"
+    name = visible_line(kind[:SHORT]) if isinstance(kind, str) else "?"
     try:
         action: AnyAction = msgspec.convert(told, AnyAction)
         check_action(action)
+    except UnicodeError:  # msgspec's own, of half a character in a tag
+        return BadAction(name, "a text is no Unicode")
     except (msgspec.ValidationError, RequestRefused, RecursionError) as error:
-        return BadAction(name, str(error)[:SHORT])
+        return BadAction(name, visible_line(str(error)[:SHORT]))
     return action

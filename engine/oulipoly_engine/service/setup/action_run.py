@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 
 from oulipoly_engine import stopping
-from oulipoly_engine.core.setup import commands, feedback
+from oulipoly_engine.core.setup import commands, feedback, memory
 from oulipoly_engine.core.setup.actions import (
     AnyAction,
     AskUser,
@@ -147,11 +147,14 @@ class ActionRun:
         return self._ports.secrets.clean(f"{kind}: {plan.what}. {notes}".strip())
 
     def _remember(self, asked: UpdateMemory) -> str:
-        shown = self._ports.secrets.clean(json.dumps(asked.data, ensure_ascii=False, indent=1))
+        data = memory.hide_secrets(asked.data)
+        shown = json.dumps(data, ensure_ascii=False, indent=1)
+        if self._ports.secrets.clean(shown) != shown:
+            message = "the data has what looks like a key or a password: nothing secret is kept"
+            raise RequestRefused(message)
         edges = tuple((edge.target_label, edge.edge_type) for edge in asked.edges)
         lines = [f"{asked.node_type}: {asked.label}", shown, *(f"{kind} {target}" for target, kind in edges)]
         question = Agreement("memory", "Keep this for the next set-up?", "\n".join(lines))
         if not self._ports.face.agree(question):
             return feedback.of_no("update_memory", asked.label)
-        clean = json.loads(shown)
-        return f"update_memory: {self._ports.remember(asked.node_type, asked.label, clean, edges)}"
+        return f"update_memory: {self._ports.remember(asked.node_type, asked.label, data, edges)}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
@@ -57,11 +59,18 @@ def plan_file(asked: WriteConfig, paths: Paths, environ: Mapping[str, str]) -> F
 
 def check_place(target: Target) -> None:
     """Refuse a place that links lead out of its root, or that is no regular file. Raises RequestRefused."""
-    root, path = Path(target.root).resolve(), Path(target.path)
-    if not path.parent.resolve().is_relative_to(root) or not path.resolve().is_relative_to(root):
+    root, path = Path(target.root), Path(target.path)
+    try:
+        places = (path.parent.resolve(), path.resolve())
+        is_inside = all(one.is_relative_to(root.resolve()) for one in places)
+        is_other = os.path.lexists(path) and not stat.S_ISREG(path.stat().st_mode)
+    except (OSError, RuntimeError) as error:  # links in a circle, a name that is too long
+        message = f"{str(path)[:200]} is refused: nothing can be written there"
+        raise RequestRefused(message) from error
+    if not is_inside:
         message = f"{path} is refused: a link leads out of {target.root}"
         raise RequestRefused(message)
-    if (path.exists() or path.is_symlink()) and not path.is_file():
+    if is_other:
         message = f"{path} is refused: it is there already, and no regular file"
         raise RequestRefused(message)
 

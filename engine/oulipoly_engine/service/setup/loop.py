@@ -11,6 +11,7 @@ from oulipoly_engine.core.setup.events import Complete, Failure, Outcome, Progre
 from oulipoly_engine.core.setup.lifecycle import Life, Occurrence, advance
 from oulipoly_engine.core.setup.prompt import Exchange, Situation
 from oulipoly_engine.core.setup.turn import Reply, parse_reply
+from oulipoly_engine.core.text.control_characters import visible_text
 from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.setup.action_run import ActionRun
@@ -66,7 +67,8 @@ class Loop:
         turn, most = self.life.turns, self.life.most_turns
         self._ports.face.tell(Progress(f"turn {turn} of at most {most}", 100 * (turn - 1) / most))
         clean = self._ports.secrets.clean
-        text = clean(prompt.compose(self._look(most), self._exchanges))
+        # An argument can carry no NUL, and nothing carries half a character: programs and models write both.
+        text = visible_text(clean(prompt.compose(self._look(most), self._exchanges)))
         try:
             said = self._ask_model(text)
         except (Interrupted, Stopped):

@@ -92,7 +92,9 @@ class JsonFace:
 
     @staticmethod
     def _read() -> bytes | None:
-        """Return one line; None at the end of stdin, and for a line that is too long."""
+        """Return one line; None at the end of stdin, without any, and for a line that is too long."""
+        if sys.stdin is None:
+            return None
         with interruptible() as guard, guard.arming():
             line = sys.stdin.buffer.readline(_LONGEST)
         return line if line.endswith(b"\n") else None
