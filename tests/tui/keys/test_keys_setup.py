@@ -8,6 +8,7 @@ from textual.widgets import Input
 
 from oulipoly_engine.core.setup.dialogs import DetectionSummary, Form, FormAnswer, FormField
 from oulipoly_engine.core.setup.events import Outcome
+from oulipoly_tui.screens import review
 from oulipoly_tui.screens.setup import agent, questions
 from oulipoly_tui.screens.setup.sync import SyncScreen
 from oulipoly_tui.widgets.lines import Lines, VirtualList
@@ -27,6 +28,7 @@ async def test_shift_s_asks_what_a_set_up_with_an_agent_shall_do(app_world, hand
 async def test_without_a_model_a_set_up_begins_all_the_same(empty_world, hand):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", "/nowhere")
+        patch.setattr(review, "PAUSE_S", 0.0)
         async with hand() as one:
             await one.press("S")
             await one.at("FormScreen")

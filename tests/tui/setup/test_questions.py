@@ -27,6 +27,7 @@ from oulipoly_engine.core.setup.dialogs import (
     WizardPage,
 )
 from oulipoly_engine.records import replace
+from oulipoly_tui.screens import review
 from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.screens.setup.form import FormScreen
 from oulipoly_tui.view.setup.dialogs import RunLogin, wish_page
@@ -174,6 +175,18 @@ async def test_each_kind_of_question_has_its_answer(empty_world, running, asked,
     assert given == [expected for _, _, expected in KINDS]
 
 
+async def test_an_enter_that_is_held_down_says_of_no_login_that_it_is_done(
+    empty_world, running, asked, settled, monkeypatch
+):
+    monkeypatch.setattr(review, "PAUSE_S", 1000.0)
+    async with running((80, 24)) as (app, pilot):
+        answers = await asked(app, pilot, LoginRequest("Claude", "claude auth login", "do it"))
+        await pilot.press("enter", "enter", "enter")
+        await pilot.pause()
+
+        assert (answers, isinstance(app.screen, FormScreen)) == ([], True)
+
+
 async def test_nothing_is_chosen_where_something_has_to_be(empty_world, running, asked, screen_text, settled):
     async with running((80, 24)) as (app, pilot):
         answers = await asked(app, pilot, CliSelection((CliOption("a", True), CliOption("b"))))
@@ -231,3 +244,20 @@ async def test_the_first_page_offers_the_models_and_is_left_without_a_question(
             await settled(pilot, lambda: app.screen is app.frame)
 
     assert answers == [None, FormAnswer("form", {"wish": "a", "model": "claude-opus"})]
+
+
+async def test_a_page_is_answered_by_mouse(empty_world, running, asked, screen_text, settled):
+    async def click(words):
+        y, line = next((y, line) for y, line in enumerate(screen_text(app)) if words in line)
+        await pilot.click(offset=(line.index(words) + 1, y))
+
+    async with running((80, 24)) as (app, pilot):
+        answers = await asked(app, pilot, CliSelection((CliOption("a", True), CliOption("b"), CliOption("c"))))
+        for words, chosen in (("[ ] b", "[x] b"), ("[ ] c", "[x] c"), ("[x] a", "[ ] a")):
+            await settled(pilot, lambda words=words: words in "\n".join(screen_text(app)))
+            await click(words)
+            await settled(pilot, lambda chosen=chosen: chosen in "\n".join(screen_text(app)))
+        await click("ctrl+s or F2 goes on")
+        await settled(pilot, lambda: answers)
+
+    assert answers == [CliChoice(("b", "c"))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -15,7 +15,8 @@ from textual.widgets import Button, Input
 
 from oulipoly_engine.core.setup.dialogs import Answer, Cancelled, Skipped, check_values
 from oulipoly_engine.core.text.control_characters import visible_line
-from oulipoly_tui.screens.question import Confirm
+from oulipoly_tui.screens import review
+from oulipoly_tui.screens.question import Confirm, Pause
 from oulipoly_tui.screens.setup.fields import FieldBox, Given
 from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.setup.dialogs import Page
@@ -54,6 +55,7 @@ class FormScreen(ModalScreen[Answer | None]):
         super().__init__()
         self._page = page
         self._before = given or {}
+        self._pause = Pause(0.0 if page.form.fields else review.PAUSE_S)  # a button has the keys when it comes up
         self.typed: dict[str, Given] = {}  # what was typed when it closed, to be shown again
 
     def compose(self) -> ComposeResult:
@@ -83,6 +85,16 @@ class FormScreen(ModalScreen[Answer | None]):
             boxes.first().focus_input()
         else:
             self.query_one("#submit").focus()
+
+    def on_screen_resume(self) -> None:
+        """Begin to wait for a pause only when the question can be seen."""
+        self._pause.begin()
+
+    def on_key(self, event: events.Key) -> None:
+        """Let nothing that is typed on or held down press a button that has just come up."""
+        if not self._pause.is_over():
+            event.stop()
+            event.prevent_default()
 
     def on_unmount(self) -> None:
         """Forget what was typed unseen, however it was closed."""
