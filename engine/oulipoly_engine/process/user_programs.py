@@ -10,6 +10,7 @@ import os
 import shlex
 import signal
 import subprocess
+import termios
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -88,9 +89,21 @@ def _show(argv: Sequence[str], folder: Path | None) -> int:
 
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Let the program in front alone answer the key for it; we wait for its end."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Let the program in front alone answer the keys for it; we wait for its end, and find the terminal as it was.
+
+    A handler that does nothing, not SIG_IGN: that the program would inherit, and no key would end one that hangs.
+    """
+    before = {number: signal.signal(number, _wait_on) for number in (signal.SIGINT, signal.SIGQUIT)}
+    modes = termios.tcgetattr(0) if os.isatty(0) else None
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        if modes is not None:
+            with contextlib.suppress(termios.error):  # of a terminal that is gone
+                termios.tcsetattr(0, termios.TCSADRAIN, modes)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait_on(_number: int, _frame: object) -> None:
+    pass

@@ -137,3 +137,31 @@ def test_wrong_value_in_the_file_is_said_at_its_row(paths):
 def test_read_only_changes_nothing(paths):
     with pytest.raises(RequestRefused, match="read-only"):
         Settings(paths, read_only=True).save(setting(paths, "sticky"), "false")
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ('keys."pools.pin" = "f9"\n', ""),
+        ('keys."pools.pin" = "f9"\n# mine\nkeys."pools.drain" = "f7"\n', '# mine\nkeys."pools.drain" = "f7"\n'),
+        (
+            'keys."pools.pin" = "f9"\ntheme = "dark"\nkeys."pools.drain" = "f7"\n',
+            'theme = "dark"\nkeys."pools.drain" = "f7"\n',
+        ),
+        ('[keys]\n"pools.pin" = "f9"\n', "[keys]\n"),
+    ],
+)
+def test_a_dotted_key_is_taken_away(paths, text, after):
+    file = paths.config / "app.toml"
+    file.write_text(text)
+    settings_edit.save(settings_edit.key_setting(paths, "pools.pin", "p"), "")
+
+    assert after == file.read_text()
+
+
+def test_a_byte_order_mark_stays(paths):
+    file = paths.config / "app.toml"
+    file.write_bytes(b'\xef\xbb\xbf# mine\r\ntheme = "dark"\r\n')
+    settings_edit.save(setting(paths, "theme"), "light")
+
+    assert b'\xef\xbb\xbf# mine\r\ntheme = "light"\r\n' == file.read_bytes()

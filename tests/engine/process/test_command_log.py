@@ -103,3 +103,13 @@ def test_the_oldest_go_first_and_a_closed_log_hears_nothing(log):
     run(command(sys.executable, "-c", ""), Discard())
 
     assert (_KEPT, f"true {_KEPT}", "true 1") == (len(log.list()), log.list()[0].command, log.list()[-1].command)
+
+
+def test_a_folder_of_ours_that_is_gone_keeps_nothing_from_running(log, tmp_path):
+    (tmp_path / "gone").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path / "gone")
+        (tmp_path / "gone").rmdir()
+        done = run_script("echo hi", os.environ, timeout_s=20)
+
+    assert (b"hi\n", "a folder that is gone") == (done.stdout, log.list()[0].folder)

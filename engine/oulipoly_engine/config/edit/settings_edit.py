@@ -163,7 +163,7 @@ def make_change(setting: Setting, typed: str) -> FileChange | None:
     if value is None:
         parent = _inside(file.data, setting.path[:-1])
         if isinstance(parent, Mapping):
-            toml_edit.remove(toml_edit.at(document, setting.path[:-1]), setting.name)
+            toml_edit.remove_at(document, setting.path)
     else:
         table: Any = document
         for part in setting.path[:-1]:

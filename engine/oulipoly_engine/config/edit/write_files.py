@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import difflib
 import fcntl
@@ -132,13 +133,22 @@ def _prepare(target: Path, change: FileChange, text: str) -> Path:
     try:
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(descriptor, mode)
-            file.write(text.encode())
+            file.write(_find_mark(target) + text.encode())
             file.flush()
             os.fsync(descriptor)
     except OSError:
         Path(name).unlink()
         raise
     return Path(name)
+
+
+def _find_mark(target: Path) -> bytes:
+    """Return the byte order mark that a file begins with, which no text has that is read here."""
+    try:
+        with target.open("rb") as file:
+            return codecs.BOM_UTF8 if file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8 else b""
+    except FileNotFoundError:
+        return b""
 
 
 def _prefix(target: Path) -> str:

@@ -88,8 +88,17 @@ def remove(table: Any, key: str) -> None:  # noqa: ANN401 - table, document or p
     body = getattr(_container(table), "body", [])  # a table in several pieces has none of its own
     is_last = bool(body) and body[-1][0] is not None and body[-1][0].key == key
     kept = _take_trailing(table[key]) if is_last else []
-    table.remove(key)
+    del table[key]
     body.extend((None, item) for item in kept)
+
+
+def remove_at(document: Document, path: Sequence[str | int]) -> None:
+    """Remove what stands at a place, if anything does; a table that only dotted keys make goes with its last one."""
+    *outer, key = path
+    parent = at(document, outer)
+    remove(parent, cast("str", key))
+    if outer and not parent and tomllib.loads(tomlkit.dumps(document)) != document.unwrap():
+        remove_at(document, outer)
 
 
 def rename(table: Any, key: str, new: str, value: object) -> None:  # noqa: ANN401 - table or proxy

@@ -72,7 +72,7 @@ class CommandLog:
         command = redact(shlex.join(redact_argv(argv)))[:_LONGEST]
         with self._lock:
             self._count += 1
-            one = RanCommand(self._count, self._clock.now(), command, str(cwd or Path.cwd()), action)
+            one = RanCommand(self._count, self._clock.now(), command, str(cwd or _find_folder()), action)
             self._all.append(one)
 
         def end(outcome: str) -> None:
@@ -81,3 +81,11 @@ class CommandLog:
                 one.took_s = None if outcome.startswith(_RUNS_ON) else time.monotonic() - began
 
         return end
+
+
+def _find_folder() -> str:
+    """Return the folder of this process, which may have been deleted: what is started there runs all the same."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return "a folder that is gone"
