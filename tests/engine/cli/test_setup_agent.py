@@ -152,7 +152,7 @@ def test_commands_run_only_after_a_yes_and_without_keys(world, model, set_up):
     assert "run_command which bash nothing-of-that-name: exit 1\nstdout: /" in told
 
 
-def test_without_leave_nothing_happens(world, model, set_up):
+def test_without_an_answer_nothing_happens(world, model, set_up):
     model.reply([{"type": "write_config", "path": "models/x.toml", "content": "a"}])
     model.reply_always('{"done": true}')
     (world.config / "models" / "x.toml").write_text("[[providers]]\nname = 'fake'\n")

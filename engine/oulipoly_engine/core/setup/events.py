@@ -1,4 +1,4 @@
-"""What the set-up agent tells its face, and what it asks leave for. Pure.
+"""What the set-up agent tells its face, and what it asks permission for. Pure.
 
 As JSON each event is `{"event": NAME, "data": {...}}` (agent-runner section 13).
 """

@@ -13,8 +13,8 @@ from oulipoly_engine.core.setup.turn import MOST_ACTIONS
 from oulipoly_engine.records import Record, replace
 
 LIMIT = 80_000  # bytes; an argument takes 100 KiB, and a longer prompt would need a tool to read its file
-_SHORT = 200  # characters that are left of an old reply or of its feedback
-_REPLY = 6_000  # characters of a reply that is repeated
+_SHORT = 200  # bytes that are left of an old reply or of its feedback
+_REPLY = 6_000  # bytes of a reply that is repeated
 _FEEDBACK = 12_000
 _SITUATION = 36_000
 
@@ -95,10 +95,11 @@ def compose(situation: Situation, exchanges: Sequence[Exchange], limit: int = LI
 
 
 def cut(text: str, longest: int) -> str:
-    """Return the beginning of a text, and how much is missing."""
-    if len(text) <= longest:
+    """Return the beginning of a text, so many bytes of it, and how much is missing."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= longest:
         return text
-    return f"{text[:longest]}… ({len(text) - longest} more characters)"
+    return f"{data[:longest].decode('utf-8', 'ignore')}… ({len(data) - longest} more bytes)"
 
 
 def _head(situation: Situation) -> str:

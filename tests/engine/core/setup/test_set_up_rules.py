@@ -135,6 +135,6 @@ def test_the_oldest_turns_are_shortened_first():
 
 @given(st.lists(st.tuples(st.text(max_size=50), st.integers(0, 40_000)), max_size=25))
 def test_no_prompt_is_longer_than_an_argument_may_be(turns):
-    situation = Situation("w" * 9000, "r" * 50_000, "f" * 50_000, "m" * 50_000, "~/c", 25)
+    situation = Situation("ü" * 9000, "r" * 50_000, "\u4e16" * 50_000, "m" * 50_000, "~/c", 25)
     text = prompt.compose(situation, [Exchange(said * 100, "ü" * size) for said, size in turns])
     assert len(text.encode()) <= 102_400

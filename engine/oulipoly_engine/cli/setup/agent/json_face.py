@@ -1,7 +1,7 @@
 """The set-up agent's face for scripts: events as lines of JSON on stdout, answers as lines of JSON on stdin.
 
-Each question is a `need_input` event, leave for a command or a file too: that is a `confirm` with an `agreement` beside
-it. One line answers it (agent-runner section 13, "Responses"). The end of stdin cancels.
+Each question is a `need_input` event, permission for a command or a file too: that is a `confirm` with an `agreement`
+beside it. One line answers it (agent-runner section 13, "Responses"). The end of stdin cancels.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class JsonFace:
         return Cancelled()
 
     def agree(self, agreement: Agreement) -> bool:
-        """Ask for leave; whatever is no `"confirmed": true` is a no."""
+        """Ask for permission; whatever is no `"confirmed": true` is a no."""
         self._agreements += 1
         dialog = Confirmation(agreement.question, agreement.text, f"agreement-{self._agreements}")
         document = event_document(NeedInput(dialog))
