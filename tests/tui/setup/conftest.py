@@ -4,6 +4,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from textual.containers import Vertical
 
 from oulipoly_engine import stopping
 from oulipoly_engine.core.setup.dialogs import Cancelled
@@ -72,3 +73,15 @@ def asked(settled):
         return answers
 
     return ask
+
+
+@pytest.fixture
+def box_text(screen_text):
+    """Return what is on the screen within the box of a screen: what lies beside it names folders of the test."""
+
+    def crop(app, screen):
+        region = screen.query_one(Vertical).region
+        lines = screen_text(app)[region.y : region.bottom]
+        return "\n".join(line[region.x : region.right].rstrip() for line in lines)
+
+    return crop

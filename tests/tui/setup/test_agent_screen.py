@@ -48,18 +48,17 @@ def said(app):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_it_looks_as_it_did(empty_world, running, begin, screen_text, settled, check_golden, size):
+async def test_it_looks_as_it_did(empty_world, running, begin, screen_text, box_text, settled, check_golden, size):
     async with running(size) as (app, pilot):
         script = await begin(app, pilot, *STEPS)
         await settled(pilot, lambda: "enter press" in screen_text(app)[-1])
-        asks = [line for line in screen_text(app) if "│ │" in line or "╭─ Run" in line]
+        asks = box_text(app, app.screen_stack[1])
         await pilot.press("y")
         await settled(pilot, lambda: not app.busy)
         await pilot.pause()
-        ended = [line for line in screen_text(app) if "│ │" in line]
 
         assert script.answers == [True]
-        check_golden(f"setup-agent-{size[0]}", "\n".join((*asks, "", *ended)))
+        check_golden(f"setup-agent-{size[0]}", f"{asks}\n\n{box_text(app, app.screen)}")
 
 
 @pytest.mark.parametrize(("keys", "is_agreed"), [(["enter"], False), (["escape"], False), (["y"], True)])

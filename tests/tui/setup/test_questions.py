@@ -65,23 +65,25 @@ async def type_text(pilot, text):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_form_looks_as_it_did(empty_world, running, asked, screen_text, settled, check_golden, size):
+async def test_a_form_looks_as_it_did(empty_world, running, asked, screen_text, box_text, settled, check_golden, size):
     async with running(size) as (app, pilot):
         await asked(app, pilot, FORM)
         await pilot.press("ctrl+s")
         await settled(pilot, lambda: "✗ it has to be filled in" in "\n".join(screen_text(app)))
 
-        check_golden(f"setup-form-{size[0]}", "\n".join(screen_text(app)[2:-2]))
+        check_golden(f"setup-form-{size[0]}", box_text(app, app.screen))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_wizard_looks_as_it_did(empty_world, running, asked, screen_text, settled, check_golden, size):
+async def test_a_wizard_looks_as_it_did(
+    empty_world, running, asked, screen_text, box_text, settled, check_golden, size
+):
     async with running(size) as (app, pilot):
         await asked(app, pilot, replace(STEPS, current_step=1))
         await settled(pilot, lambda: "step 2 of 3" in "\n".join(screen_text(app)))
         await settled(pilot, lambda: "enter OK" in screen_text(app)[-1])
 
-        check_golden(f"setup-wizard-{size[0]}", "\n".join(line for line in screen_text(app) if "│ │" in line))
+        check_golden(f"setup-wizard-{size[0]}", box_text(app, app.screen))
 
 
 async def test_every_field_is_filled_in_by_keys(empty_world, running, asked, settled):
@@ -261,3 +263,15 @@ async def test_a_page_is_answered_by_mouse(empty_world, running, asked, screen_t
         await settled(pilot, lambda: answers)
 
     assert answers == [CliChoice(("b", "c"))]
+
+
+async def test_long_labels_are_whole_and_hide_no_button(empty_world, running, asked, screen_text, settled):
+    label = "Which of your accounts shall answer what is asked at night, while nobody looks"
+    async with running((60, 20)) as (app, pilot):
+        await asked(app, pilot, Form("Nights", (FormField("who", label, required=True),), submit_label="yes " * 30))
+        await settled(pilot, lambda: "Skip" in "\n".join(screen_text(app)))
+        text = " ".join("".join(screen_text(app)).replace("│", " ").split())
+        assert ("required" in text, label in text) == (True, True)
+        app.pop_screen()
+        await asked(app, pilot, Confirmation("Sure?", "all of it", "c", "yes " * 30, "no " * 30))
+        await settled(pilot, lambda: all(key in "\n".join(screen_text(app)) for key in ("(y)", "(n)")))

@@ -16,11 +16,12 @@ from textual.widgets import Button
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.screens.question import Pause
 from oulipoly_tui.view.frame.hints import link
-from oulipoly_tui.view.transcript.spans import Line, wrap_lines
+from oulipoly_tui.view.transcript.spans import Line, cut, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 
 _TITLE = 100  # characters
+_BUTTON = 20  # characters, so that both buttons are in sight
 _HEAD = 8  # rows
 _SHARE = 0.92  # of the screen's height
 _AROUND = 5  # rows of the box besides its texts: edges and buttons
@@ -70,7 +71,7 @@ class Review(ModalScreen[bool]):
         self._title = title
         self._head = head
         self._body = body
-        self._words = (visible_line(yes), visible_line(no))
+        self._words = (cut(visible_line(yes), _BUTTON), cut(visible_line(no), _BUTTON))
         self._note = note
         self._can_do = can_do
         self._pause = Pause(PAUSE_S if waits else 0.0)

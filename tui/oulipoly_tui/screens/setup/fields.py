@@ -22,6 +22,7 @@ from oulipoly_tui.widgets.lines import VirtualList
 Given = str | tuple[str, ...]
 _MOST_ROWS = 8  # of a list of options
 _TEXT_ROWS = 5
+_EDGE = 36  # characters of a label that stand in the edge; a longer one has lines of its own
 _YES = (Option("yes", "yes"),)
 _MARKS: dict[tuple[bool, bool], tuple[str, Tone]] = {  # (several, chosen)
     (True, True): ("[x] ", "good"),
@@ -85,6 +86,7 @@ class FieldBox(Vertical):
     FieldBox:focus-within {{ border: round $accent; border-title-color: $text-accent; }}
     FieldBox TextArea {{ height: {_TEXT_ROWS}; }}
     FieldBox Input > .input--placeholder {{ color: $foreground-muted; }}
+    FieldBox .label {{ height: auto; text-style: bold; }}
     FieldBox .help {{ height: auto; color: $foreground-muted; }}
     FieldBox .problem {{ height: auto; color: $text-error; text-style: bold; display: none; }}
     """
@@ -96,8 +98,12 @@ class FieldBox(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay out the field."""
-        needs = " · required" if self.asked.required and self.asked.field_type != "checkbox" else ""
-        self.border_title = escape(visible_line(self.asked.title) + needs)
+        title = visible_line(self.asked.title)
+        needs = "required" if self.asked.required and self.asked.field_type != "checkbox" else ""
+        if len(title) > _EDGE:
+            yield Static(title, markup=False, classes="label")
+            title = ""
+        self.border_title = escape(" · ".join(filter(None, (title, needs))))
         yield self._make_input()
         if self.asked.help_text:
             yield Static(_shown(self.asked.help_text), markup=False, classes="help")

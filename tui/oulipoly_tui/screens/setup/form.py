@@ -20,11 +20,11 @@ from oulipoly_tui.screens.question import Confirm, Pause
 from oulipoly_tui.screens.setup.fields import FieldBox, Given
 from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.setup.dialogs import Page
-from oulipoly_tui.view.transcript.spans import wrap_lines
+from oulipoly_tui.view.transcript.spans import cut, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 
-_TITLE, _BUTTON = 100, 40  # characters
+_TITLE, _BUTTON = 100, 24  # characters
 _SHARE = 0.92  # of the screen's height
 _AROUND = 6  # rows of the box that hold neither text nor fields: its edges, the buttons, one to see that it is a box
 
@@ -70,7 +70,7 @@ class FormScreen(ModalScreen[Answer | None]):
                 for asked in page.form.fields:
                     yield FieldBox(asked, self._before.get(asked.name))
             with Horizontal(classes="buttons"):
-                yield Button(escape(visible_line(page.submit)[:_BUTTON]), id="submit", variant="primary")
+                yield Button(escape(cut(visible_line(page.submit), _BUTTON)), id="submit", variant="primary")
                 if page.more is not None:
                     yield Button(escape(page.more[0]), id="more")
                 if page.is_begun:
