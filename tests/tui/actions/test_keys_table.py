@@ -185,3 +185,12 @@ def test_every_hint_inside_a_terminal_says_how_it_is_reached():
     rows = (*inside(("ctrl+right_square_bracket",), is_copying=False), *inside((), is_copying=True))
 
     assert [] == [row.label for row in rows if not row.keys and "click" not in row.label]
+
+
+def test_a_way_out_of_the_app_always_stays():
+    out = ("frame.palette", "frame.command", "frame.quit")
+    keys = resolve("default", dict.fromkeys(out, "none"))
+
+    assert "q" == keys.find("frame.quit").keys
+    assert ["[keys] takes the keys of all that leads out"] == [slip.cause[:43] for slip in keys.slips]
+    assert all(() == resolve("default", dict.fromkeys({*out} - {one}, "none")).slips for one in out)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 TABLE: tuple[Action, ...] = tuple(action for action in ACTIONS if action.keys)
 UNBOUND = "none"
 CLASH_FIX = "change one in [keys]"
+_QUIT = "frame.quit"
+_WAYS_OUT = (_QUIT, "frame.palette", "frame.command")  # who has a key for none of them could not leave the app
 
 _SHOWN = {
     "question_mark": "?",
@@ -65,6 +67,13 @@ class KeymapProblem(Record):
     id: str  # as it is written there
     cause: str
     fix: str
+
+
+_TRAPPED = KeymapProblem(
+    _QUIT,
+    f"[keys] takes the keys of all that leads out of the app, {', '.join(_WAYS_OUT)}, so {_QUIT} keeps its own",
+    "give one of them a key",
+)
 
 
 class Keymap(Record):
@@ -126,6 +135,9 @@ def resolve(
     commands: the user's own.
     """
     wishes = {identity: _understood(written) for identity, written in (own or {}).items()}
+    trapped = [] if any(wishes.get(way) != UNBOUND for way in _WAYS_OUT) else [_TRAPPED]
+    if trapped:
+        del wishes[_QUIT]
     customs = make_actions(commands, [_understood(one.key).removeprefix(UNBOUND) for one in commands])
     rows = []
     withheld = []
@@ -143,7 +155,7 @@ def resolve(
     customs = () if read_only else customs
     rows += (one for one in customs if one.keys)
     clashes = _clashes(rows, {*wishes, *(one.id for one in customs)})
-    wrong = (*slips(own or {}), *_command_slips(commands))
+    wrong = (*slips(own or {}), *trapped, *_command_slips(commands))
     return Keymap(tuple(rows), changed, tuple(clashes), wrong, tuple(withheld), customs)
 
 
