@@ -192,6 +192,7 @@ class VirtualList(Lines, can_focus=True):
         self._key: str | None = None
         self._strips: dict[int, Strip] = {}  # of the rows without the cursor, by place
         self._drawn_as: tuple[int, Style] | None = None  # their width and style
+        self._is_on_row = False  # the mouse went down on one
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -278,14 +279,17 @@ class VirtualList(Lines, can_focus=True):
         if self._key is not None:
             self.post_message(self.Chosen(self, self._key))
 
-    def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse is; a second click opens."""
-        offset = event.get_content_offset(self)
-        place = -1 if offset is None else offset.y + self.scroll_offset.y
-        if 0 <= place < len(self._rows) and self._rows[place].is_selectable:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Put the cursor on the row that was there when the button went down: keys that move here may move the list."""
+        place = event.get_content_offset_capture(self).y + self.scroll_offset.y
+        self._is_on_row = 0 <= place < len(self._rows) and self._rows[place].is_selectable
+        if self._is_on_row:
             self._land(place, 1)
-            if event.chain > 1:
-                self.action_choose()
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the row on a second click."""
+        if event.chain > 1 and self._is_on_row:
+            self.action_choose()
 
     def _count(self) -> int:
         return len(self._rows)
