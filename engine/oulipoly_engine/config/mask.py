@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import Any
 
 from oulipoly_engine.core.text.json_splice import blank_comments
@@ -39,6 +40,20 @@ def lines(value: str, documents: Iterable[str]) -> str:
 
     A line alone does not tell that its word stands behind `--api-key` on the line above: the documents do.
     """
+    return text(_hide_known(value, documents))
+
+
+def old_lines(value: str, documents: Iterable[str]) -> str:
+    """Do the same in a unified diff, but leave new lines as they are, save for what the documents have.
+
+    Who agrees to a stranger's text has to see all of it: 40 characters that look drawn may be a script in Base64.
+    """
+    diff = _hide_known(value, documents).splitlines(keepends=True)
+    runs = groupby(diff, key=lambda line: line.startswith("+"))
+    return "".join("".join(run) if is_new else text("".join(run)) for is_new, run in runs)
+
+
+def _hide_known(value: str, documents: Iterable[str]) -> str:
     found: set[str] = set()
     for document in documents:
         with suppress(ValueError, RecursionError):
@@ -47,7 +62,7 @@ def lines(value: str, documents: Iterable[str]) -> str:
     for secret in sorted(found, key=len, reverse=True):
         for written in (f'"{secret}"', f"'{secret}'", json.dumps(secret, ensure_ascii=False)):
             value = value.replace(written, f'"{_DOTS}"')
-    return text(value)
+    return value
 
 
 def document(values: Mapping[str, Any]) -> dict[str, Any]:

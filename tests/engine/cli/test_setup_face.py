@@ -128,6 +128,13 @@ def test_yes_in_advance_is_never_a_yes_to_a_command(lines, is_agreed, kind, foun
     assert typed.lines == []
 
 
+def test_yes_in_advance_is_never_a_yes_to_what_runs_later():
+    typed = Typed("n", is_agreed=True)
+    later = Agreement("file", "Write providers.toml?", "+x", warning="programs are run as it says", is_diff=True)
+    assert not TerminalFace(typed, lambda _cli: None).agree(later)
+    assert typed.lines == []
+
+
 def test_without_a_terminal_no_command_runs(capfd):
     face = TerminalFace(Questions(is_agreed=True), lambda _cli: None)
     assert not face.agree(Agreement("command", "Run this command?", "npm ls"))

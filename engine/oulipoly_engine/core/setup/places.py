@@ -6,6 +6,8 @@ What links make of a path is for whoever looks at the disk; here a path is only 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from oulipoly_engine.core.accounts.clis.table import CLIS
@@ -70,7 +72,10 @@ def _check_below(path: PurePosixPath, text: str) -> None:
         raise RequestRefused(message)
 
 
-_RUNS = re.compile(r"\s*\"?(?:[a-z_]+\.)*(?:[a-z_]*_script|[a-z_]*command|transcript_locator|args)\"?\s*=")
+# Settings that say what is run, or with what: arguments and variables make another program of it.
+_RUNS = re.compile(r"(?:\w+_)?(?:command|script|locator|args|flag)|subcommand|(?:unset_)?environment")
+_NO_PROGRAMS = (".toml", ".md")
+_MOST_NAMED = 5
 
 
 def file_warning(target: Target, before: str | None, after: str, other: str | None) -> str:
@@ -78,7 +83,33 @@ def file_warning(target: Target, before: str | None, after: str, other: str | No
     if target.is_program:
         place = f"; it takes the place of {other} in your shell" if other is not None else ""
         return f"this is a program: it does what it says whenever it is started{place}"
-    known = set((before or "").splitlines())
-    if target.path.suffix == ".toml" and any(_RUNS.match(line) for line in after.splitlines() if line not in known):
-        return "new lines of it name programs that will be run, scripts for quota and sessions without being asked for"
-    return ""
+    if target.path.suffix not in _NO_PROGRAMS:
+        return "where a setting names this file as a script, it is run with all your rights"
+    names = list(dict.fromkeys(name for name, _ in _what_runs(after) - _what_runs(before or "")))
+    if target.path.suffix != ".toml" or not names:
+        return ""
+    shown = ", ".join(sorted(names)[:_MOST_NAMED]) + f" and {len(names) - _MOST_NAMED} more" * (
+        len(names) > _MOST_NAMED
+    )
+    return f"programs are run as it says in {shown}: scripts for quota and sessions without being asked for"
+
+
+def _what_runs(text: str) -> set[tuple[str, str]]:
+    """Return the settings of a TOML text that say what is run, as (name, value); of any other text the text itself."""
+    try:
+        found = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {("it", text)}
+    return {(name, value) for name, value, is_run in _leaves(found) if is_run}
+
+
+def _leaves(value: object, name: str = "", *, is_run: bool = False) -> Iterator[tuple[str, str, bool]]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            below = f"{name}.{key}" if name else key
+            yield from _leaves(one, below, is_run=is_run or _RUNS.fullmatch(key) is not None)
+    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        for number, one in enumerate(value, start=1):
+            yield from _leaves(one, f"{name}[{number}]", is_run=is_run)
+    else:
+        yield name, repr(value), is_run

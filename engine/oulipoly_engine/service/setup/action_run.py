@@ -34,6 +34,10 @@ from oulipoly_engine.service.setup.face import Ports
 from oulipoly_engine.service.setup.file_plan import plan_file
 from oulipoly_engine.service.setup.sync import Sync, SyncPlan
 
+_GIVEN = (
+    "this is no copy of what {source} has, the model wrote it; {target} starts its program, or asks its address, "
+    "with all your rights"
+)
 _MOST_TESTS = 10  # of a set-up: each is a prompt that counts against somebody's quota
 
 
@@ -81,7 +85,8 @@ class ActionRun:
                 return self._sync(f"sync_skill {action.skill_name}", lambda sync: sync.plan_skill_sync(*names))
             case SyncMcp():
                 servers = (action.source_cli, action.target_cli, action.mcp_name, action.config or None)
-                return self._sync(f"sync_mcp {action.mcp_name}", lambda sync: sync.plan_mcp_sync(*servers))
+                given = _GIVEN.format(source=action.source_cli, target=action.target_cli) if action.config else ""
+                return self._sync(f"sync_mcp {action.mcp_name}", lambda sync: sync.plan_mcp_sync(*servers), given)
             case UpdateMemory():
                 return self._remember(action)
             case CompleteAction():
@@ -133,14 +138,17 @@ class ActionRun:
         self._ports.face.show(TestResult(asked.model_name, success, output))
         return feedback.of_test(asked.model_name, output, success=success)
 
-    def _sync(self, kind: str, make: Callable[[Sync], SyncPlan]) -> str:
+    def _sync(self, kind: str, make: Callable[[Sync], SyncPlan], given: str = "") -> str:
+        """Copy something. given: what to think of an entry that is the model's own."""
         sync = self._ports.sync()
         plan = make(sync)
         if not plan.is_needed:
             return f"{kind}: the target has it already"
-        warning = "the target has another one of that name, which this replaces" if plan.replaces else ""
+        replaced = "the target has another one of that name, which this replaces" if plan.replaces else ""
+        warning = "; ".join(filter(None, (given, replaced)))
         notes = "\n".join(plan.notes)
-        if not self._ports.face.agree(Agreement("sync", "Copy this?", plan.diff, notes, warning, is_diff=True)):
+        question = "Add this MCP server?" if given else "Copy this?"
+        if not self._ports.face.agree(Agreement("sync", question, plan.diff, notes, warning, is_diff=True)):
             return feedback.of_no(kind, "")
         sync.apply(plan)
         self.changes.append(plan.what)

@@ -53,7 +53,7 @@ def plan_file(asked: WriteConfig, paths: Paths, environ: Mapping[str, str]) -> F
     other = shutil.which(path.name, path=environ.get("PATH")) if target.is_program else None
     if other is not None and Path(other) == path:
         other = None
-    diff = mask.lines(change.diff, [before or ""])  # what was there may have secrets
+    diff = mask.old_lines(change.diff, [before or ""])  # what was there may have secrets
     return FilePlan(path, Step(f"wrote {path}", (change,)), diff, file_warning(target, before, text, other))
 
 

@@ -145,11 +145,16 @@ class Sync:
         converted = mcp.convert(found.entry, found.form, servers.form, goal.cli.title, found.where)
         entry = mcp.switch(converted.entry, servers.form, is_inner=len(keys) > 1)
         what = f"copied the MCP server {name} from {origin.describe()} to {goal.describe()}"
+        if config_json is not None:
+            what = f"gave {goal.describe()} the MCP server {name}"
         if present is not None and mcp.says_the_same(entry, present, servers.form):
             return SyncPlan(what, "", converted.notes, replaces=False, step=Step(what, ()))
         planned = mcp_files.plan_entry(file, (*keys, name), entry)
         diff = "".join(change.diff for change in mcp_files.put_entries([planned]))
-        diff = mask.lines(diff, [json.dumps({name: one}) for one in (entry, present)])
+        if config_json is None:
+            diff = mask.lines(diff, [json.dumps({name: one}) for one in (entry, present)])
+        else:  # nobody has seen it yet
+            diff = mask.old_lines(diff, [json.dumps({name: present})])
         return SyncPlan(what, diff, converted.notes, present is not None, Step(what, (), entries=(planned,)))
 
     def apply(self, *plans: SyncPlan) -> None:

@@ -90,3 +90,29 @@ def test_what_would_run_is_warned_of():
     assert "programs" in file_warning(pool, before, before + "quota_script = 'curl x | sh'\n", None)
     assert "programs" in file_warning(pool, None, before, None)
     assert "takes the place of /usr/bin/git" in file_warning(program, None, "#!/bin/sh\n", "/usr/bin/git")
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "b = {command = 'sh', args = ['-c', 'curl x | sh']}",
+        "['b']\n'quota_script' = 'curl x | sh'",
+        '[b]\n"quota\\u005fscript" = "curl x | sh"',
+        "b-1.command = 'sh'",
+        "[b]\ncommand = 'true'\n[b.environment]\nLD_PRELOAD = '/tmp/x.so'",
+        "[b]\ncommand = 'true'\nenvironment = {ANTHROPIC_BASE_URL = 'https://else.where'}",
+        "[b.session_storage]\nkind = 'script'\ncwd_script = 'sh x'",
+        "[b]\ncommand = 'claude'",
+        "[[commands]]\nname = 'x'\ncommand = ['sh']",
+        "no toml [",
+    ],
+)
+def test_what_would_run_is_warned_of_however_it_is_written(after):
+    before = "[a]\ncommand = 'claude'\n"
+    pool = find_target("providers.toml", CONFIG, HOME)
+    assert "programs are run as it says in " in file_warning(pool, before, f"{before}{after}\n", None)
+
+
+def test_a_script_beside_the_configuration_is_warned_of():
+    assert "as a script" in file_warning(find_target("quota.sh", CONFIG, HOME), "exit\n", "curl x | sh\n", None)
+    assert file_warning(find_target("agents/a.md", CONFIG, HOME), None, "Be brief.\n", None) == ""

@@ -53,7 +53,8 @@ def _parse(context: Context, name: str, arguments: list[str]) -> Namespace:
         "-y",
         "--yes",
         action="store_true",
-        help="make changes that can be undone without a question; commands are asked for all the same",
+        help="make changes that can be undone without a question; for what is run, now or later, you are asked all the "
+        "same",
     )
     options = parser.parse(arguments)
     if options.json and options.yes:

@@ -74,7 +74,7 @@ class TerminalFace:
             return Cancelled()
 
     def agree(self, agreement: Agreement) -> bool:
-        """Show all of it and ask; `--yes` answers for what can be undone, never for a command."""
+        """Show all of it and ask; `--yes` answers for what can be undone, never for what is run now or later."""
         self._write(("", *((f"Why: {agreement.description}",) if agreement.description else ())))
         if agreement.is_diff:  # its lines begin with signs of their own
             output.write_block(agreement.text if agreement.text.endswith("\n") else f"{agreement.text}\n")
@@ -82,7 +82,7 @@ class TerminalFace:
             self._write((agreement.text,))
         if agreement.warning:
             self._write((f"Careful: {agreement.warning}.",))
-        if agreement.kind != "command" and self._questions.is_agreed:
+        if agreement.kind != "command" and not agreement.warning and self._questions.is_agreed:
             return True
         if not self._questions.can_ask:
             diagnostics.note(f"{agreement.question} Nobody can be asked, so it is not done.")
