@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.setup.places import file_warning, find_target
 from oulipoly_engine.errors import RequestRefused
 
@@ -67,8 +68,14 @@ def test_the_two_folders_are_open(text, path, is_program):
     ],
 )
 def test_everything_else_is_refused(text):
-    with pytest.raises(RequestRefused):
+    with pytest.raises(RequestRefused, match=r"\w"):
         find_target(text, CONFIG, HOME)
+
+
+@pytest.mark.parametrize("name", sorted({name for cli in CLIS.values() for name in cli.credentials}))
+def test_no_login_of_a_cli_is_written(name):
+    with pytest.raises(RequestRefused, match="logins and keys"):
+        find_target(f"deep/{name}", CONFIG, HOME)
 
 
 @given(st.lists(PARTS, max_size=8), st.sampled_from(["", "/", "~/", "/home/ada/", f"{CONFIG}/"]))

@@ -40,7 +40,7 @@ def live(*occurrences, most=25):
         ([O.READY, O.FAILED_ONCE, O.REPLIED, O.SAID_DONE], Outcome.DONE),
         ([O.READY, O.UNREADABLE, O.UNREADABLE], None),
         ([O.READY, O.UNREADABLE, O.UNREADABLE, O.UNREADABLE], Outcome.AGENT_ERROR),
-        ([O.READY, O.UNREADABLE, O.UNREADABLE, O.REPLIED, O.ACTED, O.UNREADABLE], None),
+        ([O.READY, O.UNREADABLE, O.UNREADABLE, O.REPLIED, O.ACTED, O.UNREADABLE, O.UNREADABLE], None),
         ([O.READY, *[O.REPLIED, O.ACTED] * 25], Outcome.MAX_TURNS_EXCEEDED),
         ([O.READY, *[O.REPLIED, O.ACTED] * 24, O.REPLIED, O.COMPLETED], Outcome.SUCCESS),
         ([O.READY, *[O.FAILED_ONCE] * 25], Outcome.MAX_TURNS_EXCEEDED),
@@ -86,17 +86,25 @@ def test_no_life_has_more_turns_than_it_may(occurrences, most):
     ],
 )
 def test_a_command_beside_the_list_is_refused(command):
-    with pytest.raises(RequestRefused):
+    with pytest.raises(RequestRefused, match=r"\w"):
         commands.check_command(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [("bash", "script"), ("curl", "sends"), ("npx", "downloads"), ("npm", "packages"), ("claude", "agent")],
+)
+def test_each_command_is_warned_of_unless_it_only_tells_of_itself(command, word):
+    assert word in commands.warning(RunCommand(command, ("x",)))
+    assert commands.warning(RunCommand(command))
+    assert commands.warning(RunCommand(command, ("--version", "x")))
+    assert not commands.warning(RunCommand(command, ("--help",)))
 
 
 def test_a_command_is_shown_as_one_would_type_it():
     asked = RunCommand("npm", ("install", "a b", "$(rm x)", "\x1b[2J"))
     commands.check_command(asked)
     assert commands.shown_command(asked) == "npm install 'a b' '$(rm x)' '\x1b[2J'"
-    assert commands.warning(asked)
-    assert not commands.warning(RunCommand("npm", ("--version",)))
-    assert commands.warning(RunCommand("codex", ("exec", "x")))
 
 
 def test_a_command_sees_no_keys():
@@ -114,6 +122,9 @@ def test_a_command_sees_no_keys():
 def test_feedback_is_bounded_and_has_no_key_and_no_password():
     told = feedback.of_command("npm ls", 2, "o" * 900, "e" * 900)
     assert told == f"run_command npm ls: exit 2\nstdout: {'o' * 500}\nstderr: {'e' * 200}"
+    assert feedback.join(["a", "b"]) == "a\nb"
+    assert feedback.join([]) == feedback.NOTHING
+    assert "because" in feedback.of_unreadable("because")
     assert feedback.of_test("m", "x" * 900, success=True) == f"test_integration m: PASS {'x' * 300}"
     assert "hunter2" not in feedback.of_answer(KeyGiven("claude", "ANTHROPIC_API_KEY", "hunter2"))
     form = Form("t", (FormField("a"), FormField("b", field_type="password")))

@@ -25,10 +25,11 @@ TEXT = json.dumps(REPLY)
         f"Sure:\n```json\n{json.dumps(REPLY, indent=2)}\n```\nDone {{}}.",
         json.dumps({"type": "result", "is_error": False, "result": f"```\n{TEXT}\n```"}),
         json.dumps({"type": "result", "result": "", "structured_output": REPLY}),
+        json.dumps({"type": "result", "result": REPLY}),
         "\n".join((json.dumps({"type": "system"}), json.dumps({"type": "result", "result": TEXT}))),
         f'a {{brace}} and {{"another": "object"}} before {TEXT}',
     ],
-    ids=["bare", "fenced", "envelope", "structured", "stream", "after others"],
+    ids=["bare", "fenced", "envelope", "structured", "an object within", "stream", "after others"],
 )
 def test_the_object_is_found(text):
     reply = parse_reply(text)
@@ -84,6 +85,11 @@ def test_a_wrong_action_is_refused_alone(action):
     assert bad.reason
     assert len(bad.reason) <= 200
     assert good == StatusAction("hello")
+
+
+def test_what_is_left_out_means_go_on():
+    reply = parse_reply('{"actions": []}')
+    assert (reply.actions, reply.done, reply.left_out) == ((), False, 0)
 
 
 def test_more_actions_than_a_turn_may_have_are_counted():
