@@ -157,7 +157,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the theme's variables, with those that are ours alone."""
-        return theming.with_bar(super().get_css_variables())
+        return theming.with_own(super().get_css_variables())
 
     async def action_press(self, identity: str) -> None:
         """Do what an action's key does, or say why it does nothing now."""

@@ -19,12 +19,14 @@ from oulipoly_demo.past import state
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui.app import AgentsApp, Options
+from oulipoly_tui.widgets.theming import CONTRAST
 
 GOLDENS = Path(__file__).parent / "goldens"
 WRITES = os.environ.get("AGENTS_GOLDENS") == "write"
 SIZES = ((60, 20), (80, 24), (200, 50))
 _SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "screenshots.py"
 _SHOWN_DIFFERENCES = 3
+LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 _PATIENCE_S, _SHORT_PATIENCE_S = 15.0, 1.0  # until the first difference, and after it: the walk fails already
 _LOOK_S = 0.02
 _BREAK = r"(?:[^\w\n/]*\n[^\w\n/-]*)?"  # where a box breaks a line, with its edges
@@ -59,7 +61,9 @@ class Walk:
         self.folder = folder
         self.differences = []
         self.coloured = []
-        self.writes = WRITES and not app.no_color  # without colour it must be what it is with colours
+        self.faint = []
+        # Without colour, and in another theme, it must be what it is with colours.
+        self.writes = WRITES and not app.no_color and app.options.theme is None
 
     @property
     def engine(self):
@@ -111,6 +115,8 @@ class Walk:
         path = self.folder / f"{name}.txt"
         kept = path.read_text() if path.exists() and not self.writes else None
         text = await self._rest(kept, toasts=toasts, only=only)
+        if self.app.theme == CONTRAST:
+            self.faint += [f"{name}: {found}" for found in self._faint_texts()]
         if self.app.no_color:
             self.coloured += [f"{name}: {found}" for found in self._colours()]
         if self.writes:
@@ -149,12 +155,33 @@ class Walk:
                     if colour is not None and len(set(colour.get_truecolor())) > 1:
                         yield f"{text!r} in {colour.name}"
 
+    def _faint_texts(self):
+        """Yield the texts that stand out too little from their ground; lines and bars are none."""
+        for strip in self.app.screen._compositor.render_strips():
+            for text, style, _ in strip:
+                if any(sign.isalnum() for sign in text) and contrast(style) < LEAST_CONTRAST:
+                    yield f"{text.strip()!r} {contrast(style):.1f}: {style.color.name} on {style.bgcolor.name}"
+
     def close(self):
         """Fail where a screen was not as it was kept, or has a colour where there shall be none."""
+        assert not self.faint, "\n".join(dict.fromkeys(self.faint))
         assert not self.coloured, self.coloured[:_SHOWN_DIFFERENCES]
         count = len(self.differences)
         shown = "\n\n".join(self.differences[:_SHOWN_DIFFERENCES])
         assert not count, f"{count} screens differ (AGENTS_GOLDENS=write keeps what they are now):\n{shown}"
+
+
+def luminance(colour):
+    """Return WCAG's relative luminance."""
+    shares = (value / 255 for value in colour.get_truecolor())
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(style):
+    """Return WCAG's ratio of what a style draws, 1..21."""
+    dark, light = sorted((luminance(style.color), luminance(style.bgcolor)))
+    return (light + 0.05) / (dark + 0.05)
 
 
 def _broken(text):

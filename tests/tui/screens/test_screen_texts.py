@@ -209,6 +209,11 @@ async def test_every_screen_of_the_demo_world(demo, walking, size):
         await walk_through(walk, SCENES)
 
 
+async def test_high_contrast_can_be_read_on_every_screen(demo, walking):
+    async with walking(demo, (80, 24), "demo", theme="high-contrast") as walk:
+        await walk_through(walk, SCENES)
+
+
 async def test_without_colours_every_screen_says_the_same(demo, walking, size):
     async with walking(demo, size, "demo", environ={"NO_COLOR": "1"}) as walk:
         assert walk.app.no_color

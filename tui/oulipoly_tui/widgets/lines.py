@@ -142,7 +142,7 @@ class VirtualList(Lines, can_focus=True):
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"list--cursor", "list--cursor-blurred"}
     DEFAULT_CSS = """
-    VirtualList > .list--cursor { background: $primary-muted; text-style: bold; }
+    VirtualList > .list--cursor { background: $cursor; text-style: $cursor-style; }
     VirtualList > .list--cursor-blurred { background: $surface; }
     """
 

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 DARK, LIGHT, CONTRAST, ANSI = "agents-dark", "agents-light", "agents-contrast", "ansi-dark"
 BAR = "bar"  # the variable for what header and footer are drawn on
+VEIL = "veil"  # the variable for what lies between a question and the panes
+CURSOR, CURSOR_STYLE = "cursor", "cursor-style"  # the variables for the row under the cursor
 ORDER = (DARK, LIGHT, CONTRAST, ANSI)
 _NAMES = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "high-contrast": CONTRAST, "ansi": ANSI}
 
+# Colours of different meaning stay apart where a terminal has 256, and greys are grey there: a test tells.
 _OWN = (
     Theme(
         name=DARK,
@@ -25,11 +28,11 @@ _OWN = (
         secondary="#8fb8a8",
         accent="#e0b060",
         foreground="#d8dce2",
-        background="#14171c",
-        surface="#1c2027",
-        panel="#2a303a",
+        background="#15171b",
+        surface="#1d2026",
+        panel="#2b3038",
         success="#8cc27a",
-        warning="#e0b050",
+        warning="#e06c1f",
         error="#e8707a",
         dark=True,
     ),
@@ -40,10 +43,10 @@ _OWN = (
         accent="#8a4b00",
         foreground="#1c2024",
         background="#fbfaf7",
-        surface="#f1efe9",
+        surface="#f0efec",
         panel="#dcd8cd",
         success="#256b2e",
-        warning="#7a5200",
+        warning="#b04a00",
         error="#a81e2c",
         dark=False,
         variables={"foreground-muted": "#5e6166"},  # Textual's own is 4.3:1
@@ -62,8 +65,10 @@ _OWN = (
         error="#ff6070",
         dark=True,
         text_alpha=1.0,
-        # The panel's grey shows where panes end; no text reaches 7:1 on it, so the bars are black.
-        variables={"foreground-muted": "#d0d0d0", "text-muted": "#d0d0d0", BAR: "#000000"},
+        # The panel's grey shows where panes end; no text reaches 7:1 on it, so the bars are black. What lies behind a
+        # question, and the footer with its keys, is as plain as the question.
+        variables={"foreground-muted": "#d0d0d0", "text-muted": "#d0d0d0", "text-disabled": "#b0b0b0"}
+        | {"panel-darken-1": "#101010", BAR: "#000000", VEIL: "transparent"},
     ),
 )
 
@@ -74,9 +79,15 @@ def register(app: App[Any], users: Iterable[Theme]) -> None:
         app.register_theme(theme)
 
 
-def with_bar(variables: dict[str, str]) -> dict[str, str]:
-    """Return a theme's variables with the colour of the bars: the panel's, where the theme names none."""
-    return {BAR: variables["panel"], **variables}
+def with_own(variables: dict[str, str]) -> dict[str, str]:
+    """Return a theme's variables with ours, where the theme names none: the bars', and the row's under the cursor.
+
+    In the terminal's own colours that row is reversed: nobody knows what its blue is, nor which text can be read on it.
+    """
+    is_ansi = variables["background"].startswith("ansi_")
+    ground, style = (variables["background"], "bold reverse") if is_ansi else (variables["primary-muted"], "bold")
+    veil = "transparent" if is_ansi else f"{variables['background']} 60%"
+    return {BAR: variables["panel"], VEIL: veil, CURSOR: ground, CURSOR_STYLE: style, **variables}
 
 
 def from_file(found: ThemeFile) -> Theme:

@@ -41,7 +41,7 @@ class TranscriptView(Lines, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"transcript--cursor"}
     DEFAULT_CSS = """
     TranscriptView { overflow: hidden; }
-    TranscriptView > .transcript--cursor { background: $primary-muted; }
+    TranscriptView > .transcript--cursor { background: $cursor; text-style: $cursor-style; }
     """
 
     class Moved(Message):
