@@ -88,6 +88,21 @@ async def test_it_asks_first_where_that_is_wanted(app_world, running, settled, s
         assert "2\nbob\nof mix\n" == await noted(app_world, pilot, settled)
 
 
+async def test_the_question_shows_hidden_characters_and_the_output_s_end_is_counted(
+    app_world, running, settled, screen_text
+):
+    command = ["sh", "-c", "yes | head -n 10003", "\u202ean argument\nin /another/folder"]
+    write(app_world, {"name": "flood", "key": "f9", "confirm": True, "run": "background", "command": command})
+    async with running() as (app, pilot):
+        await pilot.press("f9")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
+        assert any("'<U+202E>an argument␊in /another/folder'" in line for line in screen_text(app))
+        await pilot.press("y")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
+        await pilot.press("end")
+        await settled(pilot, lambda: any("… 3 more lines" in line for line in screen_text(app)))
+
+
 async def test_a_command_works_as_soon_as_it_stands_in_the_file_and_no_longer(app_world, running, settled):
     async with running() as (app, pilot):
         write(app_world, notes(app_world, run="background", key="f9"))

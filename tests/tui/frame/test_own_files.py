@@ -71,6 +71,7 @@ def test_names_of_own_themes_need_no_look_at_textual_and_are_known():
         ('name = "a"\ncommand = "ls {cdw}"', "there is no placeholder {cdw}"),
         ('name = "a"\ncommand = "{cwd}/run"', "the program itself depends on the row"),
         ('name = "a"\ncommand = ["sh", "-c", "cat {transcript}"]', "a title could become a command"),
+        ('name = "a"\ncommand = "bash -euc \'cat {transcript}\'"', "a title could become a command"),
         ('name = "a"\ncommand = "awk {"', "a brace stands alone"),
         ('name = "a"\ncommand = ""', "it names no program"),
         ('name = "a"\ncommand = "ls"\npanes = ["pool"]', "is not one of pools"),

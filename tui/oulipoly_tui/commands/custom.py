@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from oulipoly_tui.panes.pane import Pane
     from oulipoly_tui.view.transcript.spans import Line
 
+_MOST_LINES = 10_000  # of output; a million short ones would stop the app for seconds, to be wrapped
+
 
 def find_obstacle(app: AppInterface, action: Action) -> str | None:
     """Say why a command cannot run now, as a sentence; None: it can."""
@@ -53,14 +55,16 @@ def run(app: AppInterface, action: Action) -> None:
         return
     import shlex  # noqa: PLC0415 - only when there is something to ask
 
+    from oulipoly_engine.core.text.control_characters import visible_line  # noqa: PLC0415 - as above
     from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - as above
 
     def on_answered(yes: bool | None) -> None:  # noqa: FBT001, RUF100 - as Textual calls it
         if yes:
             _start(app, custom, words, folder)
 
-    where = "" if folder is None else f"\nin {folder}"
-    app.push_screen(Confirm(custom.name, f"{shlex.join(words)}{where}", "run it"), on_answered)
+    told = [shlex.join(words)] if folder is None else [shlex.join(words), f"in {folder}"]
+    # A title with a line break or hidden characters must not look like another command, or another folder.
+    app.push_screen(Confirm(custom.name, "\n".join(map(visible_line, told)), "run it"), on_answered)
 
 
 def _find_pane(app: AppInterface, action: Action) -> Pane | None:
@@ -93,5 +97,8 @@ def _show(app: AppInterface, name: str, ended: Ended) -> None:
     if not ended.output.strip():
         app.say(f"{name}: {ended.outcome}, and printed nothing", severity="warning" if ended.failed else "information")
         return
-    lines: list[Line] = [((text, ""),) for text in ended.output.splitlines()]
+    printed = ended.output.splitlines()
+    lines: list[Line] = [((text, ""),) for text in printed[:_MOST_LINES]]
+    if len(printed) > _MOST_LINES:
+        lines.append(((f"… {len(printed) - _MOST_LINES} more lines", "dim"),))
     app.push_screen(Reading(f"{name}: {ended.outcome}", lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -68,7 +69,8 @@ _RUNS = (
     "On the whole screen, from which the app steps back until it has ended.",
 )
 _LONGEST_NAME = 40
-_SCRIPT_OPTIONS = ("-c", "-lc", "-ic", "-e", "-E", "--eval", "--command", "-exec", "-S")  # a program runs what follows
+# What a program runs follows these: `sh -c`, also among other letters, `sh -euc`.
+_SCRIPT_OPTION = re.compile(r"-[a-z]*c|-e|-E|--eval|--command|-exec|-S")
 
 
 class CommandTable(Table):
@@ -112,7 +114,7 @@ class CommandTable(Table):
         if placeholders[0]:
             yield Fault(("command",), "the program itself depends on the row", "name a program first")
         for before, word, names in zip(words, words[1:], placeholders[1:], strict=False):
-            if names and before in _SCRIPT_OPTIONS:
+            if names and _SCRIPT_OPTION.fullmatch(before):
                 message = f"{{{names[0]}}} stands in what `{before}` runs as a program: a title could become a command"
                 fix = f"""write `["sh", "-c", 'echo "$1"', "sh", "{{{names[0]}}}"]`"""
                 yield Fault(("command",), f"{message} ({word[:_LONGEST_NAME]!r})", fix)
