@@ -97,6 +97,13 @@ async def test_all_of_a_long_command_is_shown_and_its_length_told(empty_world, r
         await settled(pilot, lambda: "rm -rf ~" in "\n".join(screen_text(app)))
 
 
+async def test_what_breaks_a_line_in_a_command_is_shown_as_a_sign(empty_world, running, begin, screen_text, settled):
+    text = "echo one\u2028rm -rf ~\x0bend"
+    async with running((80, 24)) as (app, pilot):
+        await begin(app, pilot, ("agree", Agreement("command", "Run this command?", text)))
+        await settled(pilot, lambda: "echo one<U+2028>rm -rf ~␋end" in "\n".join(screen_text(app)))
+
+
 async def test_it_runs_on_while_it_is_hidden_and_asks_when_it_is_shown_again(
     empty_world, running, begin, screen_text, settled
 ):

@@ -16,6 +16,7 @@ from textual.widgets import Input, Static, TextArea
 from oulipoly_engine.core.setup.dialogs import ANSWER, FormField, Option, read_value
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_tui.view.setup.dialogs import split_lines
 from oulipoly_tui.view.transcript.spans import Row, Tone
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -182,4 +183,4 @@ def _default_of(asked: FormField) -> Given:
 
 
 def _shown(text: str) -> str:
-    return "\n".join(visible_line(line) for line in text.splitlines())
+    return "\n".join(visible_line(line) for line in split_lines(text))

@@ -115,7 +115,7 @@ def cli_page(asked: CliSelection) -> Page:
 
 def login_page(asked: LoginRequest, *, can_run: bool) -> Page:
     """Return the page of a login, or of an installation. can_run: the app has terminals."""
-    command: Sequence[Line] = [(("    ", ""), (line, "strong")) for line in asked.login_command.splitlines()]
+    command: Sequence[Line] = [(("    ", ""), (line, "strong")) for line in split_lines(asked.login_command)]
     here = bool(asked.cli) and can_run
     told = "Run it here in a terminal, or elsewhere." if here else "Run it in a terminal of your own."
     return Page(
@@ -130,7 +130,12 @@ def login_page(asked: LoginRequest, *, can_run: bool) -> Page:
 
 def text_lines(text: str) -> tuple[Line, ...]:
     """Return a text of several lines; nothing for an empty one."""
-    return tuple(((line, ""),) for line in text.splitlines())
+    return tuple(((line, ""),) for line in split_lines(text))
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text; other signs than a newline that break lines stay in them, and are shown."""
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 _INSTALLED = {True: "installed", False: "not installed"}

@@ -18,6 +18,7 @@ from oulipoly_engine.core.setup.dialogs import (
 )
 from oulipoly_engine.core.setup.dialogs import TestResult as Tested
 from oulipoly_engine.core.setup.events import Agreement, Complete, Failure, Outcome, Progress, Status, Told
+from oulipoly_tui.view.setup.dialogs import split_lines
 from oulipoly_tui.view.transcript.spans import Line, Tone
 
 if TYPE_CHECKING:
@@ -107,14 +108,14 @@ def agreement_body(asked: Agreement) -> tuple[Line, ...]:
 
 def agreed_lines(asked: Agreement, *, is_agreed: bool) -> tuple[Line, ...]:
     """Return what was answered, as it stays in the log."""
-    first = asked.text.splitlines()[0] if asked.text and not asked.is_diff else ""
+    first = split_lines(asked.text)[0] if asked.text and not asked.is_diff else ""
     answer: Line = (("✓ yes  ", "good"),) if is_agreed else (("✗ no   ", "warn"),)
     return ((*answer, (asked.question, ""), (f"  {first}" if first else "", "dim")),)
 
 
 def diff_lines(text: str) -> tuple[Line, ...]:
     """Return a unified diff."""
-    return tuple(((line, _tone_of(line)),) for line in text.splitlines())
+    return tuple(((line, _tone_of(line)),) for line in split_lines(text))
 
 
 def end_lines(end: SetupEnd) -> tuple[Line, ...]:
@@ -138,11 +139,11 @@ def _tone_of(line: str) -> Tone:
 
 
 def _paragraph(text: str, tone: Tone = "") -> tuple[Line, ...]:
-    return tuple(((line, tone),) for line in text.splitlines())
+    return tuple(((line, tone),) for line in split_lines(text))
 
 
 def _indented(text: str, tone: Tone = "dim") -> tuple[Line, ...]:
-    return _cut(tuple(((f"    {line}", tone),) for line in text.splitlines()))
+    return _cut(tuple(((f"    {line}", tone),) for line in split_lines(text)))
 
 
 def _cut(lines: tuple[Line, ...]) -> tuple[Line, ...]:
