@@ -300,6 +300,21 @@ def test_a_removal_leaves_the_home_and_can_be_undone(home, ann, run):
     assert before == files(home)
 
 
+def test_an_undone_removal_brings_back_links_and_rights(home, run):
+    run("account", "add", "codex", "cx", "--no-login", "--yes", "--pool", "linked", "--pool", "open")
+    linked, plain, target = config(home) / "models/linked.toml", config(home) / "models/open.toml", home / "pool.toml"
+    linked.rename(target)
+    linked.symlink_to("../../../pool.toml")
+    plain.chmod(0o644)
+    assert 0 == run("account", "remove", "cx", "--yes").returncode
+    assert (False, False, True) == (linked.is_symlink(), plain.exists(), target.exists())
+    undone = run("account", "undo", "--yes")
+
+    assert 0 == undone.returncode, undone.stderr
+    assert ("../../../pool.toml", target.read_text()) == (str(linked.readlink()), linked.read_text())
+    assert 0o644 == stat.S_IMODE(plain.stat().st_mode)
+
+
 def test_only_a_home_that_was_made_here_is_deleted(home, ann, run):
     (home / ".codex").mkdir()
     run("account", "add", "codex", "own", "--home", home / ".codex", "--no-login", "--yes", "--no-test")

@@ -1,9 +1,12 @@
 """`config get`, `set` and `edit`: what is wrong is told and not written, and comments stay."""
 
+import fcntl
 import json
 import os
 import shutil
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pexpect
@@ -14,6 +17,14 @@ from oulipoly_engine.paths import from_environment
 from oulipoly_tui import find_app_faults
 
 SETTINGS = "# mine\nrouting_ttl_seconds = 60 # calm\n"
+
+
+@contextmanager
+def lock_folder(folder):
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    yield
+    os.close(descriptor)
 
 
 @pytest.fixture
@@ -176,6 +187,22 @@ def test_an_editor_that_deletes_its_copy_deletes_no_file(script, paths, editor, 
 
     assert f"{paths.settings} is as it was\n" == capfd.readouterr().out
     assert SETTINGS == paths.settings.read_text()
+
+
+def test_copies_that_killed_edits_have_left_are_removed(paths, editor, tmp_path, monkeypatch):
+    editor("true")
+    old, new, kept, held = (tmp_path / f"agents-config-{name}" for name in ("old", "new", "kept", "held"))
+    for folder in (old, new, kept, held):
+        folder.mkdir()
+        (folder / "config.toml").write_text("secret")
+    (kept / ".kept").touch()
+    for folder in (old, kept, held):
+        os.utime(folder, (0, 0))
+    with monkeypatch.context() as patch, lock_folder(held):
+        patch.setattr(tempfile, "tempdir", str(tmp_path))
+        assert 0 == main(["config", "edit"])
+
+    assert {new, kept, held} == set(tmp_path.glob("agents-config-*"))
 
 
 def test_what_was_written_stays_where_the_file_has_changed_meanwhile(paths, editor, capfd, tmp_path):

@@ -7,6 +7,8 @@ what was in the files, so it is readable by its owner alone.
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -50,7 +52,8 @@ def write_step(data: Path, step: Step) -> None:
     """Write a change of the configuration so that it can be undone. data: our data folder. Raises ConfigInvalid."""
     place = data / _FILE
     before = read_text(place)
-    step = replace(step, folders=tuple(keep_folder(one, data / _FOLDER) for one in step.folders))
+    folders = tuple(keep_folder(one, data / _FOLDER) for one in step.folders)
+    step = replace(step, files=tuple(map(_remember_form, step.files)), folders=folders)
     steps = [*_read(before), step][-_KEPT:]
     files = [*step.files, *put_entries(step.entries)]
     write([FileChange(place, before, _render(steps)), *files])
@@ -97,9 +100,16 @@ def undo_last(data: Path, agreed: Step | None = None) -> Step:
         raise RequestRefused(message)
     for folder in steps[-1].folders:
         check_undo(folder)
-    back = [FileChange(change.path, now, change.before) for change in steps[-1].files for now in (_now(change),)]
+    back = [
+        FileChange(change.path, now, change.before, change.mode, change.link)
+        for change in steps[-1].files
+        for now in (_now(change),)
+    ]
+    links = [change for change in back if _leads_to_it(change)]
     entries = take_entries_back(steps[-1].entries)
-    write([*(change for change in back if change.before != change.after), *entries])
+    write([*(change for change in back if change.before != change.after and change not in links), *entries])
+    for change in links:
+        change.path.symlink_to(str(change.link))
     for folder in steps[-1].folders:
         put_back(folder, data / _FOLDER)
     write([FileChange(place, before, _render(steps[:-1]))])
@@ -108,6 +118,24 @@ def undo_last(data: Path, agreed: Step | None = None) -> Step:
         with suppress(OSError):  # not empty: something else is in it
             empty.rmdir()
     return steps[-1]
+
+
+def _remember_form(change: FileChange) -> FileChange:
+    """Note of a file that is deleted who may read it, and where it leads if it is a link."""
+    if change.before is None or change.after is not None:
+        return change
+    try:
+        link = os.readlink(change.path) if change.path.is_symlink() else None  # noqa: PTH115 - as it is written
+        return replace(change, mode=stat.S_IMODE(change.path.stat().st_mode), link=link)
+    except OSError:
+        return change
+
+
+def _leads_to_it(change: FileChange) -> bool:
+    """Tell whether a link alone was deleted, and what it led to says the same as then."""
+    if change.link is None or change.before is not None:
+        return False
+    return read_text(change.path.parent / change.link) == change.after
 
 
 def _now(change: FileChange) -> str | None:
@@ -124,7 +152,10 @@ def _render(steps: Sequence[Step]) -> str:
 
 
 def _document(step: Step) -> dict[str, object]:
-    files = [{"path": str(one.path), "before": one.before, "after": one.after} for one in step.files]
+    files = [
+        {"path": str(one.path), "before": one.before, "after": one.after, "mode": one.mode, "link": one.link}
+        for one in step.files
+    ]
     folders = [
         {"path": str(one.path), "before": one.before, "after": one.after, "kept": one.kept} for one in step.folders
     ]
@@ -145,7 +176,11 @@ def _read(text: str | None) -> list[Step]:
 
 
 def _step(told: Any) -> Step:  # noqa: ANN401 - JSON
-    files = tuple(FileChange(Path(one["path"]), one["before"], one["after"]) for one in told["files"])
+    # Notes of an older version have neither modes nor links.
+    files = tuple(
+        FileChange(Path(one["path"]), one["before"], one["after"], one.get("mode", 0o600), one.get("link"))
+        for one in told["files"]
+    )
     renamed = told["renamed"]
     # Notes of an older version have neither folders nor entries.
     folders = tuple(

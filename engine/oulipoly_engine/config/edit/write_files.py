@@ -30,6 +30,7 @@ class FileChange(Record):
     before: str | None  # None: the file does not exist yet
     after: str | None  # None: it is deleted
     mode: int = 0o600  # of a file that does not exist yet: accounts may hold secrets in their environment
+    link: str | None = None  # of a file that is deleted: where its path led, if that was a link
 
     @property
     def diff(self) -> str:

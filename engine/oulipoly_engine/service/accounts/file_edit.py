@@ -5,8 +5,13 @@ The check sees the copy among all other files, by links to them, so that it find
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
+import stat
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.config import app_file
@@ -22,6 +27,10 @@ from oulipoly_engine.process.user_programs import edit
 from oulipoly_engine.records import replace
 
 _FOLDERS = {"models": ".toml", "agents": ".md"}
+
+_PREFIX = "agents-config-"
+_KEPT = ".kept"  # marks a copy that has what could not be written
+_DAY_S = 86_400.0
 
 
 class FileEdit:
@@ -40,7 +49,9 @@ class FileEdit:
 
     def __enter__(self) -> FileEdit:
         """Make the copy, for our user's eyes only."""
-        self._mirror = Path(tempfile.mkdtemp(prefix="agents-config-"))
+        _remove_left_copies()
+        self._mirror = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self._lock = _lock(self._mirror)
         for entry in self._entries(self._paths.config):
             if entry.name not in self._folders:
                 (self._mirror / entry.name).symlink_to(entry)
@@ -60,6 +71,8 @@ class FileEdit:
         """Remove the copy, unless it has what could not be written."""
         if not self._is_kept:
             shutil.rmtree(self._mirror, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
 
     @property
     def is_changed(self) -> bool:
@@ -94,6 +107,7 @@ class FileEdit:
             write([FileChange(self.path, self._before, text)])
         except ConfigInvalid as error:
             self._is_kept = True
+            write_private(self._mirror / _KEPT, b"")
             message = f"{error}; what you wrote is in {self._copy}"
             raise ConfigInvalid(message) from error
 
@@ -133,3 +147,30 @@ class FileEdit:
 def _text_of(problem: Problem) -> str:
     """Return what tells a problem from others, whatever line it stands in."""
     return f"{problem.file}\n{problem.key}\n{problem.message}"
+
+
+def _remove_left_copies() -> None:
+    """Remove the copies of edits that were killed a day ago or longer: accounts' secrets may stand in them.
+
+    A copy that has what could not be written stays.
+    """
+    for place in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            found = place.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mtime > time.time() - _DAY_S:
+                continue
+            lock = None if (place / _KEPT).exists() else _lock(place)
+            if lock is not None:  # else somebody edits it
+                shutil.rmtree(place, ignore_errors=True)
+                os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """Hold a folder as long as what is returned is open; None: somebody else does, or nobody can."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
