@@ -402,6 +402,13 @@ def _(it):
     it.chain("codex")
 
 
+@_break("transcript that a move kept", Area.SESSIONS, "warning", "a move has replaced this transcript", "rm ")
+def _(it):
+    folder = it.claude / "projects" / "-work"
+    folder.mkdir(parents=True)
+    (folder / f"{SESSION}.jsonl.kept-20261120T120000000000Z").write_text("{}")
+
+
 @pytest.mark.parametrize(("how", "area", "severity", "cause", "command"), CASES)
 def test_broken_home_is_named_with_what_mends_it(broken, how, area, severity, cause, command):
     how(broken)

@@ -59,7 +59,7 @@ class Checks:
             *self._check_configuration(configured, environ),
             *account_checks.judge_programs(programs.look(configured.accounts, environ, limits.patience_s)),
             *self._check_logins(configured, environ),
-            *self._check_state_file(configured),
+            *self._check_state_file(configured, environ),
             *place_checks.judge_places(tuple(places_seen.look_at_places(self._home.paths))),
             *self._check_disks(configured, environ, limits.free_bytes),
             *self._check_terminals(),
@@ -84,7 +84,7 @@ class Checks:
         folders = (self._home.paths.data, *(place.folder for place in places))
         return place_checks.judge_disks(tuple(places_seen.look_at_disks(folders, free_bytes)))
 
-    def _check_state_file(self, configured: Configured) -> Iterator[Finding]:
+    def _check_state_file(self, configured: Configured, environ: dict[str, str]) -> Iterator[Finding]:
         """Check the state file, and by what is in it quota, runs and sessions; without it only what lies beside it."""
         path = self._home.paths.state_db
         found: list[Finding] = []
@@ -108,7 +108,8 @@ class Checks:
             found = [place_checks.judge_state_error(str(path), error)]
             split.clear()
         yield from found
-        yield from work.judge_sessions(split, *self._see_journals())
+        places = logins.find_places(configured.accounts, configured.scripts, environ, self._home.paths.home)
+        yield from work.judge_sessions(split, *self._see_journals(), tuple(logins.find_kept_transcripts(places)))
 
     def _see_quota(self, store: Store, configured: Configured) -> Iterator[account_checks.SeenQuota]:
         names = tuple(configured.accounts)

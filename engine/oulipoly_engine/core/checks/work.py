@@ -95,12 +95,15 @@ def choose_split(
 
 
 def judge_sessions(
-    split: Sequence[tuple[str, Sequence[str]]], pending: Sequence[str], set_aside: Sequence[str]
+    split: Sequence[tuple[str, Sequence[str]]],
+    pending: Sequence[str],
+    set_aside: Sequence[str],
+    kept: Sequence[str] = (),
 ) -> Iterator[Finding]:
     """Say which sessions a killed move or replacement has left in two parts, or half done.
 
     split: (session, its accounts, the latest used first). pending: sessions with a journal that nobody works on.
-    set_aside: files of journals that fit no transcript.
+    set_aside: files of journals that fit no transcript. kept: transcripts that moves have replaced.
     """
     for session, accounts in split[:_SHOWN]:
         cause = f"its history lies as two sessions, on {' and on '.join(accounts)}"
@@ -122,7 +125,14 @@ def judge_sessions(
         yield _warn(
             path, "this journal fits no transcript", follows, "look at it, then remove it", in_shell("rm", path)
         )
-    if not (split or pending or set_aside):
+    for path in kept[:_SHOWN]:
+        follows = "nothing but the room that it takes: no command lists it, and no CLI reads it"
+        fix = "remove it, once the session has all that you expect"
+        yield _warn(path, "a move has replaced this transcript and kept it", follows, fix, in_shell("rm", path))
+    if len(kept) > _SHOWN:
+        more = f"{len(kept) - _SHOWN} more transcripts are kept that moves have replaced"
+        yield _warn("", more, "as above", "remove those above first", "agents doctor")
+    if not (split or pending or set_aside or kept):
         yield tell_well(Area.SESSIONS, "none lies in two parts, no change was cut off")
 
 

@@ -22,6 +22,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.accounts.keyring_entries import KeyProblem, find_problem
 from oulipoly_engine.service.checks.programs import find_start
+from oulipoly_engine.service.sessions.copy_transcripts import is_kept
 
 _KEYRING_PATIENCE_S = 10.0  # a locked one may ask for its password in a window
 
@@ -101,6 +102,18 @@ def look_at_logins(places: tuple[Place, ...], now: datetime) -> Iterator[SeenLog
     answers = run_in_threads(lambda one: _look_at_login(one, now), known, at_most=len(known) or 1, cancel=lambda: None)
     found = {one.account: one for one in answers}
     yield from (found[place.account] for place in known)
+
+
+def find_kept_transcripts(places: tuple[Place, ...]) -> Iterator[str]:
+    """Yield the files that moves have replaced and kept beside the transcripts, by `copy_transcripts.kept_path`."""
+    folders = {
+        (place.folder / place.cli.transcripts.below).resolve()
+        for place in places
+        if place.cli.transcripts is not None and place.cli.transcripts.storage_type  # others cannot be moved
+    }
+    for folder in sorted(folders):
+        for path, _names, files in os.walk(folder):
+            yield from (os.path.join(path, name) for name in sorted(files) if is_kept(name))  # noqa: PTH118 - thousands
 
 
 def _look_at_login(place: Place, now: datetime) -> SeenLogin:

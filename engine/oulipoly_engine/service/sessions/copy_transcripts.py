@@ -8,6 +8,7 @@ replaces.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from oulipoly_engine.regular_files import walk_folders
 
 _BLOCK = 1 << 20
 _LONGEST = 200  # bytes of a name that others are made from
+_KEPT = re.compile(r"\.kept-\d{8}T\d+Z$")
 _ATTEMPTS = 3  # at a file that changes while it is read
 
 
@@ -75,6 +77,11 @@ def temporary_of(target: Path) -> Path:
 def kept_path(target: Path, at: str) -> Path:
     """Return the name that a file gets which a copy replaces; no CLI looks for sessions under it. at: RFC 3339."""
     return target.with_name(f"{_cut(target.name)}.kept-{''.join(sign for sign in at if sign.isalnum())}")
+
+
+def is_kept(name: str) -> bool:
+    """Tell whether a file's name is one that `kept_path` gives."""
+    return _KEPT.search(name) is not None
 
 
 def carry(part: Part, at: str) -> CopyResult:
