@@ -185,7 +185,7 @@ def _(it):
     it.program("codex", "exit 0")
 
 
-@_break("CLI fails", Area.PROGRAMS, "warning", "ended with 3", "bin/claude --version")
+@_break("CLI fails", Area.PROGRAMS, "warning", "ended with exit code 3", "bin/claude --version")
 def _(it):
     it.program("claude", "exit 3")
 

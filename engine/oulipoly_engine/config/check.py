@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, mask, prices_file, small_files
+from oulipoly_engine.config import accounts_file, agent_files, app_file, load, mask, prices_file, small_files
 from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.model_files import is_name
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
+from oulipoly_engine.core.accounts.clis.table import read_env
 from oulipoly_engine.paths import Paths
 
 Which = Callable[[str], str | None]  # a command's path, None where it is not found or not executable
@@ -100,7 +101,7 @@ def _command_faults(name: str, command: str, args: Sequence[str], which: Which) 
     if which(command) is None:
         yield Fault((name, "command"), *_not_found(command), Level.WARNING)
     elif PurePath(command).name == "env":
-        position = legacy.wrapper_length(args)
+        position, _given = read_env(args)
         if position < len(args) and which(args[position]) is None:
             yield Fault((name, "args", position), *_not_found(args[position]), Level.WARNING)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account, KeyringSpec
@@ -21,6 +21,7 @@ from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.accounts import keyring_entries
 
 TIMEOUT_S = 8.0  # of one question; the slowest, Gemini's version, took 1.5 s
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126  # what `sh` and `env` answer
 _LONGEST_SAID = 200  # characters
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
@@ -55,9 +56,17 @@ def find_program(name: str, environ: Mapping[str, str]) -> str | None:
     return shutil.which(name, path=environ.get("PATH"))
 
 
-def read_version(cli: Cli, program: str, environ: Mapping[str, str]) -> Version:
-    """Ask a program for its version."""
-    done = _ask((program, *cli.version_words), environ)
+def read_version(
+    cli: Cli,
+    program: str,
+    environ: Mapping[str, str],
+    timeout_s: float = TIMEOUT_S,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Version:
+    """Ask a program for its version. cancelled: as `run_script` takes it."""
+    done = _ask((program, *cli.version_words), environ, timeout_s, cancelled)
+    if done.exit_code in (_NOT_FOUND, _NOT_EXECUTABLE):
+        return Version(problem="cannot be started: its interpreter is missing, or it is for another machine")
     if not done.succeeded:
         return Version(problem=_problem(done))
     lines = done.stdout.decode("utf-8", "replace").split("\n")
@@ -125,8 +134,13 @@ def tell(words: tuple[str, ...], environ: Mapping[str, str], secret: str) -> str
     return f"ended with exit code {done.exit_code}: {said.rpartition(chr(10))[2][:_LONGEST_SAID]}"
 
 
-def _ask(words: tuple[str, ...], environ: Mapping[str, str]) -> ScriptResult:
-    return run_script(EXEC, environ, timeout_s=TIMEOUT_S, arguments=words, output_limit=1 << 20)
+def _ask(
+    words: tuple[str, ...],
+    environ: Mapping[str, str],
+    timeout_s: float = TIMEOUT_S,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> ScriptResult:
+    return run_script(EXEC, environ, timeout_s=timeout_s, arguments=words, output_limit=1 << 20, cancelled=cancelled)
 
 
 def _problem(done: ScriptResult) -> str:

@@ -6,22 +6,19 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import legacy
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.arguments import environment
 from oulipoly_engine.core.accounts.clis.cli import Cli
-from oulipoly_engine.core.accounts.clis.table import CLIS
+from oulipoly_engine.core.accounts.clis.table import CLIS, read_env
 from oulipoly_engine.core.checks.accounts import SeenProgram
-from oulipoly_engine.process.script import run_script
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.accounts.logins import Version, find_age_problem
+from oulipoly_engine.service.accounts.logins import Version, find_age_problem, read_version
 from oulipoly_engine.stopping import check, stop_event
 
 PATIENCE_S = 10.0  # for one CLI's version; claude takes one on a quiet machine
 _AT_MOST = 4  # at once: each is a Node program of 100 MB and more
 _LONGEST_VERSION = 80  # characters
-_NOT_FOUND, _NOT_EXECUTABLE = 127, 126  # what `sh` and `env` answer
 
 
 class Start(Record):
@@ -34,15 +31,12 @@ class Start(Record):
 
 def find_start(account: Account, environ: Mapping[str, str]) -> Start:
     """Return how an account's program is started, without its arguments."""
-    words = (account.command or "", *account.args)
-    if PurePath(words[0]).name == "env":
-        position = 1 + legacy.wrapper_length(words[1:])
-        program = words[position] if position < len(words) else ""
-    else:
-        position, program = 0, words[0]
-    given = dict(word.split("=", 1) for word in words[1:position] if "=" in word and not word.startswith("-"))
-    variables = environment(environ, account) | given
-    return Start(program, CLIS.get(PurePath(program).name), variables)
+    program = account.command or ""
+    given: Mapping[str, str] = {}
+    if PurePath(program).name == "env":
+        position, given = read_env(account.args)
+        program = next(iter(account.args[position:]), "")
+    return Start(program, CLIS.get(PurePath(program).name), {**environment(environ, account), **given})
 
 
 def look(accounts: Mapping[str, Account], environ: Mapping[str, str], patience_s: float) -> tuple[SeenProgram, ...]:
@@ -76,28 +70,16 @@ def _look(account: str, start: Start) -> SeenProgram:
 
 
 def _ask_versions(starts: Sequence[Start], patience_s: float) -> dict[str, Version]:
-    """Return what each program says its version is, by program."""
+    """Return what each program says its version is, by program; the programs are CLIs that we know."""
     stop = stop_event()
 
     def ask(start: Start) -> tuple[str, Version]:
-        done = run_script(
-            'exec "$@"',
-            start.variables,
-            timeout_s=patience_s,
-            arguments=(start.program, *(() if start.cli is None else start.cli.version_words)),
-            output_limit=64 << 10,
-            cancelled=stop.is_set,
-        )
-        if done.problem is not None:
-            return start.program, Version(problem=done.problem)
-        if done.exit_code in (_NOT_FOUND, _NOT_EXECUTABLE):
-            problem = "cannot be started: its interpreter is missing, or it is for another machine"
-            return start.program, Version(problem=problem)
-        if done.exit_code != 0:
-            return start.program, Version(problem=f"ended with {done.exit_code}")
-        said = done.stdout.decode("utf-8", "replace").strip().splitlines()
-        version, name = said[0][:_LONGEST_VERSION] if said else "", PurePath(start.program).name
-        return start.program, Version(version if name in version.lower() else f"{name} {version}".strip())
+        assert start.cli is not None  # noqa: S101 - others are not asked
+        told = read_version(start.cli, start.program, start.variables, patience_s, stop.is_set)
+        if told.text is None:
+            return start.program, told
+        version, name = told.text[:_LONGEST_VERSION], PurePath(start.program).name
+        return start.program, Version(version if name in version.lower() else f"{name} {version}")
 
     answers = dict(run_in_threads(ask, list(starts), at_most=_AT_MOST, cancel=stop.set))
     check()

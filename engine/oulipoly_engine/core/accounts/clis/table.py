@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from oulipoly_engine.core.accounts.accounts import Account
@@ -35,7 +35,8 @@ def recognise_cli(account: Account, home: Path) -> AccountCli | None:
     words = (account.command, *account.args)
     variables = dict(account.environment)
     if PurePosixPath(words[0]).name == "env":
-        words, variables = _skip_env(words[1:], variables)
+        position, given = read_env(account.args)
+        words, variables = account.args[position:], variables | given
     cli = CLIS.get(PurePosixPath(words[0]).name) if words else None
     if cli is None:
         return None
@@ -44,17 +45,21 @@ def recognise_cli(account: Account, home: Path) -> AccountCli | None:
     return AccountCli(cli, words[0], home / cli.place.default if folder is None else Path(folder), own)
 
 
-def _skip_env(words: tuple[str, ...], variables: dict[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Take the options and variables of `env` off; `-u`, `-C` and `-S` take a word of their own."""
-    rest = list(words)
-    while rest:
-        if rest[0] in ("-u", "--unset", "-C", "--chdir", "-S"):
-            del rest[:2]
-        elif rest[0].startswith("-"):
-            del rest[0]
-        elif "=" in rest[0]:
-            name, _, value = rest.pop(0).partition("=")
-            variables[name] = value
-        else:
-            break
-    return tuple(rest), variables
+def read_env(words: Sequence[str]) -> tuple[int, dict[str, str]]:
+    """Return where among the arguments of `env` the program stands, and the variables that are given before it.
+
+    `-u`, `-C` and `-S` take a word of their own. Without a program that is the number of words.
+    """
+    given: dict[str, str] = {}
+    position = 0
+    while position < len(words):
+        word = words[position]
+        if word in ("-u", "--unset", "-C", "--chdir", "-S"):
+            position += 1
+        elif not word.startswith("-"):
+            name, is_given, value = word.partition("=")
+            if not is_given:
+                return position, given
+            given[name] = value
+        position += 1
+    return len(words), given
