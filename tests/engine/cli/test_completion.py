@@ -116,3 +116,8 @@ def test_the_json_of_every_command_is_described():
     able = [name for name, spec in table.items() if name and "--json" in spec.get("options", {})]
 
     assert [] == [name for name in able if f"| `{name}`" not in told and f", `{name}`" not in told]
+
+
+def test_help_opens_no_state_file(agents, home):
+    assert 0 == agents("account", "list", "--help").returncode
+    assert not (home / ".local/share/oulipoly-agent-runner/state.db").exists()

@@ -78,12 +78,21 @@ def used_folders(accounts: Mapping[str, Account], scripts: Mapping[str, SessionS
         cli = recognise_cli(account, home)
         if cli is not None:
             found.setdefault(cli.folder.resolve(), name)
-        told = transcripts_folder(account, scripts.get(name))
-        if told is not None and "$" not in told[1]:
-            folder = home / told[1][2:] if told[1].startswith("~/") else Path(told[1])
-            below = CLIS[told[0]].transcripts
-            found.setdefault((folder.parent if below is not None and below.below else folder).resolve(), name)
+        told = find_scripts_folder(account, scripts.get(name), home)
+        if told is not None:
+            found.setdefault(told[1].resolve(), name)
     return found
+
+
+def find_scripts_folder(account: Account, scripts: SessionScripts | None, home: Path) -> tuple[Cli, Path] | None:
+    """Return the CLI whose transcripts an account's scripts read, and its folder; None where they do not tell."""
+    told = transcripts_folder(account, scripts)
+    if told is None or "$" in told[1]:
+        return None
+    cli, folder = CLIS[told[0]], home / told[1][2:] if told[1].startswith("~/") else Path(told[1])
+    if not folder.is_absolute():
+        return None
+    return cli, folder.parent if cli.transcripts is not None and cli.transcripts.below else folder
 
 
 def find_folders(cli: Cli, home: Path) -> Iterator[Path]:

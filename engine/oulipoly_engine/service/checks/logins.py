@@ -12,15 +12,14 @@ from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account, KeyringSpec, SessionScripts
 from oulipoly_engine.core.accounts.clis.cli import Cli
-from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.checks.accounts import SeenHome, SeenLogin
 from oulipoly_engine.core.checks.finding import in_shell
 from oulipoly_engine.core.checks.logins import find_fault
-from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.accounts.keyring_entries import KeyProblem, find_problem
+from oulipoly_engine.service.accounts.setup import find_scripts_folder
 from oulipoly_engine.service.checks.programs import find_start
 from oulipoly_engine.service.sessions.copy_transcripts import is_kept
 
@@ -61,15 +60,8 @@ def _find_place(
     if start.cli is not None:
         folder = start.cli.place.find_folder(start.variables) or home / start.cli.place.default
         return Place(account.name, start.cli, Path(folder), True, start.variables, account.keyring)
-    told = transcripts_folder(account, scripts)
-    if told is None:
-        return None
-    cli, below = CLIS[told[0]], told[1]
-    below = f"{home}/{below[2:]}" if below.startswith("~/") else below
-    if not below.startswith("/") or "$" in below:
-        return None
-    inside = cli.transcripts is not None and cli.transcripts.below
-    return Place(account.name, cli, Path(below).parent if inside else Path(below), False, start.variables)
+    told = find_scripts_folder(account, scripts, home)
+    return None if told is None else Place(account.name, *told, False, start.variables)
 
 
 def look_at_homes(places: tuple[Place, ...]) -> tuple[SeenHome, ...]:
