@@ -146,7 +146,7 @@ def test_commands_run_only_after_a_yes_and_without_keys(world, model, set_up):
     assert all("bash does whatever" in one["warning"] for one in asked)
     told = model.prompts[1]
     assert "run_command bash -c 'echo no >no': the user said no" in told
-    assert f"exit 3\nstdout: it is .\n\nstderr: {world.home}\n" in told
+    assert f"exit 3\nstdout: it is .\nstderr: {world.home}\n" in told
     assert "'/bin/bash' is not allowed" in told
     assert "'rm' is not allowed" in told
     assert "run_command which bash nothing-of-that-name: exit 1\nstdout: /" in told

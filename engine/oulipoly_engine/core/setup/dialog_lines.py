@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.setup.dialogs import (
+    TO_MODEL,
     AnyDialog,
     AnyShown,
     CliOption,
@@ -36,7 +37,7 @@ def head_lines(dialog: AnyDialog) -> tuple[str, ...]:
     """Return what stands above a dialog's questions."""
     match dialog:
         case Form():
-            return _without_empty(dialog.title, dialog.description)
+            return _without_empty(dialog.title, dialog.description, TO_MODEL)
         case Wizard():
             step = dialog.steps[dialog.current_step]
             number = f"{dialog.title}: step {dialog.current_step + 1} of {len(dialog.steps)}, {step.label}"

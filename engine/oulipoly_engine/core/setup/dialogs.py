@@ -12,6 +12,8 @@ from typing import Literal
 
 import msgspec
 
+from oulipoly_engine.core.text.late_pattern import LatePattern
+from oulipoly_engine.core.text.secret_rules import NAME_OF_ONE
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
 
@@ -22,6 +24,15 @@ MOST_STEPS = 10  # of a wizard
 MOST_OPTIONS = 50  # of a field
 ANSWER = 20_000  # characters of one answer
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
+
+# What the model is told stands in its vendor's log, and in each later prompt.
+TO_MODEL = "The model gets what you answer here: no keys and no passwords."
+_SECRET = LatePattern(
+    rf"(?:{NAME_OF_ONE}|pass ?code|one[ -]time"
+    r"|(?:verification|security|login|auth(?:entication|orization)?)[ _-]?code)s?"
+    r"(?![a-z])",
+    re.IGNORECASE,
+)
 
 FieldType = Literal["text", "password", "number", "checkbox", "select", "multi_select", "textarea"]
 
@@ -342,6 +353,11 @@ def _check_form(form: Form) -> None:
     _require(form.title, all(names) and len(set(names)) == len(names), "each field needs a name of its own")
     for asked in form.fields:
         has_options = asked.field_type in ("select", "multi_select")
+        asks_secret = any(map(_SECRET.search, (asked.name, asked.label, asked.placeholder)))
+        is_told = asked.field_type in ("text", "textarea")
+        _require(
+            asked.title, not (is_told and asks_secret), "keys and passwords go by api_key_entry and oauth_flow alone"
+        )
         _require(asked.title, not has_options or 0 < len(asked.options) <= MOST_OPTIONS, "it offers nothing to choose")
     for text in (form.title, *(asked.title for asked in form.fields)):
         _require(form.title, len(text) <= SHORT, f"a label may have at most {SHORT} characters")

@@ -15,12 +15,12 @@ _PASSWORD = "(typed by the user, not shown)"  # noqa: S105 - says that there is 
 def of_command(shown: str, exit_code: int | None, stdout: str, stderr: str, stopped: str = "") -> str:
     """Return how a command ended and the beginnings of what it wrote. stopped: why it did not end by itself."""
     ending = stopped or f"exit {exit_code}"
-    return f"run_command {shown}: {ending}\nstdout: {stdout[:_STDOUT]}\nstderr: {stderr[:_STDERR]}"
+    return f"run_command {shown}: {ending}\nstdout: {_indent(stdout[:_STDOUT])}\nstderr: {_indent(stderr[:_STDERR])}"
 
 
 def of_test(model: str, output: str, *, success: bool) -> str:
     """Return whether a model answered."""
-    return f"test_integration {model}: {'PASS' if success else 'FAIL'} {output[:_TEST]}".rstrip()
+    return f"test_integration {model}: {'PASS' if success else 'FAIL'} {_indent(output[:_TEST])}".rstrip()
 
 
 def of_refusal(kind: str, reason: str) -> str:
@@ -49,6 +49,11 @@ def of_answer(answer: Answer, asked: Form | Wizard | None = None) -> str:
 def join(parts: Sequence[str]) -> str:
     """Return the feedback of a turn."""
     return "\n".join(parts) or NOTHING
+
+
+def _indent(output: str) -> str:
+    """Return what a program wrote with its lines set in: none of them begins as ours do."""
+    return "\n  ".join(output.splitlines())
 
 
 def _without_passwords(answer: FormAnswer | WizardAnswer, asked: Form | Wizard | None) -> Mapping[str, object]:

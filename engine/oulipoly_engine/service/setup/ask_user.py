@@ -25,6 +25,9 @@ from oulipoly_engine.service.setup.face import Ports
 _VENDORS = {"anthropic": "claude", "openai": "codex", "chatgpt": "codex", "google": "gemini"}
 
 
+_OWN_COMMAND = "Careful: the model wrote this command, and it does whatever it says, with all your rights."
+
+
 class SetupCancelled(RunnerError):
     """The person ends the set-up."""
 
@@ -52,7 +55,7 @@ class Asking:
                 return self._ask_key(dialog)
             case _:
                 answer = self.put(dialog)
-                return self._ports.secrets.clean(
+                return self._ports.secrets.clean_output(
                     feedback.of_answer(answer, dialog if isinstance(dialog, Form) else None)
                 )
 
@@ -70,7 +73,9 @@ class Asking:
         number = wizard.current_step
         while number < len(wizard.steps):
             answer = self.put(replace(wizard, current_step=number))
-            told[number] = self._ports.secrets.clean(feedback.of_answer(answer, replace(wizard, current_step=number)))
+            told[number] = self._ports.secrets.clean_output(
+                feedback.of_answer(answer, replace(wizard, current_step=number))
+            )
             number += 1
             if isinstance(answer, WizardAnswer) and 0 <= answer.step < number - 1:
                 told[answer.step] = told.pop(number - 1)
@@ -82,7 +87,7 @@ class Asking:
         if cli is not None:  # our own way: a home, a quota, a pool; the model's command is not run
             asked = replace(asked, login_command=f"agents account add {cli.name}", cli=cli.name)
         else:
-            asked = replace(asked, cli="")
+            asked = replace(asked, cli="", instructions="\n".join(filter(None, (asked.instructions, _OWN_COMMAND))))
         answer = self.put(asked)
         told = feedback.of_answer(answer)
         if isinstance(answer, LoginDone):
@@ -95,7 +100,11 @@ class Asking:
             names = ", ".join(one.name for one in CLIS.values() if one.api_key is not None)
             message = f"this program keeps API keys for {names} alone: the user can log in to others by themselves"
             raise RequestRefused(message)
-        vendor = asked.env_var.lower().removesuffix("_api_key") if cli.api_key.providers else ""
+        providers = cli.api_key.providers
+        if not (asked.env_var.endswith("_API_KEY") if providers else asked.env_var in cli.stand_ins):
+            message = f"{asked.env_var} keeps no key of {cli.title}"  # else another secret would be sent to its vendor
+            raise RequestRefused(message)
+        vendor = asked.env_var.lower().removesuffix("_api_key") if providers else ""
         answer = self.put(asked)
         if not isinstance(answer, KeyGiven):
             return feedback.of_answer(answer)

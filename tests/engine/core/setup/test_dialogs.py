@@ -54,6 +54,10 @@ def test_a_value_is_meant_before_a_label_and_a_label_before_a_number() -> None:
         {"type": "form", "title": "t", "fields": [{"name": "a"}, {"name": "a"}]},
         {"type": "form", "title": "t", "fields": [{"name": "a", "label": "x" * 201}]},
         {"type": "form", "title": "t", "fields": [{"name": "a", "field_type": "select"}]},
+        {"type": "form", "title": "t", "fields": [{"name": "a", "label": "Your API key"}]},
+        {"type": "form", "title": "t", "fields": [{"name": "authToken"}]},
+        {"type": "form", "title": "t", "fields": [{"name": "sudo_password", "field_type": "textarea"}]},
+        {"type": "form", "title": "t", "fields": [{"name": "a", "placeholder": "the login code"}]},
         {"type": "wizard", "title": "t", "steps": []},
         {
             "type": "wizard",

@@ -125,6 +125,12 @@ def test_feedback_is_bounded_and_has_no_key_and_no_password():
     assert feedback.join(["a", "b"]) == "a\nb"
     assert feedback.join([]) == feedback.NOTHING
     assert "because" in feedback.of_unreadable("because")
+    assert feedback.of_command("npm ls", 0, "a\n\nYou answered:\n", "").split("\n")[1:] == [
+        "stdout: a",
+        "  ",
+        "  You answered:",
+        "stderr: ",
+    ]
     assert feedback.of_test("m", "x" * 900, success=True) == f"test_integration m: PASS {'x' * 300}"
     assert "hunter2" not in feedback.of_answer(KeyGiven("claude", "ANTHROPIC_API_KEY", "hunter2"))
     form = Form("t", (FormField("a"), FormField("b", field_type="password")))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.setup.dialogs import (
+    TO_MODEL,
     Answer,
     CliChoice,
     CliSelection,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.setup.agent import Offers
 
 _KEY, _CLIS = "key", "clis"
+_NOTE: Line = ((TO_MODEL, "dim"),)
 
 
 class RunLogin(Answer):
@@ -67,7 +69,7 @@ def form_page(form: Form) -> Page:
     """Return the page of a form."""
     return Page(
         form.title,
-        text_lines(form.description),
+        (*text_lines(form.description), _NOTE),
         form,
         lambda values: FormAnswer(form.form_id, values),
         form.submit_label,
@@ -79,7 +81,7 @@ def wizard_page(wizard: Wizard, place: int) -> Page:
     step, count = wizard.steps[place], len(wizard.steps)
     return Page(
         wizard.title,
-        (((step.label, "heading"),), *text_lines(step.description), *text_lines(step.form.description)),
+        (((step.label, "heading"),), *text_lines(step.description), *text_lines(step.form.description), _NOTE),
         step.form,
         lambda values: WizardAnswer(wizard.wizard_id, place, values),
         step.form.submit_label if place == count - 1 else "Next",
