@@ -165,3 +165,15 @@ def test_a_byte_order_mark_stays(paths):
     settings_edit.save(setting(paths, "theme"), "light")
 
     assert b'\xef\xbb\xbf# mine\r\ntheme = "light"\r\n' == file.read_bytes()
+
+
+def test_an_account_that_has_moved_or_gone_since_is_not_taken_for_another(paths):
+    of_bob, of_ada = setting(paths, "providers", 1, "args"), setting(paths, "ada", "command")
+    (paths.models / "opus.toml").write_text('[[providers]]\nname = "bob"\n[[providers]]\nname = "ada"\n')
+    paths.providers.write_text('[bob]\ncommand = "sh"\n')
+
+    for one, name in ((of_bob, "bob"), (of_ada, "ada")):
+        before = one.file.read_text()
+        with pytest.raises(ConfigInvalid, match=f"the file was changed, and {name} is not there any more"):
+            settings_edit.save(one, "true")
+        assert before == one.file.read_text()

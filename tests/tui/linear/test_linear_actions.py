@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 
 import pytest
 
@@ -127,6 +128,23 @@ def test_items_are_added_to_a_list_and_taken_from_it(talk, app_world):
     assert "Saved." in talk(*pool, "Add one", "cyd")
     assert "Saved." in talk(*pool, "Take ada away")
     assert ["bob", "cyd"] == re.findall("name = ['\"](.*)['\"]", (app_world.config / "models/opus.toml").read_text())
+
+
+def test_the_second_of_two_lines_that_read_the_same_is_not_taken_for_the_first(talk, app_world):
+    pool = ("Settings", "Show and change", "models/opus.toml")
+    lines = talk(*pool).splitlines()
+    number = next(line.split(".")[0].strip() for line in lines if ". args of account 2, bob: not set" in line)
+    assert "Saved." in talk(*pool, number, "Add one", "--fast")
+    members = tomllib.loads((app_world.config / "models/opus.toml").read_text())["providers"]
+    assert [("ada", None), ("bob", ["--fast"])] == [(one["name"], one.get("args")) for one in members]
+
+
+def test_sessions_that_read_the_same_are_told_apart_by_their_numbers(talk, app_world):
+    twin = app_world.transcript.with_name(SESSION.replace("1", "2") + ".jsonl")
+    twin.write_text(app_world.transcript.read_text().replace(SESSION, twin.stem))
+    talk(*IN[:-1], "2", "Name it", "the second")
+    assert "1. Mend the roof" in (listed := talk(*IN[:-1], ""))
+    assert "2. the second" in listed
 
 
 def test_a_key_is_named_and_a_clash_refused(talk, app_world):

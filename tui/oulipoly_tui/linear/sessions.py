@@ -37,11 +37,11 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
         page = found[start : start + _AT_ONCE]
         names = [f"{line(one, board, snapshot)}" for one in page]
         more = ["More"] if start + _AT_ONCE < len(found) else []
-        chosen = talk.choose("Session", [*names, *more])
+        chosen = talk.choose_place("Session", [*names, *more])
         if chosen is None:
             return
-        if chosen in names:
-            _open(talk, page[names.index(chosen)])
+        if chosen < len(page):
+            _open(talk, page[chosen])
             return
 
 

@@ -36,7 +36,8 @@ def open_settings(talk: Talk, _snapshot: Snapshot) -> None:
 def line(setting: Setting) -> str:
     """Return a setting in a line."""
     fault = "" if setting.fault is None else f" Wrong: {setting.fault}."
-    return f"{setting.name}: {setting.shown or 'not set'}. From {setting.source}.{fault}"
+    of = f" of account {int(setting.path[1]) + 1}, {setting.owner}" if len(setting.path) == 3 else ""
+    return f"{setting.name}{of}: {setting.shown or 'not set'}. From {setting.source}.{fault}"
 
 
 def _list_keys(talk: Talk) -> tuple[Setting, ...]:
@@ -58,8 +59,8 @@ def _choose_setting(talk: Talk, settings: Sequence[Setting]) -> Setting | None:
         for text in lines:
             talk.say(text)
         return None
-    answer = talk.choose("Setting", lines)
-    return None if answer is None else settings[lines.index(answer)]
+    place = talk.choose_place("Setting", lines)
+    return None if place is None else settings[place]
 
 
 def _change(talk: Talk, setting: Setting) -> None:

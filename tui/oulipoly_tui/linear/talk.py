@@ -65,15 +65,20 @@ class Talk(Record):
 
     def choose(self, label: str, names: Sequence[str]) -> str | None:
         """Let one of some names be chosen by number, by name or by how it begins; None: none of them."""
+        place = self.choose_place(label, names)
+        return None if place is None else names[place]
+
+    def choose_place(self, label: str, names: Sequence[str]) -> int | None:
+        """Let one of some names be chosen as `choose` does, and return its place: two of them may be the same."""
         for number, name in enumerate(names, 1):
             self.say(f"  {number}. {name}")
         hint = f"Type a number, 1 to {len(names)}, or a name."
         question = f"{label}, number or name, empty to go back"
         while answer := self.ask(question, hint).strip():
             if answer.isdecimal() and 1 <= int(answer) <= len(names):
-                return names[int(answer) - 1]
-            fits = [name for name in names if name == answer] or [
-                name for name in names if name.casefold().startswith(answer.casefold())
+                return int(answer) - 1
+            fits = [place for place, name in enumerate(names) if name == answer] or [
+                place for place, name in enumerate(names) if name.casefold().startswith(answer.casefold())
             ]
             if len(fits) == 1:
                 return fits[0]

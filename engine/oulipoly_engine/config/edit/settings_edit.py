@@ -45,6 +45,7 @@ class Setting(Record):
     names: str = ""  # what its value names, "accounts", "models" or "themes"; it has to be there
     items: tuple[str, ...] = ()  # of a list of texts
     fault: str | None = None  # what is wrong with it now
+    owner: str = ""  # the account or the command whose table it is in; empty: the file has but one of it
 
     @property
     def name(self) -> str:
@@ -99,6 +100,8 @@ def refusal(setting: Setting, typed: str) -> str | None:
     file = toml_file.read(setting.file)
     if file.failure is not None:
         return file.failure.text
+    if setting.name != "name" and _owner(file, setting.path[:-1]) != setting.owner:
+        return f"the file was changed, and {setting.owner} is not there any more: open the settings again"
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
 
     value = _value(file, setting, typed)
@@ -194,7 +197,7 @@ def _key_setting(paths: Paths, place: KeyPath, keys: str) -> Setting:
     file = toml_file.read(path)
     text = _text(_inside(file.data, place))
     source = _source(file, place) if text else "default"
-    return Setting(path, place, text or keys, text, source, default=keys)
+    return Setting(path, place, text or keys, text, source, default=keys, owner=_owner(file, place[:-1]))
 
 
 def _sections(paths: Paths, models: Path) -> Iterator[Section]:
@@ -269,6 +272,7 @@ def _make(
         names=rule.names if rule.names in (*known, "themes") else "",
         items=tuple(map(str, value)) if isinstance(value, list) else (),
         fault=rules.find_slip(file, path) if value is not None else None,
+        owner=_owner(file, path[:-1]),
     )
 
 
@@ -296,6 +300,13 @@ def _inside(data: object, path: KeyPath) -> object:
         except (KeyError, IndexError, TypeError):
             return None
     return data
+
+
+def _owner(file: TomlFile, at: KeyPath) -> str:
+    """Return whose table stands at a place, among several of its kind; what is numbered may have moved since."""
+    table = _inside(file.data, at)
+    is_one_of_several = file.path.name == "providers.toml" or len(at) > 1
+    return str(table.get("name", at[0])) if is_one_of_several and at and isinstance(table, Mapping) else ""
 
 
 def _source(file: TomlFile, path: KeyPath) -> str:
