@@ -253,3 +253,13 @@ def test_without_any_stdin_the_first_question_ends_it(world, model, home):
     done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, cwd=home, timeout=25)
 
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_configuration_that_does_not_load_ends_it_before_the_first_turn(world, model, set_up):
+    (world.config / "models" / "fake.toml").write_text("[[broken")
+
+    code, events = set_up()
+
+    assert (code, model.prompts) == (1, [])
+    assert "fake.toml:1: the file is not valid TOML" in named(events, "error")[-1]["message"]
+    assert [row["outcome"] for row in world.rows("SELECT outcome FROM setup_runs")] == ["failed_bootstrap"]

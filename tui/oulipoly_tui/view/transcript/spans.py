@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import accumulate, takewhile
 from typing import Literal
 
 from oulipoly_engine.records import Record
@@ -98,13 +99,22 @@ def _wrap(line: Line, width: int) -> list[Line]:
                 found.append([(indent, "")] if indent else [])
                 left, word = width - len(indent), word.lstrip()
             while cells(word) > left:  # longer than a line by itself
-                head, word = word[:left], word[left:]
-                found[-1].append((head, tone))
+                place = _place_of(word, left)
+                found[-1].append((word[:place], tone))
+                word = word[place:]
                 found.append([])
                 left = width
             found[-1].append((word, tone))
             left -= cells(word)
     return [tuple(spans) for spans in found]
+
+
+def _place_of(word: str, width: int) -> int:
+    """Return how many characters of a word fit into so many columns; one at least."""
+    if word.isascii():
+        return width
+    taken = accumulate(map(_cells_of, word))
+    return max(1, sum(1 for _ in takewhile(lambda used: used <= width, taken)))
 
 
 def _words(text: str) -> Iterable[str]:
