@@ -141,10 +141,14 @@ def test_the_second_of_two_lines_that_read_the_same_is_not_taken_for_the_first(t
 
 def test_sessions_that_read_the_same_are_told_apart_by_their_numbers(talk, app_world):
     twin = app_world.transcript.with_name(SESSION.replace("1", "2") + ".jsonl")
-    twin.write_text(app_world.transcript.read_text().replace(SESSION, twin.stem))
-    talk(*IN[:-1], "2", "Name it", "the second")
-    assert "1. Mend the roof" in (listed := talk(*IN[:-1], ""))
-    assert "2. the second" in listed
+    first = app_world.transcript.read_text()
+    second = first.replace('"u1"', '"u2"').replace("null", '"u1"', 1)
+    app_world.transcript.write_text(first + second.replace("the roof", "it with slate"))
+    other = first + second.replace("the roof", "it with straw")
+    twin.write_text(other.replace(SESSION, twin.stem).replace('"u1"', '"v1"').replace('"u2"', '"v2"'))
+
+    read = [talk(*IN[:-1], number, "Read the last turns") for number in "12"]
+    assert sorted(("slate" in text, "straw" in text) for text in read) == [(False, True), (True, False)]
 
 
 def test_a_key_is_named_and_a_clash_refused(talk, app_world):
