@@ -72,7 +72,7 @@ def test_a_walk_by_keyboard(built, start):
     app = start(built)
     app.expect("demo-codex1")
     app.send("w")
-    app.expect("decided by")
+    app.expect("; rule ")
     app.send("q")
     app.expect("2 Quota")
     app.send("2")

@@ -12,6 +12,7 @@ from oulipoly_tui.screens.prompt import Prompt
 from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.view.transcript.spans import Row
+from oulipoly_tui.widgets import theming
 
 ROWS = [Row("a", (("first", ""),)), Row("b", (("second", ""),))]
 NOT_ANSWERED = object()
@@ -30,6 +31,9 @@ class Asking(App):
 
     def on_mount(self):
         self.push_screen(self.shown, self.keep)
+
+    def get_css_variables(self):
+        return theming.with_own(super().get_css_variables())
 
     def keep(self, answer):
         self.answer = answer

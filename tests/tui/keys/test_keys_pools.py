@@ -23,7 +23,7 @@ async def test_why_and_what_if_open_over_the_account_of_the_cursor(app_world, ha
         await one.press("w")
         await one.at("Reading")
         assert f"Why {pool.next_account}" == one.title
-        await one.sees("decided by")
+        await one.sees("; rule ")
         await one.back()
         await one.press("W")
         await one.at("WhatIf")

@@ -35,7 +35,7 @@ async def test_w_shows_the_whole_decision(app_world, running, screen_text, settl
     async with running((120, 40)) as (app, pilot):
         await pilot.press("w")
         await settled(pilot, lambda: isinstance(app.screen, Reading))
-        await settled(pilot, lambda: "decided by" in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: "; rule " in "\n".join(screen_text(app)))
         await pilot.press("escape")
         await settled(pilot, lambda: not isinstance(app.screen, Reading))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.balance.decision import METHOD_WORDS
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.quota.pools import member_details
@@ -19,7 +20,7 @@ def why_lines(snapshot: Snapshot, pool: PoolView) -> tuple[Line, ...]:
     lines: list[Line] = [
         ((pool.model.name, "heading"), (f" → {decision.account or 'nobody'}", "good" if decision.account else "bad")),
         ((words.local(decision.reason, decision.now), ""),),
-        ((f"decided by {decision.method.value}, rule {decision.rule.value}", "dim"),),
+        ((f"{METHOD_WORDS.get(decision.method, 'nobody can serve')}; rule {decision.rule.value}", "dim"),),
     ]
     if pool.pin is not None:
         lines.append(((f"pinned to {pool.pin} for this app's next picks", "accent"),))
