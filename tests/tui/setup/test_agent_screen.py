@@ -104,6 +104,14 @@ async def test_what_breaks_a_line_in_a_command_is_shown_as_a_sign(empty_world, r
         await settled(pilot, lambda: "echo one<U+2028>rm -rf ~␋end" in "\n".join(screen_text(app)))
 
 
+async def test_no_reason_of_a_model_pushes_the_warning_out_of_sight(empty_world, running, begin, screen_text, settled):
+    asked = Agreement("command", "Run this command?", "bash x", "because\n" * 100, "bash does whatever it says")
+    async with running((80, 24)) as (app, pilot):
+        await begin(app, pilot, ("agree", asked))
+        await settled(pilot, lambda: "! bash does whatever it says" in "\n".join(screen_text(app)))
+        assert "bash x" in "\n".join(screen_text(app))
+
+
 async def test_it_runs_on_while_it_is_hidden_and_asks_when_it_is_shown_again(
     empty_world, running, begin, screen_text, settled
 ):

@@ -98,8 +98,8 @@ def shown_lines(shown: AnyShown) -> tuple[Line, ...]:
 
 
 def agreement_head(asked: Agreement) -> tuple[Line, ...]:
-    """Return what stands above that for which leave is asked."""
-    return (*_paragraph(asked.description), *_paragraph(f"! {asked.warning}" if asked.warning else "", "bad"))
+    """Return what stands above that for which leave is asked; our warning first, where no long reason pushes it out."""
+    return (*_paragraph(f"! {asked.warning}" if asked.warning else "", "bad"), *_paragraph(asked.description))
 
 
 def agreement_body(asked: Agreement) -> tuple[Line, ...]:
