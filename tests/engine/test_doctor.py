@@ -285,7 +285,7 @@ def _(it):
         connection.commit()
 
 
-@_break("quota read long ago", Area.QUOTA, "warning", "2 d old", "agents quota check")
+@_break("quota read long ago", Area.QUOTA, "warning", "2 d 0 h old", "agents quota check")
 def _(it):
     it.clock.advance(2 * 86400)
     it.login(it.later())

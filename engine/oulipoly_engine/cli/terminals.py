@@ -11,6 +11,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.text.columns import table
+from oulipoly_engine.core.text.quantities import duration
 from oulipoly_engine.errors import InvocationNotFound, RequestRefused, TerminalNotFound
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import require_terminal, window_size
@@ -195,18 +196,11 @@ def _row(terminal: Terminal, now: datetime) -> tuple[str, ...]:
     return (
         terminal.id,
         state,
-        _age((now - from_text(terminal.started_at)).total_seconds()),
+        duration(now - from_text(terminal.started_at)),
         str(terminal.pid),
         label if len(label) <= 40 else label[:39] + "…",
         terminal.title[:40],
     )
-
-
-def _age(seconds: float) -> str:
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit}"
-    return f"{max(0, int(seconds))}s"
 
 
 def describe_end(code: int, number: int | None) -> str:

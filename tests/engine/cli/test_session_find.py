@@ -55,7 +55,7 @@ def test_list_shows_every_conversation_the_latest_used_first(found):
     head, first, second = found.run("list").splitlines()
 
     assert ["last", "used", "id", "account", "model", "turns", "workspace", "name"] == head.split()
-    assert "1 h ago" in first
+    assert "1 h 0 m ago" in first
     assert "something else" in first
     assert "find the needle" in second
     assert "/work" in second

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
@@ -13,6 +13,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.text.quantities import ago, duration, percent
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.quota.quota import Kind, Quota, QuotaCheck, RefreshResult
 
@@ -87,13 +88,18 @@ def _outcome(result: RefreshResult, now: datetime) -> str:
 def _format_state(state: QuotaState, now: datetime) -> str:
     if state.refreshed_at is None:
         return "never read"
-    age = (now - state.refreshed_at).total_seconds()
-    shown = ", ".join(f"{window.name} {_window(window, now)}" for window in state.windows) or "no windows"
+    shown = ", ".join(f"{window.name} {percent(window.used)}{_reset(window, now)}" for window in state.windows)
     marked = "" if state.exhausted_at is None else ", marked exhausted"
-    return f"{shown}, read {age:.0f} s ago{marked}"
+    return f"{shown or 'no windows'}, read {ago(state.refreshed_at, now)}{marked}"
+
+
+def _reset(window: Window, now: datetime) -> str:
+    left = window.resets_at - now
+    return " (has reset)" if left <= timedelta(0) else f" (resets in {duration(left)})"
 
 
 def _window(window: Window, now: datetime) -> str:
+    """Return a window as the contract has it (section 17): `20%@3.5h`."""
     hours = (window.resets_at - now).total_seconds() / 3600
     return f"{100 * window.used:g}%@{hours:.1f}h"
 

@@ -11,7 +11,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.sessions.session_table import SessionRow, ago, fork_text, remark, render, short_path
+from oulipoly_engine.core.sessions.session_table import SessionRow, age_or_day, fork_text, remark, render, short_path
 from oulipoly_engine.core.sessions.sessions import Session, Sort
 from oulipoly_engine.facade import diagnostics, output
 
@@ -121,7 +121,7 @@ def _row(context: Context, listed: ListedSession, now: datetime) -> SessionRow:
     one = listed.session
     return SessionRow(
         is_pinned=one.pinned_at is not None,
-        last_used=ago(from_text(one.last_used_at), now.astimezone()),
+        last_used=age_or_day(from_text(one.last_used_at), now.astimezone()),
         chain_id=one.chain_id,
         account=one.active.account,
         model=one.shown_model or "?",

@@ -9,6 +9,7 @@ from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_lin
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.runs.vendor_text import heuristic
+from oulipoly_engine.core.text.quantities import duration
 from oulipoly_engine.records import Record
 
 _OLD = timedelta(days=1)  # a reading of quota; runs and the app read every half minute where there is a script
@@ -195,7 +196,7 @@ def judge_quota(seen: Sequence[SeenQuota], now: datetime) -> Iterator[Finding]:
         found = tuple(_judge_quota(one, now))
         yield from found
         if not found:
-            age = "not known" if one.refreshed_at is None else f"{_age(now - one.refreshed_at)} old"
+            age = "not known" if one.refreshed_at is None else f"{duration(now - one.refreshed_at)} old"
             well.append(f"{one.account} ({age})")
     if well:
         yield tell_well(Area.QUOTA, "as last read", ", ".join(well))
@@ -206,7 +207,11 @@ def judge_quota(seen: Sequence[SeenQuota], now: datetime) -> Iterator[Finding]:
 def _judge_quota(one: SeenQuota, now: datetime) -> Iterator[Finding]:
     if one.is_disabled:
         return
-    old = "it was never read" if one.refreshed_at is None else f"the last reading is {_age(now - one.refreshed_at)} old"
+    old = (
+        "it was never read"
+        if one.refreshed_at is None
+        else f"the last reading is {duration(now - one.refreshed_at)} old"
+    )
     follows = f"the choice among accounts goes by old numbers: {old}"
     if one.last_failure is not None:
         cause = f"its quota could not be read: {cut_line(one.last_failure)}"
@@ -233,10 +238,3 @@ def _fail(area: Area, subject: str, cause: str, consequence: str, fix: str, comm
 
 def _warn(area: Area, subject: str, cause: str, consequence: str, fix: str, command: str) -> Finding:
     return Finding(area, Severity.WARNING, subject, cause, consequence, fix, command)
-
-
-def _age(length: timedelta) -> str:
-    minutes = max(0, int(length.total_seconds())) // 60
-    if minutes < 60:
-        return f"{minutes} m"
-    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} d"

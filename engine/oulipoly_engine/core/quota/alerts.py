@@ -12,6 +12,7 @@ from datetime import datetime
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.forecast import Forecast, State
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.records import Record
 
 DEFAULT_THRESHOLD = 0.9
@@ -32,7 +33,7 @@ class Alert(Record):
     @property
     def text(self) -> str:
         """Return the alert as one sentence."""
-        head = f"{self.account} {self.window} is {100 * self.used:.0f} % used"
+        head = f"{self.account} {self.window} is {percent(self.used)} used"
         reset = f"resets {to_text(self.resets_at)[:16]}Z"
         if self.dry_at is None:
             return f"{head}, {reset}"

@@ -16,6 +16,7 @@ from itertools import pairwise
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.burn import project
 from oulipoly_engine.core.quota.staleness import CLOCK_TOLERANCE
+from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.records import Record
 
 MIN_SPAN = timedelta(minutes=10)  # readings that span less say nothing of a pace
@@ -133,8 +134,8 @@ def forecast_text(found: Forecast) -> str:
             after = "after the reset" if found.latest is None else _minute(found.latest)
             return f"runs out {_minute(found.at)} ({_minute(found.earliest)} to {after})"
         case State.STEADY:
-            low, high = _percent(found.used_at_reset_low), _percent(found.used_at_reset_high)
-            return f"lasts: {_percent(found.used_at_reset)} % at the reset ({low} to {high} %)"
+            low, high = percent(found.used_at_reset_low), percent(found.used_at_reset_high)
+            return f"lasts: {percent(found.used_at_reset)} at the reset ({low} to {high})"
 
 
 def forecast_to_json(found: Forecast) -> dict[str, object]:
@@ -254,7 +255,3 @@ def _text(instant: datetime | None) -> str | None:
 
 def _minute(instant: datetime | None) -> str:
     return "?" if instant is None else f"{to_text(instant)[:16].replace('T', ' ')}Z"
-
-
-def _percent(value: float | None) -> str:
-    return "?" if value is None else f"{100 * value:.0f}"

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.core.text.columns import fit, fit_end, pad, plain, width
+from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.records import Record
 
 HEADINGS = ("", "last used", "id", "account", "model", "turns", "workspace", "name", "")
@@ -48,15 +49,10 @@ def _over(widths: Mapping[int, int], columns: int) -> int:
     return sum(widths.values()) + _GAP * (len(widths) - 1) - columns
 
 
-def ago(instant: datetime, now: datetime) -> str:
-    """Return how long ago an instant is, in its largest unit; a day and more as a date."""
-    seconds = (now - instant).total_seconds()
-    if seconds < 0 or seconds >= 86_400 * 7:
-        return f"{instant.astimezone(now.tzinfo):%Y-%m-%d}"
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit} ago"
-    return "just now"
+def age_or_day(instant: datetime, now: datetime) -> str:
+    """Return how long ago an instant is; what is not of the last week as a day, in the zone of `now`."""
+    is_recent = timedelta(0) <= now - instant < timedelta(days=7)
+    return ago(instant, now) if is_recent else f"{instant.astimezone(now.tzinfo):%Y-%m-%d}"
 
 
 def remark(

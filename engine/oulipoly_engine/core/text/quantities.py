@@ -44,7 +44,17 @@ def headroom(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.1f}"
 
 
+def ago(instant: datetime, now: datetime) -> str:
+    """Return how long ago something was: `6 m ago`; less than two seconds are now."""
+    passed = now - instant
+    return "now" if passed < timedelta(seconds=2) else f"{duration(passed)} ago"
+
+
+def moment(instant: datetime) -> str:
+    """Return a moment that stays as it is written: `2026-11-22 06:27`."""
+    return f"{instant.astimezone():%Y-%m-%d %H:%M}"
+
+
 def clock(instant: datetime, now: datetime) -> str:
     """Return a moment on the user's clock: `Mon 06:27` within a week, else `2026-11-22 06:27`."""
-    local = instant.astimezone()
-    return f"{local:%a %H:%M}" if abs(instant - now) < _WEEK else f"{local:%Y-%m-%d %H:%M}"
+    return f"{instant.astimezone():%a %H:%M}" if abs(instant - now) < _WEEK else moment(instant)

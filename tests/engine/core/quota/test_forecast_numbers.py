@@ -243,9 +243,9 @@ def test_forecast_as_json_has_every_number():
         ),
         (
             Forecast(State.STEADY, used_at_reset=0.5, used_at_reset_low=0.25, used_at_reset_high=0.999),
-            "lasts: 50 % at the reset (25 to 100 %)",
+            "lasts: 50 % at the reset (25 % to 100 %)",
         ),
-        (Forecast(State.STEADY, used_at_reset=0.5), "lasts: 50 % at the reset (? to ? %)"),
+        (Forecast(State.STEADY, used_at_reset=0.5), "lasts: 50 % at the reset (? to ?)"),
     ],
     ids=["unknown", "reset", "spent", "dry", "dry without ends", "steady", "steady without ends"],
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
+from oulipoly_engine.core.sessions.session_table import SessionRow, age_or_day, remark, render, short_path
 from oulipoly_engine.core.text.columns import fit, fit_end, pad, plain, width, wrap
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -45,16 +45,16 @@ def test_control_signs_do_not_reach_the_terminal():
 @pytest.mark.parametrize(
     ("passed", "shown"),
     [
-        (timedelta(seconds=20), "just now"),
-        (timedelta(minutes=5), "5 min ago"),
-        (timedelta(hours=3), "3 h ago"),
-        (timedelta(days=2), "2 d ago"),
+        (timedelta(seconds=20), "20 s ago"),
+        (timedelta(minutes=5), "5 m ago"),
+        (timedelta(hours=3), "3 h 0 m ago"),
+        (timedelta(days=2), "2 d 0 h ago"),
         (timedelta(days=20), "2026-10-31"),
         (-timedelta(days=1), "2026-11-21"),
     ],
 )
-def test_ages_are_told_in_their_largest_unit(passed, shown):
-    assert shown == ago(NOW - passed, NOW)
+def test_ages_are_told_in_their_two_largest_units(passed, shown):
+    assert shown == age_or_day(NOW - passed, NOW)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.text.quantities import ago as ago
 from oulipoly_engine.core.text.quantities import clock as clock
 from oulipoly_engine.core.text.quantities import duration as duration
 from oulipoly_engine.core.text.quantities import headroom as headroom
@@ -34,10 +35,7 @@ def until(instant: datetime, now: datetime) -> str:
 
 def age(since: datetime | None, now: datetime) -> str:
     """Return how old something is: `6 m ago`."""
-    if since is None:
-        return "never read"
-    passed = now - since
-    return "now" if passed < timedelta(seconds=2) else f"{duration(passed)} ago"
+    return "never read" if since is None else ago(since, now)
 
 
 def read(since: datetime | None, now: datetime) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.text.quantities import moment
 from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.markdown import bar, code_blocks, markdown
@@ -233,6 +234,6 @@ def _first_words(text: str) -> str:
 
 def _moment(at: str) -> str:
     try:
-        return f"{from_text(at).astimezone():%d %b %H:%M}"
+        return moment(from_text(at))
     except (ValueError, OverflowError):
         return plain(at[:30])
