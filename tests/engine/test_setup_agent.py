@@ -323,6 +323,8 @@ def test_nothing_secret_reaches_the_model(home, world, model, engine, tmp_path):
     (home / ".claude").mkdir()
     login = {"claudeAiOauth": {"accessToken": f"sk-ant-oat01-{'x1Y2' * 8}"}, "mail": mail}
     (home / ".claude" / ".credentials.json").write_text(json.dumps(login))
+    server = {"command": "x", "args": ["--token", "plain-in-a-list"], "env": {"MY_PAT": "plain-in-a-table"}}
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": {"x": server}}))
     form = {"type": "form", "title": "t", "fields": [{"name": "a"}, {"name": "b", "field_type": "password"}]}
     wizard = {"type": "wizard", "title": "t", "steps": [{"label": "one", "form": form}]}
     model.says(
@@ -332,6 +334,7 @@ def test_nothing_secret_reaches_the_model(home, world, model, engine, tmp_path):
                 "command": "bash",
                 "args": ["-c", f"cat ~/.claude/.credentials.json; echo {key} >&2"],
             },
+            {"type": "run_command", "command": "bash", "args": ["-c", "cat ~/.claude.json"]},
             {"type": "ask_user", "action": form},
             {"type": "ask_user", "action": wizard},
             {"type": "update_memory", "node_type": "preference", "label": "p", "data": {"api_key": key}},
@@ -360,7 +363,7 @@ def test_nothing_secret_reaches_the_model(home, world, model, engine, tmp_path):
 
     assert end.outcome is Outcome.SUCCESS, end
     texts = "".join(model.prompts)
-    for secret in (key, "plain-but-secret", "x1Y2x1Y2", word, "an-unusual-key"):
+    for secret in (key, "plain-but-secret", "plain-in-a-list", "plain-in-a-table", "x1Y2x1Y2", word, "an-unusual-key"):
         assert secret not in texts
     assert "it was kept" in texts or "was added with the key" in texts
     assert (home / ".claude-claude" / "api-key").stat().st_mode & 0o777 == 0o600

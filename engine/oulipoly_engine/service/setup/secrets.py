@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oulipoly_engine.config import mask
 from oulipoly_engine.core.text.redact import REDACTED, redact, redact_strictly
 
 _SHORTEST = 6  # characters; a shorter word would take innocent text along
@@ -23,8 +24,12 @@ class Secrets:
         return redact(self._without_typed(text))
 
     def clean_output(self, text: str) -> str:
-        """Return what a program wrote without secrets, and without anything else that looks drawn."""
-        return redact_strictly(self._without_typed(text))
+        """Return what a program wrote without secrets, and without anything else that looks drawn.
+
+        Of a CLI's file of JSON, which models like to look at, what stands behind a flag in a list is taken out too.
+        """
+        is_json = text.lstrip().startswith("{")
+        return redact_strictly(mask.lines(self._without_typed(text), [text]) if is_json else self._without_typed(text))
 
     def _without_typed(self, text: str) -> str:
         for secret in self._typed:
