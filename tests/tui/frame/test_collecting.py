@@ -14,10 +14,14 @@ from textual.strip import Strip
 
 from oulipoly_tui.gc_tuning import QuietCollector, empty_large_caches, let_removed_widgets_go, let_strips_go
 from oulipoly_tui.view.transcript.spans import Row
+from oulipoly_tui.widgets import theming
 from oulipoly_tui.widgets.lines import VirtualList
 
 
 class Listing(App):
+    def get_css_variables(self):
+        return theming.with_own(super().get_css_variables())
+
     def __init__(self):
         super().__init__()
         let_strips_go()

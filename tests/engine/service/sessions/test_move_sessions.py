@@ -365,7 +365,7 @@ def test_session_that_another_chain_has_open_there_is_refused(machine):
     with machine.store.write():
         chains.insert(machine.store, "b", SID, "m", started_at=at, last_used_at=at, reason="initial")
 
-    with pytest.raises(SessionAmbiguous, match="open on account 'b' in another chain"):
+    with pytest.raises(SessionAmbiguous, match="open on account 'b' in another session"):
         machine.plan()
 
 
