@@ -22,15 +22,15 @@ def first_run(config_folder: str, *, has_problems: bool, read_only: bool = False
     """Return the screen of an empty configuration; in read-only mode without what would be refused."""
     writing: tuple[Line, ...] = (
         (("A", "key"), ("   add an account: log in to a CLI, with a home of its own", "")),
-        (("a", "key"), ("   set up the logins of this machine: shows every file before it is written", "")),
+        (("a", "key"), ("   set up the logins of this machine: every file is shown first", "")),
         (("S", "key"), ("   let a model set it up: it asks before every command and file", "")),
     )
     lines: list[Line] = [
         (("No accounts yet", "heading"),),
         (),
         *(() if read_only else writing),
-        (("f3", "key"), ("  run the doctor: checks programs, logins, folders, and says what mends them", "")),
-        (("m", "key"), ("   try everything in the demo world: made-up accounts, nothing leaves this machine", "")),
+        (("f3", "key"), ("  run the doctor: it checks everything and says what mends it", "")),
+        (("m", "key"), ("   try everything with made-up accounts; nothing leaves this machine", "")),
         (("y", "key"), ("   copy the path of the configuration folder", "")),
         (("?", "key"), ("   every key", "")),
         (),
