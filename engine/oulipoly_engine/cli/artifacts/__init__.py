@@ -1,0 +1,1 @@
+"""Commands about artifacts, and the three programs that agents use."""

@@ -1,0 +1,1 @@
+"""What artifacts are called, and the receipts of those that were returned. Pure."""

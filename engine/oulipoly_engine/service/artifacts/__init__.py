@@ -1,0 +1,1 @@
+"""Storing, reading, removing and returning artifacts."""
