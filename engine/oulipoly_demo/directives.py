@@ -26,14 +26,16 @@ class Directives(NamedTuple):
     big_bytes: int = 0  # answer with this many bytes of text
     binary_bytes: int = 0  # answer with this many bytes that are no text
     no_newline: bool = False
+    delegate: str | None = None  # the agent that is asked as well, and whose file becomes part of the answer
+    returns: str | None = None  # the name under which the answer is handed back to the caller
 
 
 def parse(prompt: str, account: str = "") -> Directives:
     """Read the directives that apply to `account`.
 
     `[[sleep:SECONDS]]`, `[[exit:N]]`, `[[429]]`, `[[quota]]`, `[[401]]`, `[[500]]`, `[[529]]`, `[[stderr:TEXT]]`,
-    `[[big:BYTES]]`, `[[bytes]]` or `[[bytes:COUNT]]`, `[[noeol]]`. An unknown one, or one whose argument is no number
-    where one is needed, is left in the text.
+    `[[big:BYTES]]`, `[[bytes]]` or `[[bytes:COUNT]]`, `[[noeol]]`, `[[delegate:AGENT]]`, `[[return:NAME]]`. An unknown
+    one, or one whose argument is not a number where one is needed, is left in the text.
     """
     fields: dict[str, Any] = {}
 
@@ -67,6 +69,10 @@ def _effect(name: str, argument: str | None) -> dict[str, Any] | None:
             return {"big_bytes": max(0, int(count))}
         case "sleep", str(seconds):
             return {"sleep_s": min(_LONGEST_SLEEP_S, max(0.0, float(seconds)))}
+        case "delegate", str(agent):
+            return {"delegate": agent}
+        case "return", str(name):
+            return {"returns": name}
         case "exit", str(code):
             return {"exit_code": int(code) & 0xFF}
         case "stderr", str(text):

@@ -38,7 +38,7 @@ _SEEDS: dict[str, tuple[tuple[float, float] | None, tuple[float, float] | None]]
     "demo-claude1": ((0.94, 0.85), (0.61, 0.55)),  # almost exhausted
     "demo-claude2": ((0.35, 0.40), (0.48, 0.70)),
     "demo-claude3": (None, None),  # fresh
-    "demo-codex1": ((0.72, 0.30), (0.90, 0.40)),  # burns too fast
+    "demo-codex1": ((0.76, 0.25), (0.90, 0.40)),  # burns too fast
     "demo-codex2": ((0.12, 0.60), (0.30, 0.50)),
 }
 # Whatever would lead a command inside the demo to the real accounts, or tie its invocations to a real one.
@@ -204,6 +204,9 @@ A prompt through the pool, the other vendor, typed inputs, an agent, and a promp
   {inside} demo-reviewer "def f(x): return x"
   {inside} -m demo-opus "hi [[quota@demo-claude1]] [[quota@demo-claude2]]"
 
+An agent that asks another one for a file, and returns one of its own; `trace ID` and the app show both:
+  {inside} demo-reviewer "def f(x): return x [[delegate:demo-counter]] [[return:review.md]]"
+
 Who would be chosen now, and why:
   {inside} why demo-opus
 
@@ -285,7 +288,7 @@ def _put_away(root: Path) -> None:
     _check_owner(root)
     if any(root.iterdir()):
         if not _marker(root):
-            message = f"{root} is no demo world ({MARKER} is missing): move it away yourself, or name another folder"
+            message = f"{root} is not a demo world ({MARKER} is missing): move it away yourself, or name another folder"
             raise DemoRefused(message)
         # Renamed first: a deletion that is interrupted must not leave a half world under the name.
         grave = Path(tempfile.mkdtemp(prefix=f".{root.name}-old-", dir=root.parent))
@@ -340,7 +343,7 @@ def _check_owner(root: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISDIR(status.st_mode):
-        message = f"{root} is no folder: remove it, or name another folder for the demo"
+        message = f"{root} is not a folder: remove it, or name another folder for the demo"
         raise DemoRefused(message)
     if status.st_uid != os.getuid():
         message = f"{root} belongs to user {status.st_uid}: set TMPDIR to a folder of yours for the demo"

@@ -44,7 +44,7 @@ def to_text(instant: datetime) -> str:
 def from_text(text: str) -> datetime:
     """Read an RFC 3339 instant into an aware UTC datetime.
 
-    Raises ValueError when the text is no instant, carries no zone, or lies at the end of all times that there are.
+    Raises ValueError when the text is not an instant, carries no zone, or lies at the end of all times that there are.
     """
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:

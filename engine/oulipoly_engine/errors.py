@@ -46,6 +46,10 @@ class ConfigInvalid(RunnerError):
     exit_code = 2
 
 
+class ConfigChanged(ConfigInvalid):
+    """A configuration file is no longer what a change was made from: made anew, the change may be written."""
+
+
 class InputInvalid(RunnerError):
     """A typed model input (`-i key=value`) breaks its own rule."""
 
@@ -130,6 +134,48 @@ class StoreDamaged(StoreUnusable):
     """The state file has contents that no program of ours has written."""
 
 
+class ArtifactError(RunnerError):
+    """Something about artifacts; the exit codes of its kinds are those of sysexits.h (contract: section 14)."""
+
+    slug = "artifact-error"
+    exit_code = 70
+
+
+class ArtifactMisused(ArtifactError):
+    """A name, an address or an option that no artifact can have."""
+
+    slug = "artifact-misused"
+    exit_code = 64
+
+
+class ArtifactMissing(ArtifactError):
+    """There is no such artifact or version, it was removed, or its content is not what was stored."""
+
+    slug = "artifact-missing"
+    exit_code = 65
+
+
+class ArtifactCollision(ArtifactError):
+    """Somebody else has stored a version since the one that the new one was made from."""
+
+    slug = "artifact-collision"
+    exit_code = 66
+
+
+class ArtifactStoreUnusable(ArtifactError):
+    """The artifact store is missing, full, locked, not ours, or cannot be written."""
+
+    slug = "artifact-store-unusable"
+    exit_code = 73
+
+
+class ArtifactInputFailed(ArtifactError):
+    """Content cannot be read, or written where it was to go."""
+
+    slug = "artifact-io-failed"
+    exit_code = 74
+
+
 class SchemaIncompatible(RunnerError):
     """The state file is foreign, newer than this program, or has the wrong shape."""
 
@@ -161,7 +207,7 @@ class AdapterOutputInvalid(RunnerError):
 
 
 class SessionIdInvalid(RunnerError):
-    """What was given as a session id is no full UUID."""
+    """What was given as a session id is not a full UUID."""
 
     slug = "invalid-session-id"
     exit_code = 2
@@ -175,7 +221,7 @@ class FormatInvalid(RunnerError):
 
 
 class TtlInvalid(RunnerError):
-    """A lease was asked for with a lifetime that is no number, or out of bounds."""
+    """A lease was asked for with a lifetime that is not a number, or out of bounds."""
 
     slug = "invalid-ttl"
     exit_code = 2

@@ -57,6 +57,11 @@ class Paths(Record):
         return self.data / "state.db"
 
     @property
+    def artifacts(self) -> Path:
+        """Return the artifact store of runs, as far as they are told of no other one."""
+        return self.data / "artifacts.db"
+
+    @property
     def results(self) -> Path:
         """Return the folder of `<uuid>.result` files."""
         return self.data / "invocations"
@@ -122,7 +127,7 @@ def _home(env: Mapping[str, str]) -> Path:
             message = "HOME is not set, and the system knows no home folder of yours: set HOME"
             raise UsageInvalid(message) from error
     if not named.startswith("/"):
-        message = f"HOME is {named!r}, which is no absolute path: set it to your home folder, from `/` on"
+        message = f"HOME is {named!r}, which is not an absolute path: set it to your home folder, from `/` on"
         raise UsageInvalid(message)
     return Path(named)
 

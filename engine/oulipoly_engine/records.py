@@ -43,7 +43,7 @@ else:
     class Record(msgspec.Struct, frozen=True):
         """A frozen value with typed fields; equal where kind and fields are.
 
-        A class that must change in place says `frozen=False`, and is no value: it stays within its module.
+        A class that must change in place says `frozen=False`, and is not a value: it stays within its module.
         """
 
 

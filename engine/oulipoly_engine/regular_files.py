@@ -34,7 +34,7 @@ def open_regular(path: str | Path, *, follows_links: bool = True, buffering: int
     """Open a regular file for reading bytes. buffering: as for `open`.
 
     follows_links: whether the last part of the path may be a link; links among its folders are always followed.
-    Raises OSError, also for what is no regular file and for what can be no path at all.
+    Raises OSError, also for what is not a regular file and for what can be no path at all.
     """
     try:
         descriptor = os.open(path, _FLAGS if follows_links else _FLAGS | os.O_NOFOLLOW)

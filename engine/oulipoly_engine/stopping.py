@@ -23,6 +23,18 @@ class Stopped(RunnerError):
     exit_code = 130
 
 
+class _InnerEvent(Event):
+    """Is set by itself, and as soon as what the work around it is stopped by is."""
+
+    def __init__(self, outer: Event) -> None:
+        super().__init__()
+        self._outer = outer
+
+    def is_set(self) -> bool:
+        """Return whether either of them is set."""
+        return super().is_set() or self._outer.is_set()
+
+
 @contextmanager
 def stoppable(asked: Event) -> Iterator[None]:
     """Let the work of this thread be stopped for the length of the block. asked: is set by whoever stops it."""
@@ -36,6 +48,12 @@ def stoppable(asked: Event) -> Iterator[None]:
 def stop_event() -> Event:
     """Return what this thread's work is stopped by, to be handed to threads of its own."""
     return _asked.get() or Event()
+
+
+def inner_stop_event() -> Event:
+    """Return what a part of this thread's work is stopped by: alone, or with all of it. It is asked, not waited for."""
+    outer = _asked.get()
+    return Event() if outer is None else _InnerEvent(outer)
 
 
 def is_asked() -> bool:

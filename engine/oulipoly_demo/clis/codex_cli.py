@@ -114,7 +114,7 @@ def _resumed(words: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _open(thread_id: str | None, context: CliContext, *, source: str) -> CodexConversation | None:
-    # An id that is no UUID silently starts a new thread: Codex does so too, and the runner has to notice.
+    # An id that is not a UUID silently starts a new thread: Codex does so too, and the runner has to notice.
     if thread_id is None or not ids.is_uuid(thread_id):
         return codex_files.start(context, source=source, now=context.now())
     return codex_files.resume(context, thread_id, source=source)

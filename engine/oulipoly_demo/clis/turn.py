@@ -92,10 +92,23 @@ def play(
         conversation.fail(failure, context.now())
         return Outcome(asked, failure, Tokens(0, 0), began, context.now())
     text = compose(asked, conversation.turns, style)
+    if asked.delegate is not None or asked.returns is not None:
+        text = _hand_on(asked, text, complain)
     for piece in _pieces(asked, text, context.pace_s):
         emit(piece)
     tokens = settle(context, conversation, prompt, text, model)
     return Outcome(asked, None, tokens, began, context.now())
+
+
+def _hand_on(asked: Directives, text: str, complain: Callable[[str], None]) -> str:
+    """Ask another agent as well, and return the answer as a file; gives the whole answer."""
+    from oulipoly_demo.clis import delegation  # noqa: PLC0415 - most prompts ask for neither
+
+    if asked.delegate is not None:
+        text += f"\n\n{asked.delegate} says:\n{delegation.ask(asked.delegate, asked.text).strip()}"
+    if asked.returns is not None:
+        complain(delegation.hand_back(asked.returns, text))
+    return text
 
 
 def _pieces(asked: Directives, text: str, pace_s: float) -> Iterator[bytes]:

@@ -31,7 +31,7 @@ HABITS: Mapping[str, Habit] = {
     "demo-claude2": Habit((0.35, 0.40), (0.48, 0.70)),
     "demo-claude3": Habit(None, None, evenings=0.1, rests=2.2),  # fresh
     "demo-codex1": Habit(  # burns too fast: it works while people sleep
-        (0.72, 0.30), (0.90, 0.40), evenings=0.9, nights=0.8, weekends=0.9, spends=(0.5, 1.0), dry=0.25
+        (0.76, 0.25), (0.90, 0.40), evenings=0.9, nights=0.8, weekends=0.9, spends=(0.5, 1.0), dry=0.25
     ),
     "demo-codex2": Habit((0.12, 0.60), (0.30, 0.50), spends=(0.1, 0.6), dry=0.0),
 }

@@ -27,11 +27,13 @@ from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.quota import quotas, readings
 from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.runs.artifacts import record_returned
 from oulipoly_engine.store.sessions import chains, notes
 
 if TYPE_CHECKING:
     from oulipoly_demo.past.homes import Past, PastRun, PastSession
     from oulipoly_demo.past.quota import AccountPast, QuotaReading
+    from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact
 
 _NOTE = ".oulipoly-demo-past.json"
 _SOURCE = "script"
@@ -52,7 +54,8 @@ def ensure(world: World, now: float | None = None, *, tell: Callable[[str], None
         _note(world, anchor, is_done=False)
         say = tell or _say_nothing
         say("writing a month of sessions")
-        from oulipoly_demo.past import homes as past  # noqa: PLC0415 - 15 ms, not for a world that has one
+        from oulipoly_demo.past import artifacts  # noqa: PLC0415 - with the next: not for a world that has one
+        from oulipoly_demo.past import homes as past  # noqa: PLC0415 - 15 ms
 
         world_past = past.make(world, anchor)
         environ = worlds.environment_for(world)
@@ -60,7 +63,7 @@ def ensure(world: World, now: float | None = None, *, tell: Callable[[str], None
         store = open_store(paths.state_db)
         try:
             say("storing runs and quota")
-            record(store, world_past, anchor)
+            record(store, world_past, anchor, artifacts.write(paths.artifacts, world_past))
             say("reading the transcripts")
             _scan(store, paths, environ)
         finally:
@@ -82,20 +85,23 @@ def _scan(store: Store, paths: Paths, environ: Mapping[str, str]) -> None:
     scanner.ingest_accounts(tuple(scripts))
 
 
-def record(store: Store, past: Past, anchor: float) -> None:
-    """Put a past into a state file, once: a file that has readings already is left as it is."""
+def record(store: Store, past: Past, anchor: float, returned: Mapping[str, tuple[ReturnedArtifact, ...]]) -> None:
+    """Put a past into a state file, once: a file that has readings already is left as it is.
+
+    returned: what runs have handed back, by their uuids.
+    """
     with store.write():
         if any(readings.windows_of(store, account.account) for account in past.accounts):
             return
         for run in past.runs:
-            _run(store, run)
+            record_returned(store, _run(store, run), returned.get(run.uuid, ()))
         for session in past.sessions:
             _say(store, session)
         for account in past.accounts:
             _quota(store, account, anchor)
 
 
-def _run(store: Store, run: PastRun) -> None:
+def _run(store: Store, run: PastRun) -> int:
     parent = None if run.parent is None else invocations.find(store, run.parent)
     row = invocations.begin(
         store,
@@ -119,6 +125,7 @@ def _run(store: Store, run: PastRun) -> None:
         capture_method="none" if run.session_id is None else "turn_script",
     )
     invocations.end(store, row, outcome)
+    return row
 
 
 def _say(store: Store, session: PastSession) -> None:

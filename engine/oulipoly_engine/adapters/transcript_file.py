@@ -23,7 +23,7 @@ _PIECE = 1 << 20  # bytes
 def open_transcript(path: str | Path, buffering: int = -1) -> BinaryIO:
     """Open a transcript, or a file in a session's own folder, to be read; buffering: as for `open`.
 
-    Raises OSError, also for a link and for whatever else is no regular file; its `strerror` says what it is.
+    Raises OSError, also for a link and for whatever else is not a regular file; its `strerror` says what it is.
     """
     return open_regular(path, follows_links=False, buffering=buffering)
 

@@ -126,9 +126,11 @@ def _opencode(path: Path, session_id: str) -> Head:
 
     try:
         directory = opencode.find_workspace(path.parent, session_id)
+        origin = opencode.find_origin(path.parent, session_id)
     except opencode.OpencodeFailed:
         return Head()
-    return Head(_first([directory if isinstance(directory, str) and directory.startswith("/") else None]))
+    is_place = isinstance(directory, str) and directory.startswith("/")
+    return Head(_first([str(directory)] if is_place else []), forked_from=_first([origin]))
 
 
 def _payloads(folder: Folder, path: Path, kind: str, most: int) -> Iterator[codex.Payload]:

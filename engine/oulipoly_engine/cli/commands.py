@@ -68,6 +68,7 @@ SUBCOMMANDS = (  # in each section the most used first
         "completion", "completion.scripts", "print the completion for bash, zsh or fish", _SET_UP, keeps_off=True
     ),
     Subcommand("state", "", "fill in what an older state file lacks, or start afresh", _SET_UP),
+    Subcommand("artifact", "", "put, get, list, diff, remove what agents keep and hand to each other", _SCRIPTS),
     Subcommand("trace", "runs.trace", "show a run and everything it started", _SCRIPTS),
     Subcommand("wait", "runs.wait", "wait for a run's end and print its result", _SCRIPTS),
     #
@@ -154,6 +155,15 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("setup sync", "setup.agent.sync", "copy skills and MCP servers from one CLI to others", ""),
     Subcommand("setup history", "setup.agent.history", "how set-ups by a model went", ""),
     Subcommand("setup memory", "setup.agent.memory", "what the set-up agent remembers, and its clearing", ""),
+    #
+    Subcommand("artifact put", "artifacts.artifact", "store a file, or what is piped in, as the next version", ""),
+    Subcommand("artifact get", "artifacts.artifact", "print or save a version, as it is", ""),
+    Subcommand("artifact list", "artifacts.artifact", "list versions: of a run, of a name, with a label", ""),
+    Subcommand("artifact show", "artifacts.artifact", "what is known of a version, and how it begins", ""),
+    Subcommand("artifact diff", "artifacts.artifact", "compare a version with the one before, or another", ""),
+    Subcommand("artifact label", "artifacts.artifact", "give a version a label, or take it away", ""),
+    Subcommand("artifact remove", "artifacts.artifact", "mark versions as removed", ""),
+    Subcommand("artifact gc", "artifacts.artifact", "delete what was removed or has expired; set a limit", ""),
     #
     Subcommand("config check", "setup.config", "report every problem of every file", "", keeps_off=True),
     Subcommand("config show", "setup.config", "print all settings in force, secrets masked", "", keeps_off=True),

@@ -71,6 +71,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageInvalid with the usage's way out."""
+        is_option = message.rpartition(" ")[2].startswith("--")
+        if is_option:  # what stands behind `--token` would be taken for a secret, and hidden
+            raise UsageInvalid(f"{message}: see `{self.prog} --help`")
         raise UsageInvalid(f"{message} (see `{self.prog} --help`)")
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
@@ -118,7 +121,7 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def _refuse_bytes(self, action: argparse.Action, value: object) -> None:
-        """Refuse bytes that are no UTF-8 text in every argument that is not passed on as it is."""
+        """Refuse bytes that are not UTF-8 text in every argument that is not passed on as it is."""
         for text in value if isinstance(value, list) else (value,):
             if action.type is None and isinstance(text, str) and not is_text(text):
                 name = "/".join(action.option_strings) or str(action.metavar or action.dest)
@@ -134,7 +137,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def top_level(program: str) -> Parser:
-    """Return the parser of everything that is no subcommand."""
+    """Return the parser of everything that is not a subcommand."""
     parser = Parser(
         prog=program,
         description=_overview(program),
@@ -225,7 +228,7 @@ def path(text: str) -> Path:
 
 
 def raw(text: str) -> str:
-    """Return a text that is passed on as it came; bytes that are no UTF-8 stay what they are."""
+    """Return a text that is passed on as it came; bytes that are not UTF-8 stay what they are."""
     return text
 
 

@@ -31,7 +31,7 @@ def hold_places() -> None:
 
 
 def is_piped() -> bool:
-    """Return whether somebody may have given us something: stdin is there and is no terminal."""
+    """Return whether somebody may have given us something: stdin is there and is not a terminal."""
     return sys.stdin is not None and not sys.stdin.isatty()
 
 
@@ -58,7 +58,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def read_text(file: BinaryIO) -> str:
-    """Return all of a file as text; bytes that are no UTF-8 come out again as they went in. Raises PromptMissing."""
+    """Return all of a file as text; bytes that are not UTF-8 come out again as they went in. Raises PromptMissing."""
     found = file.read(_LONGEST_TEXT + 1)
     if len(found) > _LONGEST_TEXT:
         message = f"the prompt has more than {_LONGEST_TEXT >> 20} MB: name the file in the prompt, for the CLI to read"

@@ -9,10 +9,17 @@ from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.problem import Loaded, Problem
 from oulipoly_engine.paths import Paths
 
+_NAME = "app.toml"
+
 
 def path_of(paths: Paths) -> Path:
     """Return where the app's settings lie."""
-    return paths.config / "app.toml"
+    return paths.config / _NAME
+
+
+def is_app_file(path: Path) -> bool:
+    """Tell whether one of the configuration files is the app's."""
+    return path.name == _NAME
 
 
 def read(paths: Paths) -> Loaded[AppSettings]:

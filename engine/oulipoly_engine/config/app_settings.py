@@ -96,8 +96,8 @@ def _fill(word: str, values: Mapping[str, str]) -> str:
         if "\0" in value:
             message = f"the {name} of this row holds a NUL character, which no program can be given"
             raise ValueError(message)
-        if found.start() == 0 and value.startswith("-"):
-            message = f"the {name} of this row begins with a hyphen, so that a program would take it for an option"
+        if found.start() == 0 and value.startswith(("-", "+")):  # `vim +COMMAND`, `less +!COMMAND`
+            message = f"the {name} of this row begins with {value[0]}, so that a program would take it for an option"
             raise ValueError(message)
         return value
 

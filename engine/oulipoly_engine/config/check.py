@@ -68,11 +68,11 @@ def _odd_entries(folder: Path, suffix: str, what: str) -> Iterator[Problem]:
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
     for entry in entries:
         if entry.suffix == suffix and not entry.is_file():
-            kind = "a link to nothing" if entry.is_symlink() and not entry.exists() else "no regular file"
+            kind = "a link to nothing" if entry.is_symlink() and not entry.exists() else "not a regular file"
             message = f"this is {kind}, so there is no {what} {entry.stem!r}"
             yield Problem(Level.WARNING, entry, None, "", message, "put the file in its place, or take the entry away")
         elif entry.suffix == suffix and not entry.name.startswith(".") and not is_name(entry.stem):
-            message = f"there is no {what} {entry.stem!r}: the name holds a backslash, or bytes that are no UTF-8"
+            message = f"there is no {what} {entry.stem!r}: the name holds a backslash, or bytes that are not UTF-8"
             yield Problem(Level.WARNING, entry, None, "", message, "give the file another name")
 
 

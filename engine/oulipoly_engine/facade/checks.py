@@ -16,18 +16,22 @@ from oulipoly_engine.core.checks import accounts as account_checks
 from oulipoly_engine.core.checks import places as place_checks
 from oulipoly_engine.core.checks import surroundings, work
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, count, sort_findings, to_document, to_lines
-from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_command, transcripts_folder
+from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.runs.orphans import Orphans
 from oulipoly_engine.facade.terminals.terminals import Terminals
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.thread_pool import do_side_by_side
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.accounts.api_keys import uses_api_key
 from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.checks import logins, programs
 from oulipoly_engine.service.checks import places as places_seen
 from oulipoly_engine.service.checks.places import FreeBytes, measure_free
+from oulipoly_engine.service.quota.source import has_source
 from oulipoly_engine.service.sessions.journal import JournalFolder
+from oulipoly_engine.stopping import check
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import activity
@@ -41,7 +45,7 @@ _FAILURE_AGE = timedelta(hours=6)  # of a run: after that nobody waits for its f
 class Limits(Record):
     """How long and by what the looks are done."""
 
-    patience_s: float = programs.PATIENCE_S  # for one CLI's version
+    patience_s: float = programs.PATIENCE_S  # for one answer of a CLI, its version for example
     free_bytes: FreeBytes = measure_free
 
 
@@ -57,8 +61,7 @@ class Checks:
         environ = inherited_environment()
         found = [
             *self._check_configuration(configured, environ),
-            *account_checks.judge_programs(programs.look(configured.accounts, environ, limits.patience_s)),
-            *self._check_logins(configured, environ),
+            *self._check_clis(configured, environ, limits.patience_s),
             *self._check_state_file(configured, environ),
             *place_checks.judge_places(tuple(places_seen.look_at_places(self._home.paths))),
             *self._check_disks(configured, environ, limits.free_bytes),
@@ -74,10 +77,23 @@ class Checks:
         sizes = (len(configured.accounts), len(configured.models))
         return surroundings.judge_configuration(str(self._home.paths.config), seen, sizes, editor)
 
-    def _check_logins(self, configured: Configured, environ: dict[str, str]) -> Iterator[Finding]:
-        places = logins.find_places(configured.accounts, configured.scripts, environ, self._home.paths.home)
+    def _check_clis(self, configured: Configured, environ: dict[str, str], patience_s: float) -> Iterator[Finding]:
+        """Ask the CLIs for their versions and their logins side by side: what hangs costs its patience once."""
+        accounts, home, now = configured.accounts, self._home.paths.home, self._home.now()
+        places = logins.find_places(accounts, configured.scripts, environ, home)
+        seen_programs: list[account_checks.SeenProgram] = []
+        seen_logins: list[account_checks.SeenLogin] = []
+        do_side_by_side(
+            (
+                lambda: seen_programs.extend(programs.look(accounts, environ, patience_s)),
+                lambda: seen_logins.extend(logins.look_at_logins(places, accounts, home, now, patience_s)),
+            )
+        )
+        check()
+        yield from account_checks.judge_programs(seen_programs)
         yield from account_checks.judge_homes(logins.look_at_homes(places))
-        yield from account_checks.judge_logins(tuple(logins.look_at_logins(places, self._home.now())))
+        broken = {one.account for one in seen_programs if one.state != "found" or one.problem}
+        yield from account_checks.judge_logins(seen_logins, broken)
 
     def _check_disks(self, configured: Configured, environ: dict[str, str], free_bytes: FreeBytes) -> Iterator[Finding]:
         places = logins.find_places(configured.accounts, configured.scripts, environ, self._home.paths.home)
@@ -92,7 +108,7 @@ class Checks:
         try:
             if not path.exists() and not path.is_symlink():
                 found += [place_checks.judge_state_file(places_seen.look_at_state_file(path))]
-                found += account_checks.judge_quota(_guess_quota(configured), self._home.now())
+                found += account_checks.judge_quota(_guess_quota(configured, self._home.paths.home), self._home.now())
                 found += work.judge_runs((), ())
             else:
                 with self._home.lend_store_to_read() as store:
@@ -115,7 +131,7 @@ class Checks:
         names = tuple(configured.accounts)
         states, wishes = quotas.states(store, names), controls.of(store, names)
         attempts = quotas.attempts(store, names)
-        for guess in _guess_quota(configured):
+        for guess in _guess_quota(configured, self._home.paths.home):
             name = guess.account
             yield replace(
                 guess,
@@ -168,16 +184,17 @@ def _to_seen(problem: Problem) -> surroundings.SeenProblem:
     return surroundings.SeenProblem(str(problem.file), problem.line, text, problem.fix, problem.level is Level.ERROR)
 
 
-def _guess_quota(configured: Configured) -> tuple[account_checks.SeenQuota, ...]:
+def _guess_quota(configured: Configured, home: Path) -> tuple[account_checks.SeenQuota, ...]:
     """Return what is known of the accounts' quota without the state file."""
     found = []
     for name, account in configured.accounts.items():
         scripts = configured.scripts.get(name)
         told = transcripts_folder(account, scripts)
-        has_source = quota_command(account, scripts) is not None or codex_sessions_root(account, scripts) is not None
+        can_read = has_source(account, scripts, home)
         cli = programs.find_start(account, {}).cli or (None if told is None else CLIS.get(told[0]))
-        can = cli is None or cli.quota is not None  # for some there is no endpoint that tells it
-        found.append(account_checks.SeenQuota(name, has_source, False, None, None, can_have_source=can))
+        # For some there is no endpoint that tells it, and for keys there is none.
+        can = (cli is None or cli.quota is not None) and not uses_api_key(account, home)
+        found.append(account_checks.SeenQuota(name, can_read, False, None, None, can_have_source=can))
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import app_file
-from oulipoly_engine.config.app_settings import AppSettings, CustomCommand, ThemeFile, fill
+from oulipoly_engine.config.app_settings import PLACEHOLDERS, AppSettings, CustomCommand, ThemeFile, fill
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record, replace
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - a checker, an editor and a first set-up: whoever asks for one of them needs none of the others
 
 __all__ = [
+    "PLACEHOLDERS",
     "AppSettings",
     "Configuration",
     "CustomCommand",
@@ -37,6 +38,8 @@ __all__ = [
     "ThemeFile",
     "as_text",
     "fill",
+    "is_command",
+    "is_of_command",
     "join_items",
     "json_schema",
     "read_app",
@@ -123,7 +126,7 @@ class Configuration:
         return FileEdit(self._home.paths, name, self._home.models_dir, self._home.agents_dir)
 
     def set_up(self) -> SetUp:
-        """Return what would be added for the logins of this machine that are no accounts yet; nothing is written."""
+        """Return what would be added for the logins of this machine that are not accounts yet; nothing is written."""
         from oulipoly_engine.service.accounts.setup import propose
 
         return propose(self._home.paths, self._home.models_dir)
@@ -134,6 +137,20 @@ class Configuration:
 
         self._home.refuse_if_read_only("write a configuration")
         write_set_up(self._home.paths, proposed)
+
+
+def is_command(setting: Setting) -> bool:
+    """Tell whether a setting is a whole command of the user's own."""
+    from oulipoly_engine.config.edit import settings_edit
+
+    return settings_edit.is_command(setting)
+
+
+def is_of_command(setting: Setting) -> bool:
+    """Tell whether a setting is one of those of a command of the user's own, which is its owner."""
+    from oulipoly_engine.config.edit import settings_edit
+
+    return settings_edit.is_of_command(setting)
 
 
 def join_items(items: Sequence[str]) -> str:

@@ -27,11 +27,11 @@ def write_bytes(data: bytes | memoryview) -> None:
 
 
 def note(text: str) -> None:
-    """Write a line of text, without the secrets in it; a marker stays exact, since programs read it.
+    """Write a line of text, without the secrets in it and with local times; a marker stays exact: programs read it.
 
     Of several lines, the others are indented, so that nothing in a message passes for a message.
     """
-    shown = text if text.startswith(_MARKER) else _redact(text)
+    shown = text if text.startswith(_MARKER) else _with_local_times(_redact(text))
     lines = map(visible_line, shown.split("\n"))
     write_bytes(("\n  ".join(lines) + "\n").encode("utf-8"))
 
@@ -65,6 +65,14 @@ def _redact(text: str) -> str:
     from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, most note markers alone
 
     return redact(text)
+
+
+def _with_local_times(text: str) -> str:
+    from datetime import UTC, datetime  # noqa: PLC0415 - as above
+
+    from oulipoly_engine.core.text.quantities import local  # noqa: PLC0415 - as above
+
+    return local(text, datetime.now(UTC))
 
 
 def is_terminal() -> bool:

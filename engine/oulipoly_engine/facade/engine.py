@@ -14,7 +14,8 @@ from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.home import Home, Surroundings, made_once
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.account_setup import AccountSetup
+    from oulipoly_engine.facade.accounts.setup import AccountSetup
+    from oulipoly_engine.facade.artifacts import Artifacts
     from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
     from oulipoly_engine.facade.quota.accounts import Accounts
@@ -71,7 +72,7 @@ class Engine:
     @made_once
     def account_setup(self) -> AccountSetup:
         """Return what is asked and ordered about accounts as part of the configuration."""
-        from oulipoly_engine.facade.account_setup import AccountSetup
+        from oulipoly_engine.facade.accounts.setup import AccountSetup
 
         return AccountSetup(self._home)
 
@@ -88,6 +89,13 @@ class Engine:
         from oulipoly_engine.facade.setup.sync import SetupSync
 
         return SetupSync(self._home)
+
+    @made_once
+    def artifacts(self) -> Artifacts:
+        """Return what is asked and ordered about artifacts."""
+        from oulipoly_engine.facade.artifacts import Artifacts
+
+        return Artifacts(self._home)
 
     @made_once
     def pools(self) -> Pools:
@@ -251,4 +259,4 @@ class Engine:
     def _maker(self) -> SnapshotMaker:
         from oulipoly_engine.facade.snapshot import SnapshotMaker
 
-        return SnapshotMaker(home=self.paths.home, results=None if self._home.read_only else self.paths.results)
+        return SnapshotMaker(home=self.paths.home, paths=None if self._home.read_only else self.paths)

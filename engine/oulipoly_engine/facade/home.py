@@ -168,7 +168,7 @@ class Home:
                 self._store = open_store(self.paths.state_db)
                 if not self.read_only:
                     with suppress(StoreUnusable), self._explain_errors():  # who came to read shall read
-                        orphans.close_lost(self._store, self.now(), self.paths.results)
+                        orphans.close_lost(self._store, self.now(), self.paths)
             return self._store
 
     @contextmanager

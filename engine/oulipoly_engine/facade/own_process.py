@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from oulipoly_engine.core.runs import markers
@@ -14,6 +14,7 @@ __all__ = [
     "inherited_environment",
     "interruptible",
     "outer_prefixes",
+    "page",
     "parent_invocation",
     "replace_process",
     "require_terminal",
@@ -54,6 +55,13 @@ def run_program(argv: Sequence[str]) -> int:
     from oulipoly_engine.process.passthrough import pass_through  # noqa: PLC0415 - as above
 
     return pass_through(Command(tuple(argv), inherited_environment(), is_configured=False)).exit_code
+
+
+def page(lines: Iterable[str]) -> bool:
+    """Show lines in the user's pager until it is left; return False where there is none."""
+    from oulipoly_engine.process.user_programs import page as run_pager  # noqa: PLC0415 - most show nothing that long
+
+    return run_pager(lines)
 
 
 def outer_prefixes(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -18,19 +18,20 @@ from oulipoly_engine.core.balance.decision import Decision
 from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_engine.core.balance.what_if import Supposition, suppose
 from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert, alerts
-from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_command
 from oulipoly_engine.core.quota.staleness import is_reading_due, is_shown_as_old
 from oulipoly_engine.core.quota.windows import QuotaState, mark_holds
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.invocations import Invocation
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.sessions.saved_view import SavedView
+from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.archive.expiring import AtRisk, RiskWatch
 from oulipoly_engine.service.quota.choose import candidates, decide_among
 from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
+from oulipoly_engine.service.quota.source import has_source
 from oulipoly_engine.service.runs import orphans
 from oulipoly_engine.service.runs.orphans import Orphan
 from oulipoly_engine.store.base.db import Store
@@ -55,6 +56,7 @@ class AccountView(Record):
     wishes: Controls = field(default_factory=Controls)
     attempts: Attempts = field(default_factory=Attempts)
     has_source: bool = False  # its quota can be read at all
+    uses_key: bool = False  # it has an API key, whose quota nobody tells
     is_stale: bool = True  # too old to be shown as present
     is_due: bool = False  # whoever shows it should read it again now
     is_exhausted: bool = False
@@ -130,7 +132,7 @@ class SnapshotMaker(Record, frozen=False):
 
     threshold: float = DEFAULT_THRESHOLD
     home: Path | None = None  # what `~` stands for; None: the user's
-    results: Path | None = None  # where lost runs leave their results; None: they are not to be closed
+    paths: Paths | None = None  # where lost runs leave their results; None: they are not to be closed
     _forecasts: dict[str, tuple[datetime | None, datetime, tuple[WindowForecast, ...]]] = field(default_factory=dict)
     _last: Snapshot | None = None
     _began_at: datetime | None = None  # what was read before is read again: others may have used it meanwhile
@@ -139,12 +141,15 @@ class SnapshotMaker(Record, frozen=False):
     def make(self, store: Store, configured: Configured, pins: Mapping[str, str], now: datetime) -> Snapshot:
         """Return the snapshot of this instant. Raises StoreUnusable."""
         names = _names(configured)
-        left = orphans.find(store) if self.results is None else orphans.close_lost(store, now, self.results)
+        left = orphans.find(store) if self.paths is None else orphans.close_lost(store, now, self.paths)
         running = tuple(row for row in activity.find_running(store) if row.owner_pid is None or is_alive(row.owner_pid))
         states, wishes = quotas.states(store, names), controls.of(store, names)
         made = quotas.attempts(store, names)
         self._began_at = self._began_at or now
         ended = activity.find_last_ends(store)
+        home = self.home or Path.home()
+        sources = {name for name in names if _has_source(configured, name, home)}
+        keyed = _find_keyed(configured.accounts, sources, home)
         accounts = tuple(
             AccountView(
                 name=name,
@@ -152,9 +157,10 @@ class SnapshotMaker(Record, frozen=False):
                 quota=states[name],
                 wishes=wishes[name],
                 attempts=made[name],
-                has_source=_has_source(configured, name),
+                has_source=name in sources,
+                uses_key=name in keyed,
                 is_stale=is_shown_as_old(states[name], now),
-                is_due=_has_source(configured, name)
+                is_due=name in sources
                 and _is_due(
                     states[name],
                     wishes[name],
@@ -267,11 +273,19 @@ def _names(configured: Configured) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*configured.accounts, *pooled)))
 
 
-def _has_source(configured: Configured, name: str) -> bool:
-    account, scripts = configured.accounts.get(name), configured.scripts.get(name)
-    if account is None:
-        return False
-    return quota_command(account, scripts) is not None or codex_sessions_root(account, scripts) is not None
+def _find_keyed(accounts: Mapping[str, Account], sources: Collection[str], home: Path) -> set[str]:
+    """Return the accounts with an API key whose quota nobody tells."""
+    others = {name: one for name, one in accounts.items() if name not in sources}
+    if not others:
+        return set()
+    from oulipoly_engine.service.accounts.api_keys import uses_api_key  # noqa: PLC0415 - most accounts have a source
+
+    return {name for name, one in others.items() if uses_api_key(one, home)}
+
+
+def _has_source(configured: Configured, name: str, home: Path) -> bool:
+    account = configured.accounts.get(name)
+    return account is not None and has_source(account, configured.scripts.get(name), home)
 
 
 def _of_files(configured: Configured) -> Iterator[Trouble]:
@@ -310,7 +324,7 @@ def _of_run(failure: Failure) -> Trouble:
 
 def _of_account(view: AccountView) -> tuple[Trouble, ...]:
     """Say what keeps an account's quota from being known."""
-    if view.wishes.disabled:
+    if view.wishes.disabled or view.uses_key:
         return ()
     if view.attempts.last_failure is not None:
         fix = "press u on it in Pools to read it again"

@@ -242,7 +242,7 @@ class Wiring(Record):
             accounts=accounts,
             settings=settings,
             diagnoser=Diagnoser(face.note, ask),
-            results_folder=self.paths.results,
+            paths=self.paths,
             clock=self.clock,
             face=face,
             freshness=freshness,
@@ -278,15 +278,4 @@ class Wiring(Record):
         """Return what starts interactive runs. is_shown: as for a resumer."""
         from oulipoly_engine.service.interactive.interactive import Launcher
 
-        paths = self.paths
-        return Launcher(
-            store,
-            accounts,
-            settings,
-            paths.results,
-            self.clock,
-            paths.home,
-            note,
-            is_shown=is_shown,
-            freshness=freshness,
-        )
+        return Launcher(store, accounts, settings, self.paths, self.clock, note, is_shown=is_shown, freshness=freshness)

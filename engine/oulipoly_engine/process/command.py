@@ -21,6 +21,7 @@ class Command(Record):
     timeout_s: float | None = None
     silence_warning_s: float | None = None  # tell the sink once nothing has come for so long
     is_configured: bool = True  # by an account; false: the user has typed it
+    ends_with_us: bool = False  # its group is stopped even if we are killed; it has no stdin then
 
 
 class ProcessResult(Record):

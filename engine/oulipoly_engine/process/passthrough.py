@@ -18,7 +18,7 @@ from types import FrameType, TracebackType
 
 from oulipoly_engine.core.text.terminal_modes import TerminalModes
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.process.command import Command
+from oulipoly_engine.process.command import Command, describe_exit, watched
 from oulipoly_engine.process.pty import CHUNK, Pty, size_of, spawn
 from oulipoly_engine.records import Record
 
@@ -48,7 +48,7 @@ def require_terminal() -> None:
     for descriptor, name in ((_STDIN, "stdin"), (_STDOUT, "stdout")):
         if not os.isatty(descriptor):
             message = (
-                f"{name} is no terminal, and an interactive session needs one: start it in a terminal, or give a "
+                f"{name} is not a terminal, and an interactive session needs one: start it in a terminal, or give a "
                 "prompt for a run without one"
             )
             raise RequestRefused(message)
@@ -63,7 +63,7 @@ def pass_through(
     Raises SpawnFailed.
     """
     started_at = time.monotonic()
-    with _signals() as inbox, _Terminal() as terminal:
+    with watched(command.argv, command.cwd) as tell, _signals() as inbox, _Terminal() as terminal:
         size = size_of(terminal.output)
         child = spawn(
             command,
@@ -87,6 +87,7 @@ def pass_through(
                 if child.poll() is None:
                     child.stop()
                 child.close()
+        tell(describe_exit(code))
     return PassthroughResult(code, killed_by, passage.stopped_for, passage.tail, time.monotonic() - started_at)
 
 

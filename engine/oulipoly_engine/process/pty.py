@@ -200,7 +200,7 @@ def spawn(
 
 
 def size_of(descriptor: int) -> Size:
-    """Return the window size of a terminal, 80 by 24 where it tells none. Raises OSError when it is no terminal."""
+    """Return the window size of a terminal, 80 by 24 where it tells none. Raises OSError when it is not a terminal."""
     packed = fcntl.ioctl(descriptor, termios.TIOCGWINSZ, b"\0" * 8)
     rows, columns, pixel_width, pixel_height = struct.unpack("HHHH", packed)
     return Size(columns or 80, rows or 24, pixel_width, pixel_height)

@@ -12,13 +12,13 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from oulipoly_engine.errors import Interrupted, SpawnFailed
 from oulipoly_engine.process.command import Command, ProcessResult, Sink, describe_exit, watched
 from oulipoly_engine.process.signals import interruptible
-from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
+from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop, stopped_with_us
 from oulipoly_engine.stopping import is_asked
 
 _CHUNK = 256 << 10  # fits the processor's cache: a megabyte is a quarter slower
@@ -61,8 +61,8 @@ def run(command: Command, sink: Sink, started: Callable[[int], None] | None = No
 
 def _run(command: Command, sink: Sink, started: Callable[[int], None] | None) -> ProcessResult:
     started_at = time.monotonic()
-    with interruptible() as guard:
-        process = _spawn(command)
+    with interruptible() as guard, _words_and_stdin(command) as (words, stdin):
+        process = _spawn(command, words, stdin)
         flow = _Flow(process, command, sink)
         reason: str | None = None
         try:
@@ -96,11 +96,23 @@ def _run(command: Command, sink: Sink, started: Callable[[int], None] | None) ->
     )
 
 
-def _spawn(command: Command) -> subprocess.Popen[bytes]:
-    stdin = subprocess.DEVNULL if command.stdin is None else subprocess.PIPE
+@contextlib.contextmanager
+def _words_and_stdin(command: Command) -> Iterator[tuple[tuple[str, ...], int]]:
+    if not command.ends_with_us:
+        yield command.argv, subprocess.DEVNULL if command.stdin is None else subprocess.PIPE
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            started = stack.enter_context(stopped_with_us(command.argv))
+        except OSError as error:
+            raise SpawnFailed(spawn_problem(command, error)) from error
+        yield started
+
+
+def _spawn(command: Command, words: tuple[str, ...], stdin: int) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603 - the command is the user's own configuration
-            command.argv,
+            words,
             bufsize=0,
             stdin=stdin,
             stdout=subprocess.PIPE,
@@ -136,7 +148,7 @@ def _describe_problem(command: Command, error: Exception) -> str:
         remedy = 'use prompt_mode = "stdin"' if command.is_configured else "give fewer"
         return f"the arguments of {name!r} are too long for this system: {remedy}"
     if isinstance(error, OSError) and "format" in (error.strerror or "").lower():
-        return f"the command {name!r} is no program this system can run (missing #! line?)"
+        return f"the command {name!r} is not a program this system can run (missing #! line?)"
     return f"the command {name!r} could not be started: {error}"
 
 

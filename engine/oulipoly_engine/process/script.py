@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from oulipoly_engine.process.command import describe_exit, watched
-from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
+from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop, stopped_with_us
 from oulipoly_engine.records import Record
+from oulipoly_engine.stopping import is_asked
 
 EXEC = 'exec "$@"'  # the line that runs its arguments, read by no shell
 _OUTPUT_LIMIT = 4 << 20  # bytes of stdout; the largest sane quota answer is a few kilobytes
@@ -52,7 +54,7 @@ def run_script(
     """Run a shell line to its end, its limit or its limit of output.
 
     arguments: become `$1`, `$2` … of the line. Never raises for what the script does.
-    cancelled: asked a few times a second; true ends the script, for threads that no signal reaches.
+    It ends where the work of this thread shall stop (`stopping`). cancelled: asked a few times a second; true ends it.
     """
     argv = arguments if line == EXEC else ("sh", "-c", line, *(("sh", *arguments) if arguments else ()))
     with watched(argv, cwd) as tell:
@@ -73,31 +75,35 @@ class _Script(Record):
 
 def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callable[[], bool]) -> ScriptResult:
     started_at = time.monotonic()
-    try:
-        process = subprocess.Popen(  # noqa: S603 - the line is the user's own configuration
-            ("sh", "-c", script.line, "sh", *script.arguments),  # noqa: S607 - the contract says sh
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=_add_own_commands(script.env),
-            cwd=script.cwd,
-            start_new_session=True,
-            bufsize=0,
-        )
-    except (OSError, ValueError) as error:
-        return ScriptResult(None, b"", b"", f"could not be started: {error}", time.monotonic() - started_at)
-    try:
-        out, err, problem = _collect(process, started_at + timeout_s, timeout_s, output_limit, cancelled)
-        if problem is not None or group_lives(process.pid):
+    with ExitStack() as stack:
+        try:
+            words, stdin = stack.enter_context(
+                stopped_with_us(("sh", "-c", script.line, "sh", *script.arguments))  # the contract says sh
+            )
+            process = subprocess.Popen(  # noqa: S603 - the line is the user's own configuration
+                words,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=_add_own_commands(script.env),
+                cwd=script.cwd,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except (OSError, ValueError) as error:
+            return ScriptResult(None, b"", b"", f"could not be started: {error}", time.monotonic() - started_at)
+        try:
+            out, err, problem = _collect(process, started_at + timeout_s, timeout_s, output_limit, cancelled)
+            if problem is not None or group_lives(process.pid):
+                stop(process, TERM_LADDER)
+            code = process.wait()
+        except BaseException:  # a signal to us: the script has a session of its own, and no key reaches it
             stop(process, TERM_LADDER)
-        code = process.wait()
-    except BaseException:  # a signal to us: the script has a session of its own, and no key reaches it
-        stop(process, TERM_LADDER)
-        raise
-    finally:
-        for stream in (process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
+            raise
+        finally:
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
     return ScriptResult(None if problem else code, out, err, problem, time.monotonic() - started_at)
 
 
@@ -121,7 +127,7 @@ def _collect(
             if wait_s <= 0:
                 return bytes(parts["out"]), bytes(parts["err"]), f"timed out after {timeout_s:g} s"
             ready = selector.select(min(wait_s, 0.05))
-            if cancelled():
+            if cancelled() or is_asked():  # in a thread, which no signal reaches
                 return bytes(parts["out"]), bytes(parts["err"]), "was stopped"
             for key, _events in ready:
                 data = os.read(key.fd, _CHUNK)

@@ -1,4 +1,8 @@
-"""The stop ladder: INT, TERM, KILL to a whole process group, with patience between the steps."""
+"""The stop ladder: INT, TERM, KILL to a whole process group, with patience between the steps.
+
+What must not outlive us even if we are killed, when no code of ours runs any more, is stopped by a shell that waits for
+the end of a pipe.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 LADDER: tuple[tuple[signal.Signals, float], ...] = (
     (signal.SIGINT, 2.0),  # claude -p answers within 50 ms, codex exec within 100 ms (seen 2026-11)
@@ -16,6 +20,11 @@ LADDER: tuple[tuple[signal.Signals, float], ...] = (
 )
 TERM_LADDER = LADDER[1:]
 _POLL_S = 0.01
+# The first line is the group's number; the pipe ends when whoever writes to it is gone, and that are we alone.
+_WATCH = (
+    'read -r group || exit; while read -r _; do :; done; kill -s TERM -- "-$group"; sleep 2; kill -s KILL -- "-$group"'
+)
+_JOIN = 'echo $$ >&0; exec "$@" </dev/null'  # the shell becomes the command, so its number is the group's
 
 
 def stop(process: subprocess.Popen[bytes], ladder: Sequence[tuple[signal.Signals, float]] = LADDER) -> None:
@@ -31,6 +40,34 @@ def stop(process: subprocess.Popen[bytes], ladder: Sequence[tuple[signal.Signals
     stop_group(process.pid, is_gone, ladder)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=0 if process.returncode is not None else 1)
+
+
+@contextlib.contextmanager
+def stopped_with_us(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the words and the stdin by which a command starts whose group is stopped if we are killed in the block.
+
+    The command has to lead its own group; it finds nothing on its stdin. Raises OSError where no shell starts.
+    """
+    reading, writing = os.pipe()
+    try:
+        try:
+            watch = subprocess.Popen(  # noqa: S603 - our own lines
+                ("/bin/sh", "-c", _WATCH),
+                stdin=reading,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={"PATH": os.defpath},
+                start_new_session=True,
+            )
+        finally:
+            os.close(reading)
+        try:
+            yield ("/bin/sh", "-c", _JOIN, "sh", *words), writing
+        finally:
+            watch.kill()
+            watch.wait()
+    finally:
+        os.close(writing)
 
 
 def stop_group(

@@ -9,6 +9,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
+from oulipoly_engine.stopping import inner_stop_event, stoppable
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -17,25 +19,28 @@ _LOOK_S = 0.2  # a signal that comes between the interpreter's look and a wait i
 
 
 def run_in_threads(
-    work: Callable[[T], R], items: Sequence[T], *, at_most: int, cancel: Callable[[], None]
+    work: Callable[[T], R], items: Sequence[T], *, at_most: int, cancel: Callable[[], None] = lambda: None
 ) -> Generator[R, None, None]:
     """Do the work for every item, `at_most` at once, and yield results as they come.
 
-    cancel: called when the consumer stops early or is interrupted; the work is expected to end soon after. Work that
-    does not (a request that waits for its answer) is left behind in a daemon thread. An exception of the work is raised
-    here.
+    When the consumer stops early, is interrupted or is asked to stop, the work is too (`stopping`), which ends the
+    programs that it waits for; `cancel` is called besides. It is expected to end soon after. Work that does not (a
+    request that waits for its answer) is left behind in a daemon thread. An exception of the work is raised here.
     """
     waiting: SimpleQueue[T] = SimpleQueue()
     finished: SimpleQueue[R | Exception] = SimpleQueue()
     for item in items:
         waiting.put(item)
 
+    stopped = inner_stop_event()
+
     def serve() -> None:
-        for item in _drain(waiting):
-            try:
-                finished.put(work(item))
-            except Exception as error:  # the consumer raises it again
-                finished.put(error)
+        with stoppable(stopped):
+            for item in _drain(waiting):
+                try:
+                    finished.put(work(item))
+                except Exception as error:  # the consumer raises it again
+                    finished.put(error)
 
     threads: list[threading.Thread] = []
     try:
@@ -48,6 +53,7 @@ def run_in_threads(
     except BaseException:
         for _ in _drain(waiting):
             pass  # nobody shall begin what nobody waits for
+        stopped.set()
         cancel()
         deadline = time.monotonic() + _ENDING_PATIENCE_S  # one for all: they end side by side
         for thread in threads:
@@ -62,7 +68,7 @@ def do_side_by_side(calls: Sequence[Callable[[], R]]) -> list[R]:
     def work(number: int) -> tuple[int, R]:
         return number, calls[number]()
 
-    found = dict(run_in_threads(work, range(len(calls)), at_most=len(calls), cancel=lambda: None))
+    found = dict(run_in_threads(work, range(len(calls)), at_most=len(calls)))
     return [found[number] for number in range(len(calls))]
 
 

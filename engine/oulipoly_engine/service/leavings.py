@@ -33,6 +33,9 @@ def remove_leavings(paths: Paths, locks: Path, now_s: float) -> int:
 def _find_leavings(paths: Paths, locks: Path, now_s: float) -> Iterator[Path]:
     for entry in _list_old(paths.results, ".*.result.*", now_s - _HOUR_S):
         yield Path(entry)
+    for entry in _list_old(paths.results, "*.returns", now_s - _HOUR_S):
+        if Path(entry).with_suffix(".result").exists():  # its run has ended
+            yield Path(entry)
     for folder in _list_folders(paths.data / "sessions"):
         for entry in _list_old(Path(folder), ".*-turns-*", now_s - _HOUR_S):
             yield Path(entry)

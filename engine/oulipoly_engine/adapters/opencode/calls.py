@@ -27,7 +27,7 @@ def read_changed(path: Path, since_ms: int) -> list[tuple[int, Message]]:
     except sqlite3.Error as error:
         raise OSError(0, str(error)) from error
     return [
-        # A time that is no number sorts behind all others; such a message is then read again each time.
+        # A time that is not a number sorts behind all others; such a message is then read again each time.
         (at if isinstance(at, int) else since_ms, Message(str(session), str(folder), bool(is_side), str(data)))
         for at, session, folder, is_side, data in rows
     ]

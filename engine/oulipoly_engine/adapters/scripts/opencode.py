@@ -180,7 +180,7 @@ class Reading:
     def _object(self, path: Path, row: Row) -> Json | None:
         data = _decode(row[4])
         if data is None:
-            self._note(path, row, "its data is no JSON object")
+            self._note(path, row, "its data is not a JSON object")
         return data
 
     def _note(self, path: Path, row: Row, problem: str) -> None:
@@ -215,6 +215,39 @@ def find_workspace(folder: Path, session_id: str) -> object:
     except sqlite3.Error as error:
         raise OpencodeFailed(f"cannot read {path}: {error}", _NO_DATABASE) from None
     return None if row is None else row[0] or ""
+
+
+# Sessions that a later one may have been copied from, by the instant of its first message, which a copy keeps.
+_ORIGINS = (
+    "WITH mine AS (SELECT s.title, s.time_created AS made_at, (SELECT MIN(time_created) FROM message"
+    " WHERE session_id = s.id) AS first_at FROM session s WHERE s.id = ?1) SELECT o.id, o.title, mine.title,"
+    " (SELECT COUNT(*) FROM message a JOIN message b ON b.time_created = a.time_created WHERE a.session_id = ?1"
+    " AND b.session_id = o.id) FROM mine JOIN session o ON o.time_created < mine.made_at AND o.id <> ?1"
+    " WHERE mine.first_at < mine.made_at AND EXISTS (SELECT 1 FROM message WHERE session_id = o.id"
+    " AND time_created = mine.first_at) ORDER BY o.time_created"
+)
+
+
+def find_origin(folder: Path, session_id: str) -> str | None:
+    """Return the session that one is a fork of, None for one that is not a fork. Raises OpencodeFailed.
+
+    opencode notes no origin. A fork is older in its first message than in itself, and has the instants of its origin's
+    messages under new ids; its title counts on from the origin's. Source: opencode 1.18.33.
+    """
+    path = folder / DATABASE
+    try:
+        with opened(path) as database:
+            found = database.execute(_ORIGINS, (session_id,)).fetchall()
+    except sqlite3.Error as error:
+        raise OpencodeFailed(f"cannot read {path}: {error}", _NO_DATABASE) from None
+    ranked = [(_fork_title(str(title)) == mine, shared, origin) for origin, title, mine, shared in found]
+    return str(max(ranked, key=lambda one: one[:2])[2]) if ranked else None
+
+
+def _fork_title(title: str) -> str:
+    """Return what opencode calls a fork of a session with a title."""
+    base, mark, number = title.removesuffix(")").rpartition(" (fork #")
+    return f"{base} (fork #{int(number) + 1})" if mark and number.isdecimal() else f"{title} (fork #1)"
 
 
 def cwd(folder: Path, session_id: str) -> dict[str, object]:
@@ -274,9 +307,9 @@ def _problems(row: Row, data: Json, bad_parts: int) -> Iterator[str]:
         yield "it has no `role`, left out"
         return
     if bad_parts:
-        yield f"{bad_parts} of its parts are no JSON objects, left out"
+        yield f"{bad_parts} of its parts are not JSON objects, left out"
     if _instant(row[3]) is None:
-        yield f"its time is no instant: {str(row[3])[:40]}, kept as of 1970"
+        yield f"its time is not an instant: {str(row[3])[:40]}, kept as of 1970"
 
 
 def _has_ended(row: Row, data: Json, latest: Mapping[str, int], *, has_parts: bool) -> bool:

@@ -85,7 +85,7 @@ class Folder:
                         return
                     if mark in line:
                         yield line
-                    while not line.endswith(b"\n") and line:  # what is left of a longer one is no line of its own
+                    while not line.endswith(b"\n") and line:  # what is left of a longer one is not a line of its own
                         line = file.readline(_CHUNK)
         except OSError as error:
             self._note(error)

@@ -45,7 +45,7 @@ _KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a sock
 _NOTES_A_FILE = 3  # damaged lines named one by one; the rest is counted
 
 _MISUSED, _NO_FOLDER, _NO_STATE = 1, 2, 3
-NO_OBJECT = "no JSON object"
+NO_OBJECT = "not a JSON object"
 NO_META = "a message of no session, left out: no `session_meta` with an id stands before it"
 NO_SESSION = "a message of no session, left out: no `sessionId` stands before it"
 _SAME_TYPE = {"input_text": "text", "output_text": "text"}

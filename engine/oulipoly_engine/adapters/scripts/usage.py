@@ -9,9 +9,9 @@ The name it is called by says which vendor to ask; `usage.py NAME FILE` does the
 the names works alone: standard library only, Python 3.11 and up.
 
 stdout: `{"windows": [{"label"?, "used_percent": 0..100, "resets_at": RFC 3339, "window_seconds"?}]}`.
-Exits: 0; 1 called wrongly, or broken; 2 the credential file cannot be read or is no JSON object; 3 no usable token in
-it; 4 no HTTP answer or one that is not 2xx (stderr: `HTTP 429 …; retry-after 120`); 5 an HTTP success that carries an
-error or is not understood.
+Exits: 0; 1 called wrongly, or broken; 2 the credential file cannot be read or is not a JSON object; 3 no usable token
+in it; 4 no HTTP answer or one that is not 2xx (stderr: `HTTP 429 …; retry-after 120`); 5 an HTTP success that carries
+an error or is not understood.
 Environment: `ANTHROPIC_USAGE_BASE_URL`, `CHATGPT_USAGE_BASE_URL`, `ZAI_USAGE_BASE_URL` replace scheme and host (https,
 or http on this machine); `ANTHROPIC_USAGE_CLIENT_VERSION` replaces the Claude Code version that we send.
 
@@ -220,11 +220,11 @@ VENDORS: Mapping[str, Vendor] = {
 
 
 def _load(path: Path) -> Json:
-    # An argument that is no path might be a token put there by mistake: it is not repeated.
+    # An argument that is not a path might be a token put there by mistake: it is not repeated.
     shown = str(path) if "/" in str(path) or path.suffix == ".json" else "that was named"
     try:
         if path.exists() and not path.is_file():  # opening a pipe would wait for ever
-            raise UsageFailed(f"the credential file {shown} is no regular file", _NO_FILE)
+            raise UsageFailed(f"the credential file {shown} is not a regular file", _NO_FILE)
         with path.open("rb") as file:
             content = file.read(_MAX_FILE_BYTES)
     except (OSError, ValueError) as error:
@@ -232,7 +232,7 @@ def _load(path: Path) -> Json:
         raise UsageFailed(f"cannot read the credential file {shown}: {reason}", _NO_FILE) from None
     value = _parse(content)
     if not isinstance(value, dict):
-        raise UsageFailed(f"the credential file {shown} is no JSON object", _NO_FILE)
+        raise UsageFailed(f"the credential file {shown} is not a JSON object", _NO_FILE)
     return value
 
 
@@ -315,7 +315,7 @@ def _body(response: HTTPResponse, deadline: float) -> bytes:
 def _decode(body: bytes, shown: str) -> Json:
     answer = _parse(body)
     if not isinstance(answer, dict):
-        raise UsageFailed(f"the answer from {shown} is no JSON object", _NOT_UNDERSTOOD)
+        raise UsageFailed(f"the answer from {shown} is not a JSON object", _NOT_UNDERSTOOD)
     return answer
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.text.quantities import moment
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
 
@@ -59,7 +60,7 @@ def fraction_of(text: str, what: str) -> float:
     except ValueError:
         percent = -1.0
     if not 0 <= percent <= 99:
-        message = f"the {what} {text!r} is no percentage from 0 to 99"
+        message = f"the {what} {text!r} is not a percentage from 0 to 99"
         raise UsageInvalid(message)
     return percent / 100
 
@@ -78,7 +79,7 @@ def _list(context: Context, found: Sequence[AccountState], *, as_json: bool) -> 
 def _line(state: AccountState) -> str:
     parts = [state.controls.words] if state.controls.words else []
     if state.quota.exhausted_at is not None:
-        parts.append(f"exhausted since {to_text(state.quota.exhausted_at)[:16]}Z")
+        parts.append(f"exhausted since {moment(state.quota.exhausted_at)}")
     return f"{state.name}: {', '.join(parts) or 'in use'}"
 
 

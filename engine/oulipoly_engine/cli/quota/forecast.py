@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
@@ -12,7 +12,7 @@ from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
 from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.text.columns import table
-from oulipoly_engine.core.text.quantities import duration, percent
+from oulipoly_engine.core.text.quantities import duration, local, percent
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.quota.quota import WindowForecast
 
@@ -31,7 +31,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if options.json:
         output.write_json({"generated_at": to_text(now), "windows": [*map(_document, found)]})
         return 0
-    rows = [_row(one, (one.window.resets_at - now).total_seconds() / 3600) for one in found]
+    rows = [_row(one, now) for one in found]
     rows += [(name, "-", "unknown", "-", "never read", "-", "-") for name in _unread(names, found)]
     output.write_lines(table([_HEADINGS, *rows]))
     return 0
@@ -42,12 +42,14 @@ def _unread(names: Sequence[str], found: Sequence[WindowForecast]) -> list[str]:
     return [name for name in names if name not in seen]
 
 
-def _row(one: WindowForecast, hours: float) -> tuple[str, ...]:
-    reset = "past" if hours <= 0 else duration(timedelta(hours=hours))
+def _row(one: WindowForecast, now: datetime) -> tuple[str, ...]:
+    ahead = one.window.resets_at - now
+    reset = "past" if ahead <= timedelta(0) else duration(ahead)
+    expected = local(forecast_text(one.forecast), now)
     used = percent(one.window.used)
     left = ", ".join(_format_unused(cycle) for cycle in one.ended[-3:]) or "not known yet"
     error = "not enough data" if one.score is None else score_text(one.score)
-    return one.account, one.window.name, used, reset, forecast_text(one.forecast), error, left
+    return one.account, one.window.name, used, reset, expected, error, left
 
 
 def _format_unused(cycle: EndedCycle) -> str:

@@ -13,7 +13,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
-from oulipoly_engine.core.text.quantities import ago, duration, percent
+from oulipoly_engine.core.text.quantities import ago, duration, local, percent
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.quota.quota import Kind, Quota, QuotaCheck, RefreshResult
 
@@ -69,20 +69,24 @@ def _show(context: Context, done: Sequence[RefreshResult], found: QuotaCheck) ->
     for result in done:
         output.write_line(f"{result.account}: {_outcome(result, found.at)}")
     output.write_line("stored:")
+    absent = {result.account: result.text for result in done if result.kind is Kind.NO_SCRIPT}
     for state in found.states.values():
-        output.write_line(f"  {state.account}: {_format_state(state, found.at)}")
+        said = absent.get(state.account) if state.refreshed_at is None else None
+        output.write_line(f"  {state.account}: {said or _format_state(state, found.at)}")
     for decision in found.decisions:
         output.write_line("")
-        output.write_block(why_text(decision))
+        output.write_block(local(why_text(decision), found.at))
     for alert in found.alerts:
-        output.write_line(f"! {alert.text}")
+        output.write_line(f"! {local(alert.text, found.at)}")
 
 
 def _outcome(result: RefreshResult, now: datetime) -> str:
     shown = ", ".join(_window(window.as_window(), now) for window in result.windows)
     if result.kind is Kind.UPDATED:
         return f"UPDATED windows=[{shown}]"
-    return _WORDS.get(result.kind) or f"FAILED: {result.text}" + (f" windows=[{shown}]" if shown else "")
+    return _WORDS.get(result.kind) or f"FAILED: {local(result.text or '', now)}" + (
+        f" windows=[{shown}]" if shown else ""
+    )
 
 
 def _format_state(state: QuotaState, now: datetime) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import show_quota_progress
@@ -15,15 +17,17 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Read every account of the pools and show its windows."""
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="Read the quota of every account that a model names, and show each window: used, limit, resets in.",
+        description="Read the quota of accounts now, and show each window: used, limit, resets in.",
     )
+    parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every account that a model names")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    return show(context, as_json=parser.parse(arguments).json)
+    options = parser.parse(arguments)
+    return show(context, options.accounts, as_json=options.json)
 
 
-def show(context: Context, *, as_json: bool) -> int:
-    """Read every account that a model names and print what its windows show; a row's error keeps exit 0."""
-    usages = context.engine.quota.read_usage(show_quota_progress)
+def show(context: Context, asked: Sequence[str] = (), *, as_json: bool) -> int:
+    """Read accounts, all that a model names by default, and print what its windows show; a row's error keeps exit 0."""
+    usages = context.engine.quota.read_usage(asked, show_quota_progress)
     if as_json:
         output.write_json({"generated_at": to_text(context.clock.now()), "accounts": [*map(_document, usages)]})
     else:

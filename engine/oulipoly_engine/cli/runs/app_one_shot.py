@@ -1,7 +1,7 @@
 """The one-shot that the app starts in a process of its own: the prompt comes on stdin, a pin narrows the pool.
 
 A process, so that stopping it is the one well-trodden way (INT makes the record final), and a crash stays its own.
-Run as `python -m oulipoly_engine.cli.runs.app_one_shot`; it is no command of the contract and prints no marker line.
+Run as `python -m oulipoly_engine.cli.runs.app_one_shot`; it is not a command of the contract and prints no marker line.
 """
 
 from __future__ import annotations

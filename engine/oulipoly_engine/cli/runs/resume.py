@@ -91,7 +91,7 @@ def _tell_kept_copy(context: Context, runner: OneShotRunner) -> None:
     if copy is not None:
         diagnostics.note(
             f"[resume] its CLI has deleted {copy.path}, of which a copy is kept: "
-            f"`{context.program} session archive --restore {copy.session_id}` puts it back"
+            f"`{context.program} session archive --restore {copy.session_id}` restores it"
         )
 
 

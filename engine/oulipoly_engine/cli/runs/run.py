@@ -147,6 +147,6 @@ def folder(path: Path | None) -> Path:
             message = "the working directory is gone: change to another one, or name one with -p/--project"
             raise RequestRefused(message) from error
     if not path.is_dir():
-        message = f"the project folder {path} is no directory: correct -p/--project"
+        message = f"the project folder {path} is not a directory: correct -p/--project"
         raise RequestRefused(message)
     return path.absolute()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import uuid
+from collections.abc import Callable, Collection
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
@@ -10,7 +12,8 @@ from oulipoly_engine.cli.progress import show_quota_progress
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.balance.what_if import FORMS
 from oulipoly_engine.core.balance.why_table import why_table
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.core.text.quantities import local
+from oulipoly_engine.errors import InvocationNotFound, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 
 
@@ -21,7 +24,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         description="Explain the choice of an account: each candidate's windows, rates and headroom, and why it lost.",
         epilog=f"what-ifs: {FORMS}",
     )
-    parser.add_argument("subject", metavar="MODEL|RUN", help="a model, or the UUID of a run")
+    parser.add_argument("subject", metavar="MODEL|RUN", help="a model, or a run: its id, or the beginning of it")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--refresh", action="store_true", help="read the accounts' quota first, as a run would")
     parser.add_argument(
@@ -29,11 +32,15 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     )
     options = parser.parse(arguments)
     pools = context.engine.pools
-    if _is_uuid(options.subject):
+    if _is_run(options.subject, pools.names):
         if options.what_if:
             message = "--what-if supposes something of a model's next choice, not of one that was taken: name the model"
             raise UsageInvalid(message)
-        document = pools.past_decision(options.subject)
+        try:
+            document = pools.past_decision(options.subject)
+        except InvocationNotFound as error:  # `beef` may be a model's name that was mistyped
+            message = f"there is no model {options.subject[:80]!r}, and {error.message}"
+            raise InvocationNotFound(message) from error
     else:
         texts = [text for group in options.what_if for text in group]
         found = pools.next_decision(options.subject, texts, show_quota_progress if options.refresh else None)
@@ -46,13 +53,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if options.json:
         output.write_json(document)
     else:
-        output.write_block(why_table(document))
+        output.write_block(local(why_table(document), context.clock.now()))
     return 0
 
 
-def _is_uuid(text: str) -> bool:
+def _is_run(text: str, find_models: Callable[[], Collection[str]]) -> bool:
+    """Tell whether a run is meant: a whole id always, the beginning of one where no model has that name."""
     try:
         uuid.UUID(text)
     except ValueError:
-        return False
+        return re.fullmatch(r"[0-9a-fA-F-]{4,}", text) is not None and text not in find_models()
     return True

@@ -10,6 +10,7 @@ from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import size_text
+from oulipoly_engine.core.text.quantities import moment
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.archive import (
@@ -134,7 +135,7 @@ def _show(found: Iterable[ArchiveStatus]) -> None:
     shown = list(found)
     width = max((len(one.account) for one in shown), default=0)
     for one in shown:
-        when = "" if one.due is None else f"  deletable from {to_text(one.due)[:16].replace('T', ' ')}"
+        when = "" if one.due is None else f"  deletable from {moment(one.due)}"
         account, size = f"{one.account:{width}}", f"{size_text(one.size_bytes):>7}"
         output.write_line(f"{one.session_id}  {account}  {size}  {_WORDS[one.keeping]}{when}")
 

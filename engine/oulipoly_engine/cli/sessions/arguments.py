@@ -60,7 +60,7 @@ def hint_at_copy(context: Context, text: str, error: RunnerError) -> None:
     if copy is not None:
         error.message += (
             f"; its CLI has deleted it, and a copy is kept: `{context.program} session archive --restore "
-            f"{copy.session_id}` puts it back"
+            f"{copy.session_id}` restores it"
         )
 
 

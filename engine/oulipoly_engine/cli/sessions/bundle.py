@@ -41,7 +41,7 @@ def _bundle(context: Context, program: str, arguments: list[str]) -> int:
         message = "--force goes with --output FILE"
         raise UsageInvalid(message)
     if options.output == _STANDARD and os.isatty(output.STDOUT):
-        message = "a bundle is no text for a terminal: give --output FILE, or a pipe"
+        message = "a bundle is not text for a terminal: give --output FILE, or a pipe"
         raise UsageInvalid(message)
     bundles = context.engine.sessions.bundles
     if options.output == _STANDARD:

@@ -74,7 +74,7 @@ def _pause(context: Context, program: str, arguments: list[str]) -> int:
 
 
 def _resume(context: Context, program: str, arguments: list[str]) -> int:
-    parser = Parser(prog=program, description="Give a session's lease back; doing it twice is no error.")
+    parser = Parser(prog=program, description="Give a session's lease back; doing it twice is not an error.")
     parser.add_argument("session", metavar="ID", help="the session's whole id")
     parser.add_argument("--token", required=True, help="what pause-handshake printed")
     options = parser.parse(arguments)

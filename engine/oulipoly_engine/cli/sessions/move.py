@@ -38,7 +38,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         moved = None if options.dry_run else moves.carry_out(plan)
         output.write_json(move_receipt(plan, moved), pretty=False)
         if plan.is_done:
-            diagnostics.note(f"Note: the session lies on {options.account} already, since an earlier move")
+            diagnostics.note(f"Note: the session is on {options.account} already, since an earlier move")
         if moved is not None:
             moves.read_moved(options.account)
             if moved.kept is not None:

@@ -8,6 +8,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.text.quantities import moment
 from oulipoly_engine.core.transcripts.turn_script import LineError
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.scans import IngestResult, Kind, ScanResult
@@ -52,8 +53,8 @@ def _show(context: Context, done: Sequence[ScanResult]) -> None:
         if len(result.notes) > _SHOWN_ERRORS:
             output.write_line(f"  - {len(result.notes) - _SHOWN_ERRORS} more: see --json")
         read_at = one.quota_read_at
-        moment = "the first (no quota was read yet)" if read_at is None else f"{to_text(read_at)[:19]}Z"
-        output.write_line(f"  {one.entries} turns in all, {one.answers_since} assistant turns since {moment}")
+        since = "the first (no quota was read yet)" if read_at is None else moment(read_at)
+        output.write_line(f"  {one.entries} turns in all, {one.answers_since} assistant turns since {since}")
 
 
 def _outcome(result: IngestResult) -> str:

@@ -10,9 +10,9 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.setup.api_key import add_options, ask_provider, read_key
 from oulipoly_engine.cli.setup.questions import Questions, join_names
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
-from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.account_setup import Step
+from oulipoly_engine.facade.accounts.changes import AccountChanges, Step
 from oulipoly_engine.facade.own_process import interruptible
 
 _TEXTS = {
@@ -48,7 +48,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 
 def _show(context: Context, options: Namespace) -> int:
-    shown = context.engine.account_setup.show(options.account)
+    with interruptible() as guard:  # else the CLI that it asks would outlive it
+        guard.arm()
+        shown = context.engine.account_setup.logins.show(options.account)
     profile = None if shown.login is None else shown.login.profile
     if options.json:
         login = None
@@ -63,6 +65,7 @@ def _show(context: Context, options: Namespace) -> int:
                 "home": None if shown.folder is None else str(shown.folder),
                 "home_is_ours": shown.is_made,
                 "login": login,
+                "problem": shown.problem,
                 "pools": list(shown.pools),
             }
         )
@@ -70,100 +73,124 @@ def _show(context: Context, options: Namespace) -> int:
     output.write_line(f"account    {shown.name}")
     output.write_line(f"CLI        {shown.cli or 'not known'} {shown.version or ''}".rstrip())
     output.write_line(f"program    {shown.program or 'none'}")
-    output.write_line(f"home       {shown.folder or 'not known'}{', made by account add' if shown.is_made else ''}")
+    led = f", by {shown.folder_variable} of your environment" if shown.folder_variable else ""
+    output.write_line(f"home       {shown.folder or 'not known'}{', made by account add' if shown.is_made else led}")
     if profile is not None:
-        output.write_line(f"logged in  {profile.text}")
+        somebody = f"yes ({profile.plan})" if profile.plan else "yes"  # nobody knows who
+        output.write_line(f"logged in  {profile.text if profile.is_named else somebody}")
     else:
-        problem = None if shown.login is None else shown.login.problem
-        output.write_line(f"logged in  {problem or ('not known' if shown.login is None else 'nobody')}")
+        known = None if shown.login is None or shown.login.problem is not None else "nobody"
+        output.write_line(f"logged in  {known or 'not known'}")
+    if shown.problem is not None:
+        output.write_line(f"problem    {shown.problem}")
     output.write_line(f"pools      {join_names(shown.pools)}")
     return 0
 
 
 def _log_in(context: Context, options: Namespace) -> int:
     setup = context.engine.account_setup
-    existing = setup.existing(options.account)
+    logins = setup.logins
+    existing = logins.existing(options.account)
     key = read_key(options)
     if key is not None:
         provider = ask_provider(existing, options, Questions(is_agreed=False))
-        existing = setup.store_key(existing, key, provider, in_keyring=existing.keyring is not None)
+        existing = setup.additions.store_key(existing, key, provider, in_keyring=existing.keyring is not None)
     elif existing.keyring is not None:
         message = f"{options.account} uses an API key in the keyring: give a new one by --api-key-env or --api-key-file"
         raise UsageInvalid(message)
     else:
-        setup.log_in(existing)
-    state = setup.read_login(existing)
+        logins.log_in(existing)
+    state = logins.read_login(existing)
     if state.profile is None:
         problem = f"who is logged in {state.problem}" if state.problem else f"nobody is logged in to {options.account}"
         message = f"{problem}: try again"
         raise RequestRefused(message)
-    output.write_line(f"logged in: {state.profile.text}")
+    output.write_line(state.profile.sentence)
     return 0
 
 
 def _test(context: Context, options: Namespace) -> int:
-    setup = context.engine.account_setup
+    logins = context.engine.account_setup.logins
     context.engine.accounts.check(options.account)
     return send_test_prompt(
-        context, options.account, setup.pools_of(options.account), setup.test_words(options.account)
+        context, options.account, logins.pools_of(options.account), logins.test_words(options.account)
     )
 
 
 def _rename(context: Context, options: Namespace) -> int:
-    step = context.engine.account_setup.plan_rename(options.account, options.new)
-    _write(context, step, Questions(is_agreed=options.yes).confirm, f"Rename {options.account} to {options.new}?")
+    step = context.engine.account_setup.changes.plan_rename(options.account, options.new)
+    _write(
+        context, step, Questions(is_agreed=options.yes).confirm_changes, f"Rename {options.account} to {options.new}?"
+    )
     return 0
 
 
 def _remove(context: Context, options: Namespace) -> int:
-    name, setup = options.account, context.engine.account_setup
-    step = setup.plan_removal(name)
-    made = setup.made_home(name) if options.delete_home else None
+    name, removals = options.account, context.engine.account_setup.removals
+    step = removals.plan(name)
+    made = removals.made_home(name) if options.delete_home else None
     if options.delete_home and made is None:
         message = f"the home of {name} was not made by `account add`, so it is not deleted: leave --delete-home out"
         raise RequestRefused(message)
     questions = Questions(is_agreed=options.yes)
-    entry = setup.keyring_entry(name)
+    entry = removals.keyring_entry(name)
     if made is None:
         stays = "What its CLI keeps stays" + ("." if entry is None else ", and its API key in the keyring too.")
-        _write(context, step, questions.confirm, f"Remove the account {name}? {stays}")
+        _write(context, step, questions.confirm_changes, f"Remove the account {name}? {stays}")
         return 0
 
-    setup.refuse_if_used(name, made)
+    removals.refuse_if_used(name, made)
+    has_key = entry is not None and removals.has_key(entry)  # a locked one is told before anything is removed
 
-    def agree(question: str) -> bool:
+    def agree(diff: str, question: str) -> bool:
+        output.write_block(diff)
         return questions.name(question, name)
 
     _write(
         context, step, agree, f"Remove the account {name} and {made}? Its login and sessions cannot be brought back."
     )
+    changes = context.engine.account_setup.changes
+    removed = changes.last_step()
     with interruptible():  # half a home is of no use to anybody
-        setup.delete_home(made)
-    if entry is not None:
-        setup.delete_key(entry)
-        output.write_line("deleted its API key in the keyring")
+        if entry is not None and has_key:
+            try:
+                removals.delete_key(entry)
+            except RequestRefused as error:
+                _bring_back(changes, removed, error)
+                output.write_line(f"The account {name} is there again.")
+                raise
+            output.write_line("deleted its API key in the keyring")
+        removals.delete_home(made)
     output.write_line(f"deleted {made}")
     return 0
 
 
+def _bring_back(changes: AccountChanges, removed: Step | None, error: RequestRefused) -> None:
+    """Undo a removal that cannot be completed, and nothing else that was changed meanwhile. Raises RequestRefused."""
+    try:
+        changes.undo(removed)
+    except RunnerError as other:
+        message = f"{error.message}; {other.message}"
+        raise RequestRefused(message) from error
+
+
 def _undo(context: Context, options: Namespace) -> int:
-    setup = context.engine.account_setup
-    step = setup.last_step()
+    changes = context.engine.account_setup.changes
+    step = changes.last_step()
     if step is not None:
         files = ", ".join(map(str, step.places))
         if not Questions(is_agreed=options.yes).confirm(f"Undo: {step.what}? This changes {files}."):
             message = "nothing was undone"
             raise RequestRefused(message)
-    output.write_line(f"Undone: {setup.undo(step).what}")
+    output.write_line(f"Undone: {changes.undo(step).what}")
     return 0
 
 
-def _write(context: Context, step: Step, agree: Callable[[str], bool], question: str) -> None:
-    """Show changes, ask, and write them. Raises RequestRefused where nobody agrees."""
-    setup = context.engine.account_setup
-    output.write_block(setup.diff(step.files))
-    if not agree(question):
+def _write(context: Context, step: Step, agree: Callable[[str, str], bool], question: str) -> None:
+    """Show changes, ask, and write them. agree: shows them and asks. Raises RequestRefused where nobody agrees."""
+    changes = context.engine.account_setup.changes
+    if not agree(changes.diff(step.files), question):
         message = "nothing was changed"
         raise RequestRefused(message)
-    setup.write(step)
+    changes.write(step)
     output.write_line(f"{step.what[0].upper()}{step.what[1:]}. Undo: {context.program} account undo")

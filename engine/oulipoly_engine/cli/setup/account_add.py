@@ -13,15 +13,18 @@ from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.setup import api_key
 from oulipoly_engine.cli.setup.questions import Questions, join_names, split_names
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
-from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.quota.usage_table import percent_text
-from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.core.text.quantities import moment, percent
+from oulipoly_engine.errors import ConfigChanged, RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.account_setup import CLIS, check_name, check_pool, find_cli
+from oulipoly_engine.facade.accounts.additions import CLIS, check_name, check_pool, find_cli
 from oulipoly_engine.facade.own_process import interruptible
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.account_setup import AccountSetup, Candidate, FirstQuota, LoginState
+    from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate, FirstQuota
+    from oulipoly_engine.facade.accounts.changes import Step
+    from oulipoly_engine.facade.accounts.logins import AccountLogins, LoginState
+    from oulipoly_engine.facade.accounts.setup import AccountSetup
+    from oulipoly_engine.facade.own_process import Guard
 
 _NAME_HELP = "The name is for you: `work`, `claude2`. It stands in lists and pools and can be changed later."
 _POOL_HELP = (
@@ -35,16 +38,17 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     options = _parse(context, name, arguments)
     questions = Questions(is_agreed=options.yes)
     setup = context.engine.account_setup
+    additions = setup.additions
     with interruptible() as guard:
         guard.arm()
         cli = find_cli(options.cli or _ask_cli(questions)).name
-        taken = setup.names()
+        taken = additions.names()
         wanted = options.name or questions.ask(
-            "Name of the account", setup.free_name(cli), lambda text: check_name(text, taken), _NAME_HELP
+            "Name of the account", additions.free_name(cli), lambda text: check_name(text, taken), _NAME_HELP
         )
         key = api_key.read_key(options)
-        home = options.home or (_ask_home(setup, cli, questions) if key is None else None)
-        candidate = setup.prepare(wanted, cli, home)
+        home = options.home or (_ask_home(additions, cli, questions) if key is None else None)
+        candidate = additions.prepare(wanted, cli, home)
         try:
             for note in candidate.notes:
                 diagnostics.note(f"Note: {note}")
@@ -53,22 +57,20 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
                 output.write_line(f"home: {candidate.home}")
             if key is not None:
                 provider = api_key.ask_provider(candidate, options, questions)
-                in_keyring = api_key.choose_keyring(setup, candidate, questions, is_wanted=options.keyring)
-                candidate = setup.store_key(candidate, key, provider, in_keyring=in_keyring)
-            state = _sign_in(setup, candidate, options, questions)
-            candidate = setup.settle(candidate, state)
-            quota = setup.read_quota(candidate)
-            _show(state, quota)
-            pools = _ask_pools(setup, candidate, options.pool, questions)
-            step = setup.plan_addition(candidate, pools)
-            output.write_block(setup.diff(step.files))
-            _agree(questions, wanted, len(step.files))
-            guard.disarm()
-            setup.write(step)
+                in_keyring = api_key.choose_keyring(additions, candidate, questions, is_wanted=options.keyring)
+                candidate = additions.store_key(candidate, key, provider, in_keyring=in_keyring)
+            state = _sign_in(setup.logins, candidate, options, questions)
+            candidate = additions.settle(candidate, state)
+            quota = additions.read_quota(candidate)
+            _show(state, quota, uses_key=candidate.uses_key)
+            pools = _ask_pools(additions, candidate, options.pool, questions)
+            while not _write(setup, questions, additions.plan_addition(candidate, pools), guard):
+                diagnostics.note("The configuration was changed in the meantime: this would be written now.")
+                guard.arm()
         except BaseException:
-            setup.discard(candidate)
+            additions.discard(candidate)
             raise
-        _keep_quota(setup, wanted, quota)
+        _keep_quota(additions, wanted, quota)
         output.write_line(
             f"Added the account {wanted}; pools: {join_names(pools)}. Undo: {context.program} account undo"
         )
@@ -81,7 +83,7 @@ def _parse(context: Context, name: str, arguments: list[str]) -> Namespace:
     parser = Parser(
         prog=f"{context.program} {name}",
         description="Add an account: its CLI logs in, its quota is read, it joins pools, and it answers a test prompt. "
-        "Every file is shown before it is written, and `account undo` takes it back.",
+        "Every file is shown before it is written, and `account undo` undoes it.",
     )
     parser.add_argument("cli", nargs="?", metavar="CLI", help=f"{', '.join(CLIS)}; asked for where it is left out")
     parser.add_argument("name", nargs="?", metavar="NAME", help="of the account")
@@ -110,32 +112,32 @@ def _ask_cli(questions: Questions) -> str:
     return questions.ask(f"Which CLI ({', '.join(CLIS)})", "", find_cli, "\n".join(("One of:", *lines)))
 
 
-def _ask_home(setup: AccountSetup, cli: str, questions: Questions) -> Path | None:
+def _ask_home(additions: AccountAdditions, cli: str, questions: Questions) -> Path | None:
     """Return the CLI's usual home where it shall be the account's; None: the account gets one of its own."""
-    usual = setup.find_usual_home(cli)
+    usual = additions.find_usual_home(cli)
     if usual is None or questions.is_agreed or not questions.can_ask:
         return None
     question = f"There is a login in {usual} already. Make that the account, instead of logging in as somebody else?"
     return usual if questions.confirm(question) else None
 
 
-def _sign_in(setup: AccountSetup, candidate: Candidate, options: Namespace, questions: Questions) -> LoginState:
+def _sign_in(logins: AccountLogins, candidate: Candidate, options: Namespace, questions: Questions) -> LoginState:
     """Log in where nobody is, and return who is logged in. Raises RequestRefused where nobody is then."""
     is_new = candidate.is_made and not candidate.uses_key
-    state = None if is_new else setup.read_login(candidate)
+    state = None if is_new else logins.read_login(candidate)
     if (state is None or state.profile is None) and not options.no_login and not candidate.uses_key:
         _require_terminal(questions)
         if candidate.cli.login is not None and candidate.cli.login.hint:
             output.write_line(f"{candidate.cli.title} starts now: {candidate.cli.login.hint}.")
-        setup.log_in(candidate)
+        logins.log_in(candidate)
         state = None
     if state is None:
-        state = setup.read_login(candidate)
+        state = logins.read_login(candidate)
     if state.profile is None and not options.no_login:
         told = f"who is logged in {state.problem}" if state.problem else "nobody is logged in"
         message = f"{told}, so nothing was added: log in again, or add it without with --no-login"
         raise RequestRefused(message)
-    same = setup.find_same_login(candidate, state)
+    same = logins.find_same_login(candidate, state)
     if same is not None and state.profile is not None:
         question = f"{state.profile.text} is the account {same} already, and both would spend the same quota. Add it?"
         if questions.is_agreed or not questions.confirm(question):
@@ -150,38 +152,52 @@ def _require_terminal(questions: Questions) -> None:
         raise RequestRefused(message)
 
 
-def _agree(questions: Questions, name: str, count: int) -> None:
-    if not questions.confirm(f"Write {count} file{'s' * (count != 1)}?"):
+def _write(setup: AccountSetup, questions: Questions, step: Step, guard: Guard) -> bool:
+    """Show changes, ask, and write them; return False where their files say something else by now.
+
+    The login that was just made shall not be lost to whoever wrote meanwhile. Raises RequestRefused for a no.
+    """
+    _agree(questions, step.what.rpartition(" ")[2], setup.changes.diff(step.files), len(step.files))
+    guard.disarm()
+    try:
+        setup.changes.write(step)
+    except ConfigChanged:
+        return False
+    return True
+
+
+def _agree(questions: Questions, name: str, diff: str, count: int) -> None:
+    if not questions.confirm_changes(diff, f"Write {count} file{'s' * (count != 1)}?"):
         message = f"the account {name} was not added: nothing was written"
         raise RequestRefused(message)
 
 
-def _keep_quota(setup: AccountSetup, name: str, quota: FirstQuota) -> None:
+def _keep_quota(additions: AccountAdditions, name: str, quota: FirstQuota) -> None:
     try:
-        setup.store_quota(name, quota)
+        additions.store_quota(name, quota)
     except RunnerError as error:  # the account is there: the next run reads its quota again
         diagnostics.note(f"Note: its quota was not stored: {error.message}")
 
 
-def _show(state: LoginState, quota: FirstQuota) -> None:
+def _show(state: LoginState, quota: FirstQuota, *, uses_key: bool) -> None:
     if state.profile is not None:
-        output.write_line(f"logged in: {state.profile.text}")
+        output.write_line(state.profile.sentence)
     if quota.failure is not None:
         diagnostics.note(f"Note: {quota.failure}")
     elif quota.reading is None:
-        output.write_line("quota: not known for this login; its calls are counted")
+        why = "no quota known for API keys" if uses_key else "not known for this login"
+        output.write_line(f"quota: {why}; its calls are counted")
     for window in quota.windows:
-        resets = to_text(window.resets_at)[:16].replace("T", " ")
-        output.write_line(f"quota: {window.name} {percent_text(window.used)} used, resets {resets} UTC")
+        output.write_line(f"quota: {window.name} {percent(window.used)} used, resets {moment(window.resets_at)}")
 
 
 def _ask_pools(
-    setup: AccountSetup, candidate: Candidate, named: Sequence[str] | None, questions: Questions
+    additions: AccountAdditions, candidate: Candidate, named: Sequence[str] | None, questions: Questions
 ) -> tuple[str, ...]:
     if named is not None:
         pools = tuple(dict.fromkeys(named))
     else:
-        known, suggested = setup.pools(), setup.suggest_pool(candidate)
+        known, suggested = additions.pools(), additions.suggest_pool(candidate)
         if questions.can_ask and not questions.is_agreed:
             output.write_line(f"pools: {join_names(known)}")
             pools = split_names(questions.ask("It joins", suggested or "none", _check_pools, _POOL_HELP))

@@ -23,7 +23,7 @@ def _export(context: Context, name: str, arguments: list[str]) -> int:
         description="Print a backup of accounts and pools. It has no login and no secret; what is left out is said.",
     )
     parser.parse(arguments)
-    backup = context.engine.account_setup.export()
+    backup = context.engine.account_setup.changes.export()
     for place in backup.left_out:
         diagnostics.note(f"Note: {place} looks like a secret and is not in the backup")
     output.write_block(backup.text)
@@ -39,7 +39,7 @@ def _import(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--skip", action="store_true", help="leave out what is here already in other words")
     parser.add_argument("-y", "--yes", action="store_true", help="write without a question")
     options = parser.parse(arguments)
-    setup = context.engine.account_setup
+    setup = context.engine.account_setup.changes
     found, step = setup.plan_import(_read(options.file), options.file)
     questions = Questions(is_agreed=options.yes)
     if found.clashes and not options.skip:
@@ -50,8 +50,7 @@ def _import(context: Context, name: str, arguments: list[str]) -> int:
     if not step.files:
         output.write_line("nothing to import: all of it is here")
         return 0
-    output.write_block(setup.diff(step.files))
-    if not questions.confirm(f"Write {len(step.files)} files?"):
+    if not questions.confirm_changes(setup.diff(step.files), f"Write {len(step.files)} files?"):
         message = "nothing was changed"
         raise RequestRefused(message)
     setup.write(step)

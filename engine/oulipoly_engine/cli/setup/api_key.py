@@ -9,11 +9,11 @@ from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
-from oulipoly_engine.facade.account_setup import check_provider
+from oulipoly_engine.facade.accounts.additions import check_provider
 from oulipoly_engine.facade.own_process import inherited_environment
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.account_setup import AccountSetup, Candidate
+    from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate
 
 _ENDING = "_API_KEY"  # of the variables in which people keep keys: OPENAI_API_KEY
 
@@ -58,12 +58,17 @@ def ask_provider(candidate: Candidate, options: Namespace, questions: Questions)
     return questions.ask("Provider of the key", default, lambda name: check_provider(cli, name), help_text)
 
 
-def choose_keyring(setup: AccountSetup, candidate: Candidate, questions: Questions, *, is_wanted: bool) -> bool:
+def keyring_question(keyring: str) -> str:
+    """Return the question whether a key goes into a keyring. keyring: what it is called."""
+    return f"Keep the key in the keyring ({keyring})? Otherwise it is in a file that you alone can read."
+
+
+def choose_keyring(additions: AccountAdditions, candidate: Candidate, questions: Questions, *, is_wanted: bool) -> bool:
     """Return whether the key goes into the keyring; else it goes into a file. Raises RequestRefused for none there."""
     can_ask = questions.can_ask and not questions.is_agreed
     if candidate.cli.api_key is None or not (is_wanted or can_ask):
         return False
-    keyring = setup.find_keyring()
+    keyring = additions.find_keyring()
     if keyring is None and is_wanted:
         message = (
             "there is no keyring that keeps secrets: a desktop session has one (Secret Service, KWallet, macOS "
@@ -73,6 +78,4 @@ def choose_keyring(setup: AccountSetup, candidate: Candidate, questions: Questio
         raise RequestRefused(message)
     if keyring is None or is_wanted:
         return is_wanted
-    return questions.confirm(
-        f"Keep the key in the keyring ({keyring})? Otherwise it is in a file that you alone can read."
-    )
+    return questions.confirm(keyring_question(keyring))

@@ -102,7 +102,7 @@ def _schema(context: Context, prog: str, arguments: list[str]) -> int:
     if file not in titles:
         found = nearest(file.removesuffix(".toml"), titles)
         hint = f"did you mean {found[0]}?" if found else f"known are {', '.join(titles)}"
-        message = f"{prog}: there is no schema of {file!r}: {hint}"
+        message = f"there is no schema of {file!r}: {hint}"
         raise UsageInvalid(message)
     output.write_json(json_schema(file))
     return 0
@@ -111,7 +111,7 @@ def _schema(context: Context, prog: str, arguments: list[str]) -> int:
 def _init(context: Context, prog: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=prog,
-        description="Add the logins of this machine that are no accounts yet. What is there already stays.",
+        description="Add the logins of this machine that are not accounts yet. What is there already stays.",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
     parser.add_argument("-y", "--yes", action="store_true", help="write without a question")
@@ -121,16 +121,17 @@ def _init(context: Context, prog: str, arguments: list[str]) -> int:
     for note in found.notes:
         diagnostics.note(f"Note: {note}")
     if not found.files:
-        output.write_line("nothing to add: no login was found that is no account yet")
+        output.write_line("nothing to add: no login was found that is not an account yet")
         return 0
-    output.write_block(context.engine.account_setup.diff(found.files))
+    diff = context.engine.account_setup.changes.diff(found.files)
     if options.dry_run:
+        output.write_block(diff)
         return 0
-    if not Questions(is_agreed=options.yes).confirm(f"Write {len(found.files)} files?"):
+    if not Questions(is_agreed=options.yes).confirm_changes(diff, f"Write {len(found.files)} files?"):
         message = "nothing was changed"
         raise RequestRefused(message)
     configuration.write_set_up(found)
     for change in found.files:
         output.write_line(f"wrote {change.path}")
-    output.write_line(f"{context.program} account undo takes it back; {context.program} quota check reads quota")
+    output.write_line(f"{context.program} account undo undoes it; {context.program} quota check reads quota")
     return 0

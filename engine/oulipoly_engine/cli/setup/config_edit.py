@@ -16,7 +16,9 @@ from oulipoly_engine.facade.configuration import Level
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Setting
 
-_KEY = "settings.tie_rule, app.theme, accounts.NAME.args, models.NAME.sticky, models.NAME.ACCOUNT.args"
+_KEY = (
+    "settings.tie_rule, app.theme, app.commands.NAME, accounts.NAME.args, models.NAME.sticky, models.NAME.ACCOUNT.args"
+)
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -55,28 +57,29 @@ def _value_of(setting: Setting) -> object:
 def _set(context: Context, prog: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=prog,
-        description="Change one setting in its file. Comments stay; what the file's rules refuse is not written.",
+        description="Change one setting in its file. Comments stay; what the file's rules refuse is not written. "
+        "app.commands.NAME with a command line adds a command of your own.",
     )
     parser.add_argument("key", metavar="KEY", help=f"{_KEY}; `settings.` and `app.` may be left out")
     parser.add_argument("value", metavar="VALUE", help="a text, or TOML: true, 30, ['-p']; '' takes the setting away")
     parser.add_argument("--dry-run", action="store_true", help="check it, and write nothing")
     options = parser.parse(arguments)
     settings = context.engine.configuration.settings
-    name, setting = settings.find(options.key)
+    name, setting = settings.find(options.key, may_be_new=True)
     if options.dry_run:
         wrong = settings.refusal(setting, options.value)
         if wrong is not None:
             raise ConfigInvalid(f"{name}: {wrong}")
     else:
         settings.save(setting, options.value)
-        _, after = settings.find(name)
-    new = repr(options.value) if options.dry_run else _describe(after)
+        setting_now = settings.find_again(setting)
+    new = repr(options.value) if options.dry_run else _describe(setting_now)
     output.write_line(f"{name}: {_describe(setting)} -> {new}{' (not written)' if options.dry_run else ''}")
     return 0
 
 
-def _describe(setting: Setting) -> str:
-    return setting.shown or "not set"
+def _describe(setting: Setting | None) -> str:
+    return "not set" if setting is None else setting.shown or "not set"
 
 
 def _edit(context: Context, prog: str, arguments: list[str]) -> int:

@@ -84,7 +84,7 @@ def _end_terminals(root: Path, environ: Mapping[str, str]) -> None:
 
 @contextmanager
 def _steps() -> Iterator[Callable[[str], None]]:
-    """Show each step's name in one line of the terminal, wiped at the end; nothing where stderr is no terminal."""
+    """Show each step's name in one line of the terminal, wiped at the end; nothing where stderr is not a terminal."""
     if not diagnostics.is_terminal():
         yield lambda _step: None
         return

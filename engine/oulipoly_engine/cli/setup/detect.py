@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.facade import output
+from oulipoly_engine.facade.own_process import interruptible
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.account_setup import Detected
+    from oulipoly_engine.facade.accounts.detection import Detected
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -22,7 +23,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--models", action="store_true", help="ask each CLI which models it offers, too")
     options = parser.parse(arguments)
-    found = context.engine.account_setup.detect(finds_models=options.models)
+    with interruptible() as guard:  # else the CLIs that it asks would outlive it
+        guard.arm()
+        found = context.engine.account_setup.detection.detect(finds_models=options.models)
     if options.json:
         output.write_json(found.document())
         return 0
@@ -46,7 +49,8 @@ def _show(found: Detected, program: str) -> None:
             output.write_line(f"  models: {names or 'it does not tell'}")
         for home in cli.homes:
             account = found.accounts.get(home.folder.resolve())
-            who = ", ".join(profile.text for profile in home.profiles) or home.problem or "nobody is logged in"
+            who = ", ".join(profile.text for profile in home.profiles)
+            who = ": ".join(filter(None, (who, home.problem))) or "nobody is logged in"
             owner = f"account {account}" if account is not None else f"no account yet: {program} config init adds it"
             output.write_line(f"  {home.folder}: {who}; {owner}")
     for wrapper in report.wrappers:

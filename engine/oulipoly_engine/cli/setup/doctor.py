@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, seconds
+from oulipoly_engine.core.text.quantities import local
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.checks import Limits, Severity, count, to_document, to_lines
+from oulipoly_engine.facade.own_process import interruptible
 
 _EXIT_ERRORS = 1
 
@@ -23,12 +25,15 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         type=seconds,
         default=Limits().patience_s,
         metavar="SECONDS",
-        help="how long a CLI may take to tell its version (%(default)g)",
+        help="how long a CLI may take for an answer, its version or who is logged in (%(default)g)",
     )
     options = parser.parse(arguments)
-    findings = context.engine.checks.run(Limits(patience_s=options.timeout))
+    with interruptible() as guard:  # else the CLIs that it asks would outlive it
+        guard.arm()
+        findings = context.engine.checks.run(Limits(patience_s=options.timeout))
     if options.json:
         output.write_json(to_document(findings))
     else:
-        output.write_lines(to_lines(findings))
+        now = context.clock.now()
+        output.write_lines(local(line, now) for line in to_lines(findings))
     return _EXIT_ERRORS if count(findings, Severity.ERROR) else 0

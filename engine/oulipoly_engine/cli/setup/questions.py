@@ -8,8 +8,8 @@ import termios
 from collections.abc import Callable, Sequence
 
 from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
-from oulipoly_engine.facade import diagnostics
-from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.own_process import interruptible, page, window_size
 
 _LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
 
@@ -41,10 +41,29 @@ class Questions:
         check(default)
         return default
 
-    def confirm(self, question: str, *, is_default: bool = False) -> bool:
+    def confirm_changes(self, diff: str, question: str) -> bool:
+        """Show changes, and return whether somebody says yes; what does not fit on the screen can be paged through.
+
+        diff: without secrets. Raises UsageInvalid as `confirm`.
+        """
+        output.write_block(diff)
+        if self.is_agreed or not self.can_ask:
+            return self.confirm(question)
+        columns, rows = window_size()
+        lines = diff.splitlines()
+        if sum(1 + len(line) // max(1, columns) for line in lines) < rows:
+            return self.confirm(question)
+        diagnostics.note(f"These {len(lines)} lines do not fit on the screen: d shows them page by page.")
+        return self.confirm(question, more=lambda: self._page(lines))
+
+    def _page(self, lines: Sequence[str]) -> None:
+        if not page(lines):
+            diagnostics.note("There is no pager: install less, or name another one in PAGER.")
+
+    def confirm(self, question: str, *, is_default: bool = False, more: Callable[[], None] | None = None) -> bool:
         """Return whether somebody says yes. Raises UsageInvalid where nobody can be asked.
 
-        is_default: whether an empty answer is a yes.
+        is_default: whether an empty answer is a yes. more: shows what it is about once more; `d` asks for it.
         """
         if self.is_agreed:
             return True
@@ -55,6 +74,9 @@ class Questions:
             answer = self._read(f"{question} ({'Y/n' if is_default else 'y/n'}) ").lower()
             if answer in ("y", "yes", "n", "no", ""):
                 return answer.startswith("y") if answer else is_default
+            if more is not None and answer == "d":
+                more()
+                continue
             diagnostics.note("Say y or n.")
 
     def name(self, question: str, wanted: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.config import app_file, load
-from oulipoly_engine.config.edit.write_files import FileChange
+from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.accounts.clis import account_files
@@ -84,18 +84,18 @@ def pools_of(paths: Paths, models: Path, account: str) -> tuple[str, ...]:
     )
 
 
-def set_members(path: Path, names: Sequence[str]) -> FileChange | None:
+def set_members(before: TomlFile, names: Sequence[str]) -> FileChange | None:
     """Return the change that makes some accounts a pool's, one at least; those that stay keep what is said of them.
 
     None: they are its accounts already. Raises ConfigInvalid.
     """
-    before = file = read_file(path)
+    file = before
     gone = [str(name) for member in _members(file.data) if (name := member.get("name")) not in names]
     change = _add_to_pool(file, names)
     for account in dict.fromkeys(gone):
-        file = file if change is None or change.after is None else toml_file.parse(path, change.after)
+        file = file if change is None or change.after is None else toml_file.parse(file.path, change.after)
         change = _without_member(file, account) or change
-    return None if change is None else FileChange(path, before.text if before.exists else None, change.after)
+    return None if change is None else FileChange(file.path, before.text if before.exists else None, change.after)
 
 
 def append_tables(path: Path, head: str, tables: Iterable[str]) -> FileChange | None:
@@ -124,7 +124,7 @@ def _add_to_pool(file: TomlFile, accounts: Sequence[str]) -> FileChange | None:
     expected = {**file.data, "providers": [*file.data.get("providers", []), *({"name": name} for name in new)]}
     text = _with_end(file.text) + "".join("\n" + account_files.pool_entry(name) for name in new)
     if _says(text, expected):
-        return FileChange(path, file.text, text)
+        return edit_lines(path, file.text, text)
 
     def append(document: Any) -> None:  # noqa: ANN401 - tomlkit's
         for name in new:
@@ -140,7 +140,7 @@ def _without_table(path: Path, account: str) -> FileChange | None:
     expected = {name: value for name, value in file.data.items() if name != account}
     text = "".join(_lines_without(file.text, _heading_of(account).match))
     if _says(text, expected):
-        return FileChange(path, file.text, text)
+        return edit_lines(path, file.text, text)
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
     return _edit(file, lambda document: toml_edit.remove(document, account), expected)
@@ -198,7 +198,7 @@ def _without_member(file: TomlFile, account: str) -> FileChange | None:
 
     text = "".join(_lines_without(file.text, is_dropped))
     if _says(text, expected):
-        return FileChange(path, file.text, text)
+        return edit_lines(path, file.text, text)
 
     def drop(document: Any) -> None:  # noqa: ANN401 - tomlkit's
         for place in reversed(places):
@@ -299,7 +299,7 @@ def _edit(file: TomlFile, change: Callable[[Any], None], expected: Mapping[str, 
 def _change(file: TomlFile, text: str, expected: Mapping[str, Any]) -> FileChange:
     if not _says(text, expected):
         raise _refusal(file)
-    return FileChange(file.path, file.text if file.exists else None, text)
+    return edit_lines(file.path, file.text if file.exists else None, text)
 
 
 def _says(text: str, expected: Mapping[str, Any]) -> bool:

@@ -79,7 +79,7 @@ def _read(text: str, source: Path) -> dict[str, dict[str, Any]]:
     told = {kind: file.data.get(kind, {}) for kind in _KINDS}
     wrong = [kind for kind, found in told.items() if not _is_tables(found)]
     if wrong or not set(file.data) <= set(_KINDS):
-        message = f"{source} is no backup of accounts: it must have the tables accounts, scripts and pools alone"
+        message = f"{source} is not a backup of accounts: it must have the tables accounts, scripts and pools alone"
         raise ConfigInvalid(message)
     _check(told, source)
     return told

@@ -2,7 +2,7 @@
 
 A copy is made beside its place and then renamed; what was there before is kept in our data folder until the change can
 no longer be undone. Links are never followed: one that stays inside the folder is copied as a link, others are left
-out and told.
+out and told, as is what git keeps there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGEST_FILE = 4 << 20  # bytes
 _LARGEST = 32 << 20  # of all of them
 _MOST_ENTRIES = 2000
 _DEEPEST = 12  # folders in folders
-_LEFT_OUT = (".git",)
+_VERSIONS = (".git",)  # a folder, or in a worktree a file that names one elsewhere
 
 
 class Entry(Record):
@@ -44,7 +44,7 @@ class Folder(Record):
     """What is in a folder."""
 
     entries: tuple[Entry, ...]  # a folder before what is in it
-    left_out: tuple[str, ...] = ()  # the names of links that lead out of it, and of what versions are kept in
+    left_out: tuple[str, ...] = ()  # what is left out, and why: "a is a link that leads out of it"
 
     @property
     def digest(self) -> str:
@@ -75,7 +75,7 @@ class FolderChange(Record):
 def read_folder(path: Path) -> Folder | None:
     """Return what is in a folder; None where there is none. A link to a folder counts as that folder.
 
-    Raises ConfigInvalid for what is no folder, cannot be read, holds a device, or is too large.
+    Raises ConfigInvalid for what is not a folder, cannot be read, holds a device, or is too large.
     """
     if not os.path.lexists(path):
         return None
@@ -85,7 +85,7 @@ def read_folder(path: Path) -> Folder | None:
         for name in _walk(root):
             entry = _read_entry(root, name)
             if entry is None:
-                left_out.append(name)
+                left_out.append(f"{name} {_why_left_out(name)}")
                 continue
             size += len(entry.data or b"")
             found.append(entry)
@@ -98,10 +98,19 @@ def read_folder(path: Path) -> Folder | None:
     return Folder(tuple(found), tuple(left_out))
 
 
+def check_replaceable(path: Path, present: Folder) -> None:
+    """Refuse to replace what could not be kept for an undo. Raises RequestRefused."""
+    if present.left_out:
+        message = (
+            f"{path} is not replaced, for an undo could not bring all of it back: {present.left_out[0]}; remove it"
+        )
+        raise RequestRefused(message)
+
+
 def keep_folder(change: FolderChange, kept: Path) -> FolderChange:
     """Copy what lies in a place into our folder of kept ones, and return the change with its name.
 
-    Raises ConfigInvalid where it is no longer what it was, or cannot be copied.
+    Raises ConfigInvalid where it is no longer what it was, or cannot be copied, and RequestRefused.
     """
     clear_left(change.path)
     now = read_folder(change.path)
@@ -109,6 +118,7 @@ def keep_folder(change: FolderChange, kept: Path) -> FolderChange:
         raise ConfigInvalid(_changed(change.path))
     if now is None:
         return change
+    check_replaceable(change.path, now)
     try:
         make_folder(kept)
         place = Path(tempfile.mkdtemp(dir=kept))
@@ -150,7 +160,8 @@ def check_undo(change: FolderChange) -> None:
     """Refuse to undo the change of a folder that was changed since. Raises RequestRefused, ConfigInvalid."""
     clear_left(change.path)
     now = read_folder(change.path)
-    if (None if now is None else now.digest) not in (change.before, change.after):
+    is_more = now is not None and bool(now.left_out)  # git's versions, or a link: no copy of ours has any
+    if is_more or (None if now is None else now.digest) not in (change.before, change.after):
         message = f"{change.path} was changed since, so nothing was undone: change it back by hand"
         raise RequestRefused(message)
 
@@ -235,18 +246,24 @@ def _walk(root: Path, below: str = "", depth: int = 0) -> Iterator[str]:
     for entry in entries:
         name = f"{below}/{entry.name}" if below else entry.name
         yield name
-        if entry.is_dir(follow_symlinks=False) and entry.name not in _LEFT_OUT:
+        if entry.is_dir(follow_symlinks=False) and entry.name not in _VERSIONS:
             yield from _walk(root, name, depth + 1)
+
+
+def _why_left_out(name: str) -> str:
+    return "has git's versions of it" if name.rpartition("/")[2] in _VERSIONS else "is a link that leads out of it"
 
 
 def _read_entry(root: Path, name: str) -> Entry | None:
     """Return what lies in a folder under a name; None for what is left out. Raises OSError."""
     place = root / name
+    if place.name in _VERSIONS:
+        return None
     mode = place.lstat().st_mode
     if stat.S_ISLNK(mode):
         link = str(place.readlink())
         is_inside = not link.startswith("/") and Path(os.path.realpath(place)).is_relative_to(root)
         return Entry(name, link=link) if is_inside else None
     if stat.S_ISDIR(mode):
-        return None if place.name in _LEFT_OUT else Entry(name)
+        return Entry(name)
     return Entry(name, mode & 0o777, read_regular(place, LARGEST_FILE, follows_links=False))

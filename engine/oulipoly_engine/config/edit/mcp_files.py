@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config.edit.write_files import LARGEST, FileChange
+from oulipoly_engine.config.edit.write_files import LARGEST, FileChange, edit_lines
 from oulipoly_engine.core.text.json_splice import blank_comments, put_value, remove_value
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.records import Record
@@ -27,7 +27,7 @@ class McpFile(Record):
 
 
 def read(path: Path) -> McpFile:
-    """Read a file. Raises ConfigInvalid, naming the file and the place, for what is no table of keys."""
+    """Read a file. Raises ConfigInvalid, naming the file and the place, for what is not a table of keys."""
     return _parse(path, _read_text(path))
 
 
@@ -37,10 +37,10 @@ def _parse(path: Path, text: str | None) -> McpFile:
     try:
         document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(blank_comments(text))
     except json.JSONDecodeError as error:
-        message = f"{path}, line {error.lineno}, column {error.colno}: this is no JSON ({error.msg}): mend it there"
+        message = f"{path}, line {error.lineno}, column {error.colno}: this is not JSON ({error.msg}): mend it there"
         raise ConfigInvalid(message) from error
     except tomllib.TOMLDecodeError as error:
-        message = f"{path}: this is no TOML: {error}: mend it there"
+        message = f"{path}: this is not TOML: {error}: mend it there"
         raise ConfigInvalid(message) from error
     except RecursionError as error:
         message = f"{path}: it is nested too deeply to be read"
@@ -109,7 +109,7 @@ def _change_files(
         if entry.path not in files:
             files[entry.path] = before[entry.path] = read(entry.path)
         files[entry.path] = _parse(entry.path, change(entry, files[entry.path]))
-    changes = [FileChange(path, before[path].text, file.text) for path, file in files.items()]
+    changes = [edit_lines(path, before[path].text, file.text) for path, file in files.items()]
     return [one for one in changes if one.before != one.after]
 
 
@@ -168,5 +168,5 @@ def _read_text(path: Path) -> str | None:
     except OSError as error:
         raise ConfigInvalid(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        message = f"{path}, byte {error.start + 1}: this is no UTF-8: mend it there"
+        message = f"{path}, byte {error.start + 1}: this is not UTF-8: mend it there"
         raise ConfigInvalid(message) from error

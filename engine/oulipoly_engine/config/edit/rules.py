@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from oulipoly_engine.config.problem import Fault, KeyPath, Level
 from oulipoly_engine.config.schema.accounts import AccountTable
-from oulipoly_engine.config.schema.app import AppTable
+from oulipoly_engine.config.schema.app import AppTable, CommandTable
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.schema.fields import NameOf, OneOf, Table, find_nested_table
 from oulipoly_engine.config.schema.models import MemberTable, ModelTable
@@ -20,7 +20,16 @@ from oulipoly_engine.records import Record
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-__all__ = ["AccountTable", "AppTable", "MemberTable", "ModelTable", "SettingsTable", "find_new_slip", "find_slip"]
+__all__ = [
+    "AccountTable",
+    "AppTable",
+    "CommandTable",
+    "MemberTable",
+    "ModelTable",
+    "SettingsTable",
+    "find_new_slip",
+    "find_slip",
+]
 
 Kind = Literal["switch", "choice", "number", "list", "text"]  # how a value is changed
 TRUTH = ("true", "false")
@@ -55,7 +64,7 @@ def _rule(name: str, field: FieldInfo) -> Rule:
     names = next((one.what for one in field.metadata if isinstance(one, NameOf)), "")
     choices = tuple(map(str, field.examples or ())) if words is None else words.choices
     kind: Kind = "choice" if choices or names else "text"
-    if kind == "text":
+    if kind == "text" and not _has(field.annotation, str):
         kinds: tuple[tuple[type, Kind], ...] = ((list, "list"), (bool, "switch"), (int, "number"), (float, "number"))
         kind = next((kind for one, kind in kinds if _has(field.annotation, one)), "text")
     choices = TRUTH if kind == "switch" else choices
@@ -87,6 +96,11 @@ def find_new_slip(file: TomlFile, place: KeyPath, value: object) -> str | None:
     return _first(own)
 
 
+def find_command_slip(table: Mapping[str, object]) -> str | None:
+    """Say what is wrong with one of the user's own commands, a whole table."""
+    return _first([fault for fault in check(CommandTable, table, ())[1] if fault.level is Level.ERROR])
+
+
 def _errors(path: Path, data: Mapping[str, Any], place: KeyPath) -> list[Fault]:
     table, raw, at = _owner(path, data, place)
     return [fault for fault in check(table, raw, at)[1] if fault.level is Level.ERROR]
@@ -99,6 +113,9 @@ def _first(faults: list[Fault]) -> str | None:
 def _owner(path: Path, data: Mapping[str, Any], place: KeyPath) -> tuple[type[Table], object, KeyPath]:
     """Return the table of rules that a place of a file is under, its values and where they stand."""
     if path.name == "app.toml":
+        # Each command is looked at alone: the file's own table knows nothing of what is in them.
+        if place[0] == "commands" and len(place) > 1:
+            return CommandTable, data["commands"][place[1]], place[:2]
         return AppTable, data, ()
     if isinstance(data.get("providers"), list) or path.parent.name == "models":
         return ModelTable, data, ()

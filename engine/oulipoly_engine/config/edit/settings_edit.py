@@ -6,15 +6,17 @@ A change is checked against the file's own rules before anything is written, and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.config import app_file, load, mask
-from oulipoly_engine.config.edit.write_files import FileChange, write
+from oulipoly_engine.config.edit import commands_edit
+from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
 from oulipoly_engine.config.problem import KeyPath
 from oulipoly_engine.config.toml import toml_file, toml_lines
 from oulipoly_engine.config.toml.toml_file import TomlFile
+from oulipoly_engine.core.accounts.clis import account_files
 from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ConfigInvalid
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _TEXT_CHARACTERS = 4000
 _MEMBERS = "providers"  # the key of a pool's accounts
+_COMMAND = "A command of your own on the row under the cursor."
+COMMAND = "app.commands."  # begins the names of the user's own commands and of what they have
 
 
 class Setting(Record):
@@ -74,16 +78,20 @@ def sections(paths: Paths, models_dir: Path | None = None) -> tuple[Section, ...
 def names(paths: Paths, models_dir: Path | None = None) -> Mapping[str, Setting]:
     """Return every setting by its name, in the words of `config show`.
 
-    `settings.tie_rule`, `app.theme`, `accounts.NAME.args`, `models.NAME.sticky`, `models.NAME.ACCOUNT.args`.
+    `settings.tie_rule`, `app.theme`, `app.commands.NAME`, `app.commands.NAME.key`, `accounts.NAME.args`,
+    `models.NAME.sticky`, `models.NAME.ACCOUNT.args`.
     """
     heads = {app_file.path_of(paths): "app", paths.settings: "settings", paths.providers: "accounts"}
     found: dict[str, Setting] = {}
+    for command in commands_edit.list_names(toml_file.read(app_file.path_of(paths)).data):
+        found[f"{COMMAND}{command}"] = command_setting(paths, command)
     for section in sections(paths, models_dir):
         members = {str(one.path[:2]): one.text for one in section.settings if len(one.path) == 3 and one.name == "name"}
         for one in section.settings:
             head = heads.get(one.file) or f"models.{one.file.stem}"
             member = members.get(str(one.path[:2]))
             parts = one.path if member is None else (member, one.name)
+            head = COMMAND[:-1] if is_of_command(one) else head
             found.setdefault(".".join((head, *map(str, parts))), one)
     return found
 
@@ -93,13 +101,18 @@ def failure(paths: Paths, models_dir: Path | None = None) -> str | None:
     return next((section.failure for section in sections(paths, models_dir) if section.failure is not None), None)
 
 
-def refusal(setting: Setting, typed: str) -> str | None:
-    """Say what is wrong with a new value as it was typed; None: it can be saved. Empty takes the setting away."""
+def refusal(setting: Setting, typed: str, file: TomlFile | None = None) -> str | None:
+    """Say what is wrong with a new value as it was typed; None: it can be saved. Empty takes the setting away.
+
+    file: the setting's, with changes that are not written yet; None: as it lies there.
+    """
     if len(typed) > _TEXT_CHARACTERS:
         return f"that is {len(typed)} characters long: {_TEXT_CHARACTERS} are the most"
-    file = toml_file.read(setting.file)
+    file = toml_file.read(setting.file) if file is None else file
     if file.failure is not None:
         return file.failure.text
+    if is_command(setting):
+        return _refuse_command(file, setting, _value(file, setting, typed))
     if setting.name != "name" and _owner(file, setting.path[:-1]) != setting.owner:
         return f"the file was changed, and {setting.owner} is not there any more: open the settings again"
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
@@ -128,6 +141,30 @@ def _say_unknown(setting: Setting, name: str) -> str:
     return f"there is no {setting.names.removesuffix('s')} {name[:80]!r}: {hint}"
 
 
+def is_of_command(setting: Setting) -> bool:
+    """Tell whether a setting is one of those that one of the user's own commands has; its owner is the command."""
+    return _is_below_commands(setting) and len(setting.path) == 3
+
+
+def is_command(setting: Setting) -> bool:
+    """Tell whether a setting is a whole command of the user's own."""
+    return _is_below_commands(setting) and len(setting.path) == 2
+
+
+def _is_below_commands(setting: Setting) -> bool:
+    return setting.path[0] == commands_edit.KEY and app_file.is_app_file(setting.file)  # an account may have that name
+
+
+def _refuse_command(file: TomlFile, setting: Setting, value: object) -> str | None:
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
+
+    if value is None:
+        is_there = commands_edit.find_place(file.data, setting.name) is not None
+        return None if is_there else f"there is no command {setting.name[:80]!r}"
+    slip = rules.find_slip(file, (commands_edit.KEY,))  # what is no list takes none
+    return slip or rules.find_command_slip(commands_edit.make_table(file.data, setting.name, value))
+
+
 def _is_members(setting: Setting) -> bool:
     return setting.path == (_MEMBERS,)
 
@@ -138,48 +175,78 @@ def _member_tables(file: TomlFile, names: list[object]) -> list[object]:
     return [known.get(name, {"name": name}) for name in names]
 
 
-def save(setting: Setting, typed: str) -> None:
-    """Write a new value into the setting's file. Raises ConfigInvalid where it is refused, or the file has changed."""
-    wrong = refusal(setting, typed)
-    if wrong is not None:
-        message = f"{setting.name}: {wrong}"
-        raise ConfigInvalid(message)
-    change = make_change(setting, typed)
-    if change is not None:
-        write([change])
+def plan(changes: Sequence[tuple[Setting, str]]) -> tuple[FileChange, ...]:
+    """Return the changes of files that several new values make together. Raises ConfigInvalid where one is refused."""
+    before: dict[Path, TomlFile] = {}
+    after: dict[Path, TomlFile] = {}
+    for setting, typed in changes:
+        file = after.get(setting.file)
+        if file is None:
+            file = before[setting.file] = toml_file.read(setting.file)
+        wrong = refusal(setting, typed, file)
+        if wrong is not None:
+            message = f"{setting.name}: {wrong}"
+            raise ConfigInvalid(message)
+        change = make_change(setting, typed, file)
+        after[setting.file] = file if change is None else toml_file.parse(setting.file, change.after or "")
+    return tuple(
+        FileChange(path, before[path].text if before[path].exists else None, file.text)
+        for path, file in after.items()
+        if file is not before[path]
+    )
 
 
-def make_change(setting: Setting, typed: str) -> FileChange | None:
+def make_change(setting: Setting, typed: str, file: TomlFile | None = None) -> FileChange | None:
     """Return the change of the file that a new value makes, its rules left aside; None: there is nothing to change.
 
-    Raises ConfigInvalid where the file's layout cannot be edited.
+    file: as `refusal` takes it. Raises ConfigInvalid where the file's layout cannot be edited.
     """
-    file = toml_file.read(setting.file)
+    file = toml_file.read(setting.file) if file is None else file
     value = _value(file, setting, typed)
     if _is_members(setting) and isinstance(value, list):
         from oulipoly_engine.config.edit import account_edit  # noqa: PLC0415 - only a change of a pool needs it
 
-        return account_edit.set_members(setting.file, [str(one) for one in value])
+        return account_edit.set_members(file, [str(one) for one in value])
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
     document = toml_edit.parse(file.text)
-    if value is None:
+    if is_command(setting):
+        table = None if value is None else commands_edit.make_table(file.data, setting.name, value)
+        commands_edit.change(document, file.data, setting.name, table)
+    elif value is None:
         parent = _inside(file.data, setting.path[:-1])
         if isinstance(parent, Mapping):
             toml_edit.remove_at(document, setting.path)
     else:
-        table: Any = document
+        at: Any = document
         for part in setting.path[:-1]:
-            if isinstance(part, str) and part not in table:
-                toml_edit.add_table(table, part, {})
-            table = table[part]
-        toml_edit.set_value(table, setting.name, value)
+            if isinstance(part, str) and part not in at:
+                toml_edit.add_table(at, part, {})
+            at = at[part]
+        toml_edit.set_value(at, setting.name, value)
     try:
         after = toml_edit.render(document)
     except ValueError as error:
         message = f"{setting.file} cannot be edited here: {error}; edit it by hand"
         raise ConfigInvalid(message) from error
-    return FileChange(setting.file, file.text if file.exists else None, after)
+    return edit_lines(setting.file, file.text if file.exists else None, after)
+
+
+def command_setting(paths: Paths, name: str) -> Setting:
+    """Return one of the user's own commands as one setting: a table in braces, or a line that becomes its `command`.
+
+    There need be none of that name: then a value adds it. No value removes it.
+    """
+    path = app_file.path_of(paths)
+    file = toml_file.read(path)
+    place = commands_edit.find_place(file.data, name)
+    at: KeyPath = (commands_edit.KEY, name)
+    if place is None:
+        return Setting(path, at, "", "", "default", description=_COMMAND)
+    table = file.data[commands_edit.KEY][place]
+    pairs = (f"{account_files.quote_key(key)} = {as_toml(value)}" for key, value in table.items() if key != "name")
+    text = f"{{{', '.join(pairs)}}}"
+    return Setting(path, at, mask.text(text), text, _source(file, (commands_edit.KEY, place)), description=_COMMAND)
 
 
 def command_key_setting(paths: Paths, place: int) -> Setting:
@@ -209,6 +276,9 @@ def _sections(paths: Paths, models: Path) -> Iterator[Section]:
     known = {"models": models_known} | ({"accounts": tuple(accounts.data)} if accounts.failure is None else {})
     app = toml_file.read(app_file.path_of(paths))
     yield Section("app.toml · this app", _of_table(paths, app, rules.AppTable, (), known), _failure(app))
+    for place, name in commands_edit.list_places(app.data):
+        title = f"app.toml · command {name}"
+        yield Section(title, _of_table(paths, app, rules.CommandTable, (commands_edit.KEY, place), known))
     settings = toml_file.read(paths.settings)
     found = _of_table(paths, settings, rules.SettingsTable, (), known)
     yield Section("config.toml · every run", found, _failure(settings))
@@ -287,6 +357,8 @@ def _value(file: TomlFile, setting: Setting, typed: str) -> object:
     value: object = parsed.data["value"]
     if isinstance(value, str):
         return value
+    if is_command(setting):  # a program may be called `true`
+        return value if isinstance(value, (dict, list)) else typed
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
 
     is_text = rules.find_new_slip(file, setting.path, value) and not rules.find_new_slip(file, setting.path, typed)

@@ -27,7 +27,7 @@ from oulipoly_engine.config.edit.write_files import FileChange, read_text, write
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.records import Record, replace
 
-_KEPT = 20
+_KEPT = 20  # changes; all those of one set-up count as one
 _FILE = "configuration-undo.json"
 _FOLDER = "configuration-undo"  # of folders that were replaced
 
@@ -40,6 +40,7 @@ class Step(Record):
     renamed: tuple[str, str] | None = None  # an account's name before and after
     folders: tuple[FolderChange, ...] = ()
     entries: tuple[EntryChange, ...] = ()  # of others' files
+    run: str = ""  # of the set-up agent, that made it
 
     @property
     def places(self) -> tuple[Path, ...]:
@@ -54,7 +55,7 @@ def write_step(data: Path, step: Step) -> None:
     before = read_text(place)
     folders = tuple(keep_folder(one, data / _FOLDER) for one in step.folders)
     step = replace(step, files=tuple(map(_remember_form, step.files)), folders=folders)
-    steps = [*_read(before), step][-_KEPT:]
+    steps = _drop_old([*_read(before), step])
     files = [*step.files, *put_entries(step.entries)]
     write([FileChange(place, before, _render(steps)), *files])
     _forget_kept(data, steps)
@@ -71,6 +72,16 @@ def write_step(data: Path, step: Step) -> None:
         write([FileChange(place, _render(steps), before)])
         _forget_kept(data, _read(before))
         raise
+
+
+def _drop_old(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the changes that are kept: whoever lets a model set things up can take all of it back."""
+    units: set[object] = set()
+    for number in range(len(steps) - 1, -1, -1):
+        units.add(steps[number].run or number)
+        if len(units) > _KEPT:
+            return steps[number + 1 :]
+    return steps
 
 
 def last_step(data: Path) -> Step | None:
@@ -163,7 +174,8 @@ def _document(step: Step) -> dict[str, object]:
         {"path": str(one.path), "keys": one.keys, "before": one.before, "after": one.after, "present": one.present}
         for one in step.entries
     ]
-    return {"what": step.what, "renamed": step.renamed, "files": files, "folders": folders, "entries": entries}
+    told = {"what": step.what, "renamed": step.renamed, "files": files, "folders": folders, "entries": entries}
+    return {**told, "run": step.run}
 
 
 def _read(text: str | None) -> list[Step]:
@@ -192,7 +204,7 @@ def _step(told: Any) -> Step:  # noqa: ANN401 - JSON
         for one in told.get("entries", ())
     )
     names = None if renamed is None else (str(renamed[0]), str(renamed[1]))
-    return Step(str(told["what"]), files, names, folders, entries)
+    return Step(str(told["what"]), files, names, folders, entries, str(told.get("run", "")))
 
 
 def _forget_kept(data: Path, steps: Sequence[Step]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.config import app_file
-from oulipoly_engine.config.edit.write_files import FileChange, write
+from oulipoly_engine.config.edit.write_files import edit_lines, write
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.sessions.saved_view import SavedView
@@ -22,7 +22,7 @@ def save(paths: Paths, view: SavedView) -> bool:
     Raises UsageInvalid for a name that cannot be typed, ConfigInvalid where the file cannot be changed.
     """
     if not view.name.strip() or not view.name.isprintable() or len(view.name) > _LONGEST_NAME:
-        message = f"{view.name[:_LONGEST_NAME]!r} is no name for a view: 1 to {_LONGEST_NAME} signs on one line"
+        message = f"{view.name[:_LONGEST_NAME]!r} is not a name for a view: 1 to {_LONGEST_NAME} signs on one line"
         raise UsageInvalid(message)
     if len(view.filter) > _LONGEST_FILTER:
         message = f"a view's filter may have {_LONGEST_FILTER} characters, not {len(view.filter)}"
@@ -72,7 +72,7 @@ def _read_document(path: Path) -> tuple[TomlFile, Any]:
         message = f"{file.failure.message}: {file.failure.fix}"
         raise ConfigInvalid(message)
     if not isinstance(file.data.get("views", {}), dict):
-        message = f"`views` in {path} is no table: change it to `[views.NAME]` first"
+        message = f"`views` in {path} is not a table: change it to `[views.NAME]` first"
         raise ConfigInvalid(message)
     return file, toml_edit.parse(file.text)
 
@@ -85,4 +85,4 @@ def _write_document(file: TomlFile, document: Any) -> None:  # noqa: ANN401 - to
     except ValueError as error:
         message = f"{file.path} cannot be edited here: {error}; edit it by hand"
         raise ConfigInvalid(message) from error
-    write([FileChange(file.path, file.text if file.exists else None, after)])
+    write([edit_lines(file.path, file.text if file.exists else None, after)])

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.errors import ConfigChanged, ConfigInvalid
 from oulipoly_engine.private_files import make_folder, sync_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import CONFIGURATION_LIMIT, read_regular
@@ -44,15 +44,46 @@ class FileChange(Record):
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
+def edit_lines(path: Path, before: str | None, after: str | None) -> FileChange:
+    """Return the change of a file by lines of ours: where all its lines end in CR LF, these do too."""
+    ends = (before or "").count("\n")
+    if before is not None and after is not None and ends and before.count("\r\n") == ends:
+        after = after.replace("\r\n", "\n").replace("\n", "\r\n")
+    return FileChange(path, before, after)
+
+
 def write(changes: Sequence[FileChange]) -> None:
     """Write all changes; each file changes in one step and keeps its mode, and a link stays a link.
 
     Files are deleted after all others have been written.
 
-    Raises ConfigInvalid when a file is no longer what it was, or cannot be prepared; nothing is written then.
+    Raises ConfigChanged when a file is no longer what it was, ConfigInvalid when one cannot be prepared; nothing is
+    written then.
     """
     with hold_folders({change.path.resolve().parent for change in changes}):
-        _write(changes)
+        made = _make_missing({change.path.resolve().parent for change in changes if change.after is not None})
+        try:
+            with hold_folders(made):  # whoever comes from now on holds these, and not what was there before
+                _write(changes)
+        except BaseException:
+            for folder in reversed(made):
+                with contextlib.suppress(OSError):  # somebody else has written there
+                    folder.rmdir()
+            raise
+
+
+def _make_missing(folders: Iterable[Path]) -> list[Path]:
+    """Make folders and return those that were not there, each behind the one that it lies in. Raises ConfigInvalid."""
+    made: list[Path] = []
+    for folder in sorted(folders):
+        missing = [one for one in (folder, *folder.parents) if not one.is_dir()]
+        try:
+            make_folder(folder)
+        except OSError as error:
+            message = f"{error.filename or folder} cannot be written, so nothing was: {error.strerror}"
+            raise ConfigInvalid(message) from error
+        made += reversed(missing)
+    return made
 
 
 def _write(changes: Sequence[FileChange]) -> None:
@@ -124,11 +155,10 @@ def _lock(descriptor: int) -> bool:
 
 def _refuse_if_changed(change: FileChange) -> None:
     if read_text(change.path, LARGEST) != change.before:
-        raise ConfigInvalid(f"{change.path} was changed in the meantime, so nothing was written: run the command again")
+        raise ConfigChanged(f"{change.path} was changed in the meantime, so nothing was written: run the command again")
 
 
 def _prepare(target: Path, change: FileChange, text: str) -> Path:
-    make_folder(target.parent)
     mode = change.mode if change.before is None else target.stat().st_mode & 0o7777
     descriptor, name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.config import legacy, mask, model_files
 from oulipoly_engine.config.edit import write_files
-from oulipoly_engine.config.edit.write_files import FileChange
+from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
 from oulipoly_engine.config.migration import old_models
 from oulipoly_engine.config.migration.old_models import OldEntry
 from oulipoly_engine.config.problem import Fault, summary
@@ -301,7 +301,7 @@ class _Migration:
         except ValueError as error:
             raise ConfigInvalid(f"{file.path} cannot be migrated: {error}; write it in plain tables first") from error
         if after != file.text:
-            yield FileChange(file.path, file.text if file.exists else None, after)
+            yield edit_lines(file.path, file.text if file.exists else None, after)
 
 
 def _usable(file: TomlFile) -> TomlFile:

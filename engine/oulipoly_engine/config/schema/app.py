@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from oulipoly_engine.config.problem import Fault, nearest
 from oulipoly_engine.config.schema.fields import Filled, NameOf, OneOf, Table, Text, make_whole_check
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
 from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_engine.core.text.inline_programs import find_inline_programs
 
 _PRESETS = (
     "The app's own keys.",
@@ -69,8 +69,6 @@ _RUNS = (
     "On the whole screen, from which the app steps back until it has ended.",
 )
 _LONGEST_NAME = 40
-# What a program runs follows these: `sh -c`, also among other letters, `sh -euc`.
-_SCRIPT_OPTION = re.compile(r"-[a-z]*c|-e|-E|--eval|--command|-exec|-S")
 
 
 class CommandTable(Table):
@@ -96,7 +94,7 @@ class CommandTable(Table):
     def refusals(self) -> Iterator[Fault]:
         """Find a name that cannot be typed, and what cannot be filled in without a risk."""
         if not self.name.isprintable() or self.name != self.name.strip() or len(self.name) > _LONGEST_NAME:
-            message = f"{self.name[:_LONGEST_NAME]!r} is no name: 1 to {_LONGEST_NAME} characters on one line"
+            message = f"{self.name[:_LONGEST_NAME]!r} is not a name: 1 to {_LONGEST_NAME} characters on one line"
             yield Fault(("name",), message, "change it")
         try:
             words = self.words
@@ -113,10 +111,11 @@ class CommandTable(Table):
             yield Fault(("command",), f"there is no placeholder {{{name}}}", fix)
         if placeholders[0]:
             yield Fault(("command",), "the program itself depends on the row", "name a program first")
-        for before, word, names in zip(words, words[1:], placeholders[1:], strict=False):
-            if names and _SCRIPT_OPTION.fullmatch(before):
-                message = f"{{{names[0]}}} stands in what `{before}` runs as a program: a title could become a command"
-                fix = f"""write `["sh", "-c", 'echo "$1"', "sh", "{{{names[0]}}}"]`"""
+        for place, reader in find_inline_programs(words).items():
+            if place < len(words) and placeholders[place]:
+                name, word = placeholders[place][0], words[place]
+                message = f"{{{name}}} stands in what `{reader}` runs as a program: a title could become a command"
+                fix = f"""write `["sh", "-c", 'echo "$1"', "sh", "{{{name}}}"]`"""
                 yield Fault(("command",), f"{message} ({word[:_LONGEST_NAME]!r})", fix)
 
 

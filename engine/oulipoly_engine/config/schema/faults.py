@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +25,7 @@ _WANTED = {  # by pydantic's kind of error
     "dict_type": "a table",
     "model_type": "a table",
 }
+_WORD = re.compile(r"[\w.-]{1,60}")  # a list's only item, most likely
 _KEY = "[key]"  # pydantic's last step to the name of a table's entry, where the name is wrong and not its value
 
 
@@ -60,7 +62,9 @@ def _fault(table: type[Table], at: KeyPath, details: ErrorDetails) -> Fault:
             return _out_of_bounds(path, value, "should be a finite number")
         case kind if kind in _WANTED:
             wanted = _WANTED[kind]
-            return Fault(path, f"it must be {wanted}, not {describe_value(value)}", f"write {wanted}")
+            is_word = kind == "list_type" and isinstance(value, str) and _WORD.fullmatch(value)
+            fix = f'write ["{value}"]' if is_word else f"write {wanted}"
+            return Fault(path, f"it must be {wanted}, not {describe_value(value)}", fix)
         case _:
             return _out_of_bounds(path, value, details["msg"].removeprefix("Input "))
 

@@ -25,7 +25,7 @@ REFUSED = "refused"  # the kind of the errors that `refusal` makes
 
 
 class Table(BaseModel):
-    """A table of a configuration file; nothing is converted, `"1"` is no number."""
+    """A table of a configuration file; nothing is converted, `"1"` is not a number."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore", hide_input_in_errors=True)
 

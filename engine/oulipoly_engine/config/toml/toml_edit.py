@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 import tomlkit
-from tomlkit.items import AbstractTable, AoT, Array, Comment, InlineTable, Item, Table
+from tomlkit.items import AbstractTable, AoT, Array, Comment, InlineTable, Item, Table, Whitespace
 from tomlkit.toml_document import TOMLDocument
 
 Document = TOMLDocument
@@ -132,11 +132,58 @@ def new_pool_entry(document: Document) -> Any:  # noqa: ANN401 - a table
     return found[0]
 
 
+def add_entry(document: Document, key: str, values: Mapping[str, object]) -> None:
+    """Add one `[[key]]` behind the others; comments behind the last one stay above what follows them."""
+    entries = document.get(key)
+    if isinstance(entries, Array) and entries:
+        entries.append(_inline(values))
+        return
+    entry = cast("Table", tomlkit.item(dict(values)))
+    if isinstance(entries, AoT) and entries:
+        kept = _take_trailing(entries[-1]) or [tomlkit.ws("\n")]
+        _take_trailing(entry)
+        entries[-1].value.body.append((None, tomlkit.ws("\n")))
+        entries.append(entry)
+        entry.value.body.extend((None, item) for item in kept)
+        return
+    remove(document, key)
+    if document.body and not tomlkit.dumps(document).endswith("\n\n"):
+        document.add(tomlkit.nl())
+    entries = tomlkit.aot()
+    entries.append(entry)
+    document[key] = entries
+
+
+def remove_entry(document: Document, key: str, place: int) -> None:
+    """Remove one `[[key]]`, with its key where it was the last; comments behind it stay above what follows them."""
+    entries = document[key]
+    kept = _take_trailing(entries[place])
+    if place:
+        before = entries[place - 1].value.body
+        if kept and before and isinstance(kept[0], Whitespace) and isinstance(before[-1][1], Whitespace):
+            kept = kept[1:]  # one blank line is enough
+        before.extend((None, item) for item in kept)
+        del entries[place]
+        return
+    behind = document.body[[one and one.key for one, _ in document.body].index(key) + 1 :]
+    heading = entries[1] if len(entries) > 1 else next((item for one, item in behind if one is not None), None)
+    if isinstance(heading, AoT):
+        heading = heading[0]
+    if isinstance(heading, Table):  # its indent is what stands before the brackets
+        heading.trivia.indent = "".join(item.as_string() for item in kept) + heading.trivia.indent
+    elif heading is None:
+        document.body.extend((None, item) for item in kept)
+    if len(entries) > 1:
+        del entries[0]
+    else:
+        remove(document, key)
+
+
 def put_table(text: str, keys: Sequence[str], values: Mapping[str, object]) -> str:
     """Return a text whose table at some keys has these values; everything else in it stays as it is.
 
     A new table goes to the end, so that no other byte moves; values that stay in one that is there keep their comments.
-    Raises ValueError for a layout that cannot be edited so, and for a text that is no TOML.
+    Raises ValueError for a layout that cannot be edited so, and for a text that is not TOML.
     """
     expected = tomllib.loads(text)
     *outer, name = keys

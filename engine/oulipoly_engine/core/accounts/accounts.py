@@ -122,6 +122,12 @@ class Model(Record):
     inputs: tuple[InputSpec, ...] = ()
     path: Path | None = None
     sticky: bool = False  # stay on one account until it is spent, for the sake of prompt caches
+    purpose: str = ""  # what runs of our own are recorded with: they are counted apart from the user's
+
+    @property
+    def recorded_name(self) -> str:
+        """Return the name under which its runs are recorded."""
+        return f"{self.name}~{self.purpose}" if self.purpose else self.name
 
 
 def restrict_to_account(model: Model, account: str) -> Model | None:

@@ -95,7 +95,7 @@ def rollout_day(name: str) -> tuple[str, str, str]:
     """Return year, month and day of a rollout's name, the folders it lies in. Raises BundleRefused."""
     found = _ROLLOUT.fullmatch(name)
     if found is None:
-        _refuse(f"{name[:200]!r} is no name of a Codex rollout")
+        _refuse(f"{name[:200]!r} is not a name of a Codex rollout")
     return found[1], found[2], found[3]
 
 
@@ -114,10 +114,10 @@ def read_manifest(data: bytes) -> Manifest:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        _refuse(f"its manifest is no JSON ({error})")
+        _refuse(f"its manifest is not JSON ({error})")
     top = _table(value, "the manifest")
     if top.get("kind") != KIND:
-        _refuse("it is no bundle of this program")
+        _refuse("it is not a bundle of this program")
     if top.get("version") != VERSION:
         _refuse(f"it has version {top.get('version')!r}, and this program reads {VERSION}: update it")
     segments = tuple(map(_segment, _list(top, "segments")))
@@ -170,7 +170,7 @@ def _segment(value: object) -> BundledSegment:
         _refuse(f"segment {session_id} has a file that is the folder of another one")
     workspace = _optional(entry, "workspace", 4096)
     if workspace is not None and not workspace.startswith("/"):
-        _refuse("a segment's workspace is no absolute path")
+        _refuse("a segment's workspace is not an absolute path")
     return BundledSegment(
         account=_text(entry, "account", 300),
         session_id=session_id,
@@ -216,36 +216,36 @@ def _check_name(file: BundledFile, kind: StorageType, session_id: str) -> None:
             _refuse(f"the name {file.name[:200]!r} leads out of the session's folder")
     elif kind is StorageType.CLAUDE_CODE:
         if file.role is Role.PARENT or file.name != f"{file.session_id}.jsonl":
-            _refuse(f"{file.name[:200]!r} is no name of that session's transcript")
+            _refuse(f"{file.name[:200]!r} is not a name of that session's transcript")
     elif kind is StorageType.CODEX_SESSION:
         rollout_day(file.name)
         if not file.name.endswith(f"-{file.session_id}.jsonl"):
-            _refuse(f"{file.name[:200]!r} is no name of that session's rollout")
+            _refuse(f"{file.name[:200]!r} is not a name of that session's rollout")
     else:
         _refuse(f"transcripts of storage type {kind.value} cannot be placed")
 
 
 def _table(value: object, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        _refuse(f"{what} is no JSON object")
+        _refuse(f"{what} is not a JSON object")
     return value
 
 
 def _list(table: Mapping[str, Any], key: str) -> Sequence[object]:
     value = table.get(key)
     if not isinstance(value, list):
-        _refuse(f"its `{key}` is no list")
+        _refuse(f"its `{key}` is not a list")
     return value
 
 
 def _text(table: Mapping[str, Any], key: str, most: int) -> str:
     value = table.get(key)
     if not isinstance(value, str) or not 0 < len(value) <= most or "\0" in value:
-        _refuse(f"its `{key}` is no text of at most {most} characters")
+        _refuse(f"its `{key}` is not text of at most {most} characters")
     try:
         value.encode()
     except UnicodeEncodeError:
-        _refuse(f"its `{key}` is no Unicode")
+        _refuse(f"its `{key}` is not Unicode")
     return value
 
 
@@ -265,7 +265,7 @@ def _instant(table: Mapping[str, Any], key: str) -> str:
     try:
         from_text(value)
     except ValueError as error:
-        _refuse(f"its `{key}` {value!r} is no instant: {error}")
+        _refuse(f"its `{key}` {value!r} is not an instant: {error}")
     return value
 
 

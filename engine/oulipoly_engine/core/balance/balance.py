@@ -26,6 +26,7 @@ from oulipoly_engine.core.balance.explain import decision_to_json, explain_exhau
 from oulipoly_engine.core.balance.headroom import headroom, known_headroom, score_text
 from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate_of
 from oulipoly_engine.core.quota.windows import MIN_HOURS, mark_holds
+from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.records import Record, replace
 
 __all__ = [
@@ -244,7 +245,7 @@ def _density_reason(chosen: Verdict, picked: Pick, rule: TieRule, scored: int) -
     if rule is TieRule.FEWEST_CALLS:
         return f"{account} has the fewest calls, {picked.winner.invocation_count}, {among}"
     used = picked.winner.worst_projected_used
-    return f"{account} has the lowest projected use, {'unknown' if used is None else f'{used:.0%}'}, {among}"
+    return f"{account} has the lowest projected use, {'unknown' if used is None else percent(used)}, {among}"
 
 
 def _by_count(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:

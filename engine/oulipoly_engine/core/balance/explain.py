@@ -20,6 +20,7 @@ from oulipoly_engine.core.balance.decision import (
     WindowVerdict,
 )
 from oulipoly_engine.core.balance.headroom import headroom, known_headroom, score_text
+from oulipoly_engine.core.text.quantities import percent
 
 _AT_MOST = "at most its headroom"  # of an account as good, that comes later
 
@@ -54,7 +55,7 @@ def exclusion_text(verdict: Verdict) -> str:
         case ExclusionKind.SPENT:
             return f"has exhausted {_window_text(verdict.excluding_window)}"
         case ExclusionKind.RESERVED:
-            kept = f"{verdict.candidate.reserve:.0%} of every window in reserve"
+            kept = f"{percent(verdict.candidate.reserve)} of every window in reserve"
             return f"keeps {kept} and has reached it in {_window_text(verdict.excluding_window)}"
 
 

@@ -77,4 +77,4 @@ def _number(text: str, amount: str, least: float, most: float) -> float:
 
 
 def _refusal(text: str) -> UsageInvalid:
-    return UsageInvalid(f"{text!r} is no what-if: write {FORMS}")
+    return UsageInvalid(f"{text!r} is not a what-if: write {FORMS}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_line, in_shell, tell_well
@@ -38,6 +38,7 @@ class SeenHome(Record):
     is_ours: bool = True
     can_write: bool = True
     sign_in: str = ""  # the command that begins a login of this account
+    variable: str = ""  # of the environment, that leads there though the account does not set it
 
 
 class SeenLogin(Record):
@@ -46,12 +47,14 @@ class SeenLogin(Record):
     account: str
     cli: str
     path: str  # of its file
-    # "file", "missing", "unreadable", "key": a variable holds one, "keyring", "elsewhere": settings or a keychain
-    state: str
-    fault: str = ""  # what `logins.find_fault`, the keyring or the system says of it
+    state: str  # "file", "missing", "unreadable", "key": a variable holds one, "keyring"
+    fault: str = ""  # what `login_files.find_fault`, the keyring or the system says of it
     mode: int = 0o600
     sign_in: str = ""
     fix: str = ""  # of what the keyring says
+    is_signed_in: bool = False  # as the CLI itself says
+    who: str = ""
+    unknown: str = ""  # why the CLI has not said it, as a sentence's second half; empty: it has
 
 
 class SeenQuota(Record):
@@ -118,7 +121,7 @@ def _judge_home(one: SeenHome) -> Iterator[Finding]:
         follows = f"{one.account} has no login and no sessions"
         yield _fail(Area.LOGINS, one.account, f"its folder {one.path} {what}", follows, fix, command)
     elif one.state != "folder":
-        what = "is no folder" if one.state == "no folder" else "cannot be read"
+        what = "is not a folder" if one.state == "no folder" else "cannot be read"
         follows = f"{one.cli} can keep neither login nor sessions there"
         fix, command = "move the file away", in_shell("mv", one.path, f"{one.path}.old")
         if one.state == "unreadable":
@@ -142,30 +145,32 @@ def _judge_home(one: SeenHome) -> Iterator[Finding]:
         follows = "whoever moves or removes that folder takes login and sessions along"
         fix = "nothing, if you made the link; else put the folder itself there"
         yield _warn(Area.LOGINS, one.account, cause, follows, fix, in_shell("ls", "-ld", one.path))
+    if one.variable:
+        cause = f"{one.variable} of your environment leads it to {one.path}"
+        follows = "it is another login wherever that is not set, and its sessions may be looked for elsewhere"
+        fix = f'add `unset_environment = ["{one.variable}"]` to [{one.account}] in providers.toml, or set it there'
+        yield _warn(Area.LOGINS, one.account, cause, follows, fix, "agents config edit providers")
 
 
-def judge_logins(seen: Sequence[SeenLogin]) -> Iterator[Finding]:
-    """Say which accounts are not signed in, and who is."""
+def judge_logins(seen: Sequence[SeenLogin], broken: Collection[str] = ()) -> Iterator[Finding]:
+    """Say which accounts are not signed in, and who is. broken: accounts whose program is known not to answer."""
     well: list[str] = []
     for one in seen:
-        found = tuple(_judge_login(one))
+        found = tuple(_judge_login(one, is_broken=one.account in broken))
         yield from found
         if not found:
-            well.append(one.account)
+            well.append(f"{one.account} ({one.who})" if one.who else one.account)
     if well:
         yield tell_well(Area.LOGINS, "signed in", ", ".join(well))
     if not seen:
         yield tell_well(Area.LOGINS, "no account has a CLI whose logins are known")
 
 
-def _judge_login(one: SeenLogin) -> Iterator[Finding]:
+def _judge_login(one: SeenLogin, *, is_broken: bool) -> Iterator[Finding]:
     follows = f"{one.account} answers nothing but a request to sign in"
     command = one.sign_in
     fix = "sign in, then check again"
-    if one.state == "missing":
-        tell = _warn if one.cli == "opencode" else _fail  # opencode has models that need no login
-        yield tell(Area.LOGINS, one.account, f"nobody is signed in: {one.path} is missing", follows, fix, command)
-    elif one.state == "unreadable":
+    if one.state == "unreadable":
         cause = f"its login {one.path} cannot be read: {one.fault}"
         fix = "mend its rights, or move it away and sign in again"
         yield _fail(Area.LOGINS, one.account, cause, follows, fix, in_shell("ls", "-l", one.path))
@@ -177,12 +182,29 @@ def _judge_login(one: SeenLogin) -> Iterator[Finding]:
             )
     elif one.fault:
         yield _fail(Area.LOGINS, one.account, f"its login {one.path} {one.fault}", follows, fix, command)
-    elif one.state == "file" and one.mode & 0o077:
-        cause = f"its login {one.path} can be read by others (mode {one.mode & 0o777:04o})"
+    elif one.state == "missing" if one.unknown or is_broken else not one.is_signed_in:
+        tell = _warn if one.cli == "opencode" else _fail  # opencode has models that need no login
+        why = f"{one.path} is missing" if one.state == "missing" else f"{one.cli} says so, though {one.path} is there"
+        yield tell(Area.LOGINS, one.account, f"nobody is signed in: {why}", follows, fix, command)
+    else:
+        yield from _judge_signed_in(one, is_broken=is_broken)
+
+
+def _judge_signed_in(one: SeenLogin, *, is_broken: bool) -> Iterator[Finding]:
+    if one.unknown and not is_broken:
         yield _warn(
             Area.LOGINS,
             one.account,
-            cause,
+            f"who is signed in {one.unknown}",
+            "its runs may fail as well",
+            "start it by hand and look, or give it more time with --timeout",
+            in_shell("agents", "account", "show", one.account),
+        )
+    if one.state == "file" and one.mode & 0o077:
+        yield _warn(
+            Area.LOGINS,
+            one.account,
+            f"its login {one.path} can be read by others (mode {one.mode & 0o777:04o})",
             "other users of this machine can use the account",
             "take the rights of others away",
             in_shell("chmod", "600", one.path),
@@ -213,7 +235,7 @@ def _judge_quota(one: SeenQuota, now: datetime) -> Iterator[Finding]:
         else f"the last reading is {duration(now - one.refreshed_at)} old"
     )
     follows = f"the choice among accounts goes by old numbers: {old}"
-    if one.last_failure is not None:
+    if one.last_failure is not None and (one.has_source or one.can_have_source):
         cause = f"its quota could not be read: {cut_line(one.last_failure)}"
         is_login = heuristic(one.last_failure) is Category.AUTH_EXPIRED
         fix = (

@@ -116,7 +116,7 @@ def judge_sessions(
         )
     for session in pending:
         follows = "until it is settled, its transcript may be half of what it shall be"
-        fix = "any other command finishes it or takes it back, and says so"
+        fix = "any other command finishes or undoes it, and says so"
         yield Finding(
             Area.SESSIONS, Severity.ERROR, session, "a change to it was cut off", follows, fix, "agents session list"
         )

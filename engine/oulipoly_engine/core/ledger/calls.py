@@ -165,7 +165,7 @@ class Instants:
         self._minutes: dict[str, int] = {}
 
     def ms(self, text: str) -> int | None:
-        """Return the milliseconds, None for what is no instant."""
+        """Return the milliseconds, None for what is not an instant."""
         minute = self._minutes.get(text[:16])
         if minute is not None and len(text) == FIXED and text[23] == "Z":
             digits = text[17:19] + text[20:23]
@@ -219,5 +219,5 @@ def salvage_objects(line: bytes, damage: Callable[[str], Damage], found: Found) 
     """Yield a bad line's objects and note its damage."""
     records, is_damaged = objects(line)
     if is_damaged:
-        found.damaged.append(damage("no JSON object" if not records else "partly no JSON"))
+        found.damaged.append(damage("not a JSON object" if not records else "partly not JSON"))
     yield from records

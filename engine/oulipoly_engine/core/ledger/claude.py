@@ -158,7 +158,7 @@ def _counts(usage: Usage) -> Counts:
 def _foreign_key(message_id: str | None, session: str | None, uuid: str | None, at: str | None) -> str:
     """Return what names a call whose id is not the vendor's own, which alone is unique everywhere.
 
-    `requestId` is no part of it: it is missing behind gateways, and a sub-agent's repeat carries another.
+    `requestId` is not a part of it: it is missing behind gateways, and a sub-agent's repeat carries another.
     """
     if message_id:
         return f"{session or ''}\0{message_id}"

@@ -26,13 +26,13 @@ class Message(Record):
 
 
 def call_of(account: str, message: Message) -> tuple[str, Entry] | None:
-    """Return a call's key and what it took; None for what is no answer, has not ended, or took nothing.
+    """Return a call's key and what it took; None for what is not an answer, has not ended, or took nothing.
 
-    Raises ValueError for what is no JSON object.
+    Raises ValueError for what is not a JSON object.
     """
     data = json.loads(message.data)
     if not isinstance(data, dict):
-        raise ValueError(message.data[:80])  # noqa: TRY004 - as json does for what is no JSON
+        raise ValueError(message.data[:80])  # noqa: TRY004 - as json does for what is not JSON
     tokens, times = data.get("tokens"), data.get("time")
     if data.get("role") != "assistant" or not isinstance(tokens, dict) or not isinstance(times, dict):
         return None

@@ -38,7 +38,7 @@ def _is_spaced(buffer: bytearray, begin: int, end: int) -> bool:
 
 
 def _compact_lines(buffer: bytearray, begin: int, end: int) -> Iterator[tuple[int, bytearray]]:
-    """Yield the lines without those spaces, and where each begins; one that is no JSON comes as it is."""
+    """Yield the lines without those spaces, and where each begins; one that is not JSON comes as it is."""
     while begin < end:
         stop = buffer.find(b"\n", begin, end) + 1 or end
         line = bytes(buffer[begin:stop])

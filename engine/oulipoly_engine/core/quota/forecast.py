@@ -71,6 +71,7 @@ class Forecast(Record):
     used_at_reset: float | None = None  # 0..1
     used_at_reset_low: float | None = None
     used_at_reset_high: float | None = None
+    chance: float | None = None  # 0..1, by the spread, that 100 % is reached before the reset; None: unknown
 
 
 def forecast(
@@ -192,6 +193,7 @@ def _expect(cycle: Sequence[Reading], last: Reading, now: datetime) -> Forecast:
         used_at_reset=curve.used_after(0.0, horizon_h),
         used_at_reset_low=curve.used_after(-_BAND_Z, horizon_h),
         used_at_reset_high=curve.used_after(_BAND_Z, horizon_h),
+        chance=curve.chance_of_all(horizon_h),
     )
 
 
@@ -213,6 +215,14 @@ class _Curve(Record):
     def used_after(self, spread: float, hours: float) -> float:
         """Return what is used then: never less than now, never more than all."""
         return min(1.0, max(self.used, self.demand_after(spread, hours)))
+
+    def chance_of_all(self, horizon_h: float) -> float:
+        """Return how likely it is that 100 % is reached within the horizon, 0..1."""
+        middle = self.demand_after(0.0, horizon_h)
+        deviation = self.demand_after(1.0, horizon_h) - middle
+        if not deviation > 0:
+            return float(middle >= 1)
+        return (1 + math.erf((middle - 1) / deviation / math.sqrt(2))) / 2
 
     def dry_after_h(self, spread: float, horizon_h: float) -> float | None:
         """Return after how many hours 100 % is reached; None: not within the horizon."""

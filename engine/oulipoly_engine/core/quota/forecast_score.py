@@ -128,7 +128,7 @@ def _trial(found: Forecast, cycle: Sequence[Reading]) -> _Trial | None:
     outcome = cycle[-1].used
     expected, low, high = found.used_at_reset, found.used_at_reset_low, found.used_at_reset_high
     if found.state is State.SPENT or expected is None or low is None or high is None:
-        return None  # that a spent window stays spent is no forecast
+        return None  # that a spent window stays spent is not a forecast
     dry_at = next((reading.at for reading in cycle if reading.used >= 1), None)
     is_dry = found.state is State.RUNS_DRY and found.at is not None and dry_at is not None
     off_h = abs((found.at - dry_at).total_seconds()) / 3600 if is_dry and found.at and dry_at else None

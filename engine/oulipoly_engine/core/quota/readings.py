@@ -117,7 +117,7 @@ class _Reader:
         if isinstance(windows, list):
             return windows
         if windows is not None:
-            self._refuse(f"printed a 'windows' that is no list; {_SHAPES}")
+            self._refuse(f"printed a 'windows' that is not a list; {_SHAPES}")
         if value.get("used_percent") is None:
             self._refuse(f"printed JSON with neither windows nor used_percent; {_SHAPES}")
         return (value,)
@@ -125,7 +125,7 @@ class _Reader:
     def _window(self, position: int, entry: object) -> ParsedWindow:
         where = f"window {position}"
         if not isinstance(entry, dict):
-            self._refuse(f"printed a {where} that is no object; {_SHAPES}")
+            self._refuse(f"printed a {where} that is not an object; {_SHAPES}")
         label, window_s = self._text(entry, "label", where), self._seconds(entry, where)
         return ParsedWindow(
             position=position,
@@ -151,7 +151,7 @@ class _Reader:
         if text is None:
             self._refuse(f"gave no resets_at for {where}; each window needs one as RFC 3339, like 2026-04-23T19:00:00Z")
         if not isinstance(text, str) or _RFC_3339.fullmatch(text) is None:
-            self._refuse(f"gave resets_at {_quote(text)} for {where}, which is no RFC 3339 time")
+            self._refuse(f"gave resets_at {_quote(text)} for {where}, which is not an RFC 3339 time")
         try:
             return from_text(text.upper())
         except (ValueError, OverflowError) as error:
@@ -162,13 +162,13 @@ class _Reader:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
-            self._refuse(f"gave {key} {_quote(value)} for {where}, which is no finite number")
+            self._refuse(f"gave {key} {_quote(value)} for {where}, which is not a finite number")
         return value
 
     def _seconds(self, entry: Mapping[str, object], where: str) -> int | None:
         value = self._number(entry, "window_seconds", where)
         if value is not None and value < 1:
-            self._refuse(f"gave window_seconds {value:g} for {where}, which is no length")
+            self._refuse(f"gave window_seconds {value:g} for {where}, which is not a length")
         return None if value is None else int(value)
 
     def _text(self, entry: Mapping[str, object], key: str, where: str) -> str | None:
@@ -176,7 +176,7 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, str):
-            self._refuse(f"gave {key} {_quote(value)} for {where}, which is no text")
+            self._refuse(f"gave {key} {_quote(value)} for {where}, which is not text")
         return _printable(value)[:_LABEL_SHOWN] or None
 
     def _refuse(self, fault: str, cause: BaseException | None = None, *, show_raw: bool = True) -> NoReturn:
@@ -220,7 +220,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is no JSON number"
+    message = f"{name} is not a JSON number"
     raise ValueError(message)
 
 

@@ -22,7 +22,7 @@ class Place(Record):
 
     @property
     def items(self) -> list[Any]:
-        """Return the blocks, one if it is no list."""
+        """Return the blocks, one if it is not a list."""
         return self.value if isinstance(self.value, list) else [self.value]
 
 

@@ -65,7 +65,7 @@ def read_journal(data: bytes) -> Journal:
     except RecursionError:
         _fail("it is nested too deeply")
     if not isinstance(document, dict) or document.get("schema_version") != _VERSION:
-        _fail("it is no journal of version 1")
+        _fail("it is not a journal of version 1")
     return Journal(
         operation=_text(document, "operation"),
         operation_uuid=_text(document, "operation_uuid"),

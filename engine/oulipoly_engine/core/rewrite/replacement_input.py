@@ -65,7 +65,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            refuse(number, f"byte {error.start} is no UTF-8")
+            refuse(number, f"byte {error.start} is not UTF-8")
         if not text.strip():
             refuse(number, "it is blank; every line must hold one record")
         yield number, text
@@ -90,11 +90,11 @@ def _record(line: int, text: str, session_id: str, account: str) -> ReplacementR
 
 def _document(line: int, text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text, parse_constant=lambda name: refuse(line, f"{name} is no JSON value"))
+        value = json.loads(text, parse_constant=lambda name: refuse(line, f"{name} is not a JSON value"))
     except (ValueError, RecursionError) as error:
-        refuse(line, f"it is no JSON ({error})")
+        refuse(line, f"it is not JSON ({error})")
     if not isinstance(value, dict):
-        refuse(line, "it is no JSON object")
+        refuse(line, "it is not a JSON object")
     return value
 
 
@@ -123,8 +123,8 @@ def _timestamp(line: int, data: dict[str, Any]) -> str:
 
 def _chunk(line: int, item: object) -> Chunk:
     if not isinstance(item, dict) or not isinstance(item.get("type"), str):
-        refuse(line, 'its content is no list of {"type", "text"}')
+        refuse(line, 'its content is not a list of {"type", "text"}')
     text = item.get("text")
     if text is not None and not isinstance(text, str):
-        refuse(line, f"the text of a chunk is {str(text)[:_SHOWN]!r}, no text")
+        refuse(line, f"the text of a chunk is {str(text)[:_SHOWN]!r}, not text")
     return Chunk(item["type"], text)

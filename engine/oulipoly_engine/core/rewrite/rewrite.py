@@ -1,7 +1,8 @@
 """Bring a CLI's own transcript to the wanted entries, losing nothing that was not asked to go. Pure.
 
-A turn that is wanted as it was keeps its native line byte for byte, and so does every line that is no entry; a changed
-text is changed inside its line. What cannot be expressed so is refused, and what comes out is read again and compared.
+A turn that is wanted as it was keeps its native line byte for byte, and so does every line that is not an entry; a
+changed text is changed inside its line. What cannot be expressed so is refused, and what comes out is read again and
+compared.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Step(Record):
 
     kind: Kind
     old: CanonicalRecord | None  # None: added
-    new: ReplacementRecord | None  # None: removed, or a record that is no entry and was not mentioned
+    new: ReplacementRecord | None  # None: removed, or a record that is not an entry and was not mentioned
 
     @property
     def entry_id(self) -> str:
@@ -60,7 +60,7 @@ def _align(old: Sequence[CanonicalRecord], wanted: Sequence[ReplacementRecord]) 
     for place, record in enumerate(old):
         places.setdefault(record.entry_id, []).append(place)
     added: dict[str, ReplacementRecord] = {}
-    pending: list[ReplacementRecord] = []  # added ones go right before the next known one, behind what is no entry
+    pending: list[ReplacementRecord] = []  # added ones go right before the next known one, behind what is not an entry
     here = 0
     for one in wanted:
         known = next((place for place in places.get(one.entry_id, ()) if place >= here), None)
@@ -83,7 +83,7 @@ def _pass_over(record: CanonicalRecord) -> Step:
 
 def _check_new(one: ReplacementRecord, places: dict[str, list[int]], added: dict[str, ReplacementRecord]) -> None:
     if one.is_unsupported:
-        refuse(one.line, f"the record {one.entry_id} is no turn, and the transcript has none like it at this place")
+        refuse(one.line, f"the record {one.entry_id} is not a turn, and the transcript has none like it at this place")
     if one.entry_id in places:
         refuse(one.line, f"turn {one.entry_id} stands before another one than in the transcript: turns cannot be moved")
     if one.entry_id in added:
@@ -92,13 +92,13 @@ def _check_new(one: ReplacementRecord, places: dict[str, list[int]], added: dict
 
 def _match(record: CanonicalRecord, one: ReplacementRecord) -> Step:
     if one.is_unsupported != record.is_unsupported:
-        what = "no turn" if record.is_unsupported else "a turn, not an unsupported record"
+        what = "not a turn" if record.is_unsupported else "a turn, not an unsupported record"
         refuse(one.line, f"the record {one.entry_id} is {what} in the transcript")
     if record.role != one.role:
         refuse(one.line, f"turn {one.entry_id} is the {record.role}'s, and cannot become the {one.role[:40]!r}'s")
     is_same = (record.timestamp, record.content) == (one.timestamp, one.content)
     if record.is_unsupported and not (is_same and record.source.sha256 == one.sha256):
-        refuse(one.line, f"the record {one.entry_id} ({one.role[:40]}) is no turn and must stay as it was exported")
+        refuse(one.line, f"the record {one.entry_id} ({one.role[:40]}) is not a turn and must stay as it was exported")
     return Step(Kind.KEPT if is_same else Kind.CHANGED, record, one)
 
 

@@ -16,3 +16,8 @@ class Category(StrEnum):
     UNKNOWN = "unknown"
     RESUME_SESSION_MISMATCH = "resume_session_mismatch"
     HUNG_SUBPROCESS = "hung_subprocess"
+
+
+# No CLI's failure, so no diagnosis finds it: what a run has returned is not what its receipts say, or cannot be kept.
+RETURNED_ARTIFACTS = "returned_artifacts"
+NOT_KEPT = "returned_artifacts_persist_failed"  # the terminal reason that goes with it

@@ -1,4 +1,4 @@
-"""The marker lines by which wrappers follow a run, and the parent reference in the environment. Pure.
+"""The marker lines by which wrappers follow a run, and the variables that tell a child of it. Pure.
 
 Every line is `NAME=<compact JSON>`; lines are given without their newline. A child can print look-alikes, so a consumer
 takes the last line that carries its own id (`find_result`).
@@ -21,6 +21,8 @@ RESULT = "OULIPOLY_RESULT="
 FAILURE = "OULIPOLY_FAILURE="
 SESSION = "OULIPOLY_SESSION="
 PARENT_VARIABLE = "OULIPOLY_PARENT_INVOCATION"
+CHANNEL_VARIABLE = "OULIPOLY_RETURN_CHANNEL"  # the file to which receipts of what is returned are appended
+STORE_VARIABLE = "OULIPOLY_ARTIFACT_STORE"  # the file of the store in which artifacts lie
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 # Some shells strip the quotes when the value passes through `sh -c "VAR=$VAR ..."`.
@@ -48,6 +50,7 @@ class InvocationResult(Record):
     provider_name: str | None = None  # the account; this and the next two are told of failures only
     provider_session_id: str | None = None  # the CLI's own id
     chain_id: str | None = None
+    returned_artifacts: tuple[Mapping[str, object], ...] = ()  # what it has handed back: documents without content
 
 
 class PreInvocationFailure(Record):
@@ -81,8 +84,16 @@ def parent_env(account: str, invocation_id: str) -> dict[str, str]:
     return {PARENT_VARIABLE: _invocation_json(account, invocation_id)}
 
 
+def without_channel(env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without the return channel of the run that we are in.
+
+    For whoever talks to a person, or answers a question of ours: nobody waits for what that returns.
+    """
+    return {name: value for name, value in env.items() if name != CHANNEL_VARIABLE}
+
+
 def result_line(result: InvocationResult) -> str:
-    """Return the result line: seven keys for a success, eleven for a failure."""
+    """Return the result line: seven keys for a success, eleven for a failure, one more for what was returned."""
     body: dict[str, object] = {
         "error_category": result.error_category,
         "exit_code": result.exit_code,
@@ -92,6 +103,8 @@ def result_line(result: InvocationResult) -> str:
         "success": result.success,
         "terminal_reason": result.terminal_reason,
     }
+    if result.returned_artifacts:
+        body["returned_artifacts"] = [*result.returned_artifacts]
     if not result.success:
         body |= _identity(result.id, result.provider_name, result.provider_session_id, result.chain_id)
     return RESULT + _compact(body)
@@ -136,7 +149,7 @@ def needs_newline(last_byte: bytes | int | None) -> bool:
 
 
 def parse_parent(text: str) -> ParentRef | None:
-    """Read a parent reference; None when it is no reference, which makes the reader a root.
+    """Read a parent reference; None when it is not a reference, which makes the reader a root.
 
     Accepts our JSON with exactly the keys `source` and `id`, and the same with its quotes stripped by a shell.
     """
@@ -185,7 +198,7 @@ def _identity(
 
 def _compact(body: Mapping[str, object], *, sort: bool = True) -> str:
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=sort)
-    # A file name that is no UTF-8 reaches us with lone surrogates, which no UTF-8 stream can carry.
+    # A file name that is not UTF-8 reaches us with lone surrogates, which no UTF-8 stream can carry.
     return escape_json(text.encode("utf-8", "replace").decode("utf-8"))
 
 

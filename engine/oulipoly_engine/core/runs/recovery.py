@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.failure_categories import RETURNED_ARTIFACTS, Category
 
 # Reasons beside the categories, as rows have them.
 SPAWN_FAILED, OUTPUT_FAILED, GUARD_DROP = "spawn_error", "stdout_failed", "guard_drop"
@@ -19,6 +19,8 @@ _FIXES: Mapping[str, str] = {
     Category.RESUME_SESSION_MISMATCH: "the CLI went on with another session: `agents session list` shows which there "
     "are, a longer id tells them apart",
     Category.HUNG_SUBPROCESS: "raise `timeout_seconds` of the account, or `--timeout`, if it only needed longer",
+    RETURNED_ARTIFACTS: "nothing is wrong with the account: have the agent return what it makes by `agent-messenger "
+    "return`, which writes the receipt, and run it again",
     SPAWN_FAILED: "install the program, or correct `command` in providers.toml; `agents config check` names it",
     OUTPUT_FAILED: "who read the output went away, or the disk is full: run it again",
     GUARD_DROP: "its runner was killed: go on with the session by `agents repl --resume`",

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
+from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact
 from oulipoly_engine.core.runs.invocations import Invocation, Status
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
@@ -135,7 +135,7 @@ def _invocation_json(node: Node, now: datetime, *, is_root: bool) -> dict[str, o
         document["terminal_reason"] = "tracing_timeout"
         document["stale_running"] = {"age_seconds": age, "threshold_seconds": STALE_AFTER_S}
     if node.returned_artifacts:
-        document["returned_artifacts"] = [one.document(row.uuid) for one in node.returned_artifacts]
+        document["returned_artifacts"] = [one.shown(row.uuid) for one in node.returned_artifacts]
     return document
 
 

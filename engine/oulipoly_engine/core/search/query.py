@@ -239,7 +239,7 @@ def _dates(piece: _Piece, now: datetime, midnight: Midnight) -> tuple[datetime |
     try:
         return _span(text, now, midnight)
     except (ValueError, OverflowError) as error:
-        message = f"date:{piece.text[:40]} is no date ({error}): {DATE_FORMS}"
+        message = f"date:{piece.text[:40]} is not a date ({error}): {DATE_FORMS}"
         raise UsageInvalid(message) from None
 
 

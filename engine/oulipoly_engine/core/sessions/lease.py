@@ -59,7 +59,7 @@ class HeldLease(Record):
 
 
 class ReleaseMark(Record):
-    """The end of a session's last lease, kept so that releasing it twice is no error."""
+    """The end of a session's last lease, kept so that releasing it twice is not an error."""
 
     session_id: str
     token_hash: str  # hex
@@ -121,7 +121,7 @@ def _document(data: bytes, session_id: str) -> dict[str, object]:
     except RecursionError:
         _fail("it is nested too deeply")
     if not isinstance(document, dict):
-        _fail("it is no JSON object")
+        _fail("it is not a JSON object")
     if document.get("version") != _VERSION:
         _fail(f"its version is {document.get('version')!r}, not {_VERSION}")
     if document.get("session_id") != session_id:

@@ -41,7 +41,7 @@ class MoveJournal(Record):
 
 
 def read_move(data: bytes) -> MoveJournal | None:
-    """Read a journal's file; None: it is no move's. Raises ValueError, naming the fault, for a move's damaged one."""
+    """Read a journal's file; None: it is not a move's. Raises ValueError, naming the fault, for a damaged one."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):

@@ -69,7 +69,7 @@ def session_uuid(text: str) -> str:
     """
     lowered = text.lower()
     if not _UUID.fullmatch(lowered):
-        message = f"{text[:80]!r} is no session id: give the full UUID"
+        message = f"{text[:80]!r} is not a session id: give the full UUID"
         raise SessionIdInvalid(message, input=text)
     return lowered
 
@@ -77,7 +77,7 @@ def session_uuid(text: str) -> str:
 def full_id(text: str) -> str:
     """Return the id of a session to go on with, a UUID in lower case.
 
-    Raises SessionIdInvalid for what is no whole id: a script that resumes must not meet another session than it means.
+    Raises SessionIdInvalid for what is not a whole id: a script must not meet another session than it means.
     """
     if _OPENCODE.fullmatch(text):
         return text

@@ -53,7 +53,9 @@ class Part(Record):
     transcript: str | None = None
     size_bytes: int | None = None  # of the transcript when it was last looked at; None: it was not there
     mtime_ms: int | None = None  # as above
-    forked_from: str | None = None  # the CLI's id of the session whose past it begins with; None or "": it is no fork
+    forked_from: str | None = (
+        None  # the CLI's id of the session whose past it begins with; None or "": it is not a fork
+    )
 
 
 class Session(Record):
@@ -101,7 +103,7 @@ class Session(Record):
 
     @property
     def forked_from(self) -> str | None:
-        """Return the CLI's id of the session whose past it begins with, None of one that is no fork."""
+        """Return the CLI's id of the session whose past it begins with, None of one that is not a fork."""
         return self.active.forked_from or None
 
     @property

@@ -149,7 +149,7 @@ def check_action(action: AnyAction) -> None:
 def _check_texts(longest: int, *texts: str) -> None:
     for text in texts:
         _require(len(text) <= longest, f"a text has {len(text)} characters, and {longest} are the most")
-        _require(not any("\ud800" <= sign <= "\udfff" for sign in text), "a text is no Unicode")
+        _require(not any("\ud800" <= sign <= "\udfff" for sign in text), "a text is not Unicode")
 
 
 def _require(is_so: bool, text: str) -> None:

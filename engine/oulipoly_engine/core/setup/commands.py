@@ -1,6 +1,6 @@
 """Which commands a model may ask for, and how they are shown and reported. Pure.
 
-The list is no sandbox: bash and curl do anything. What protects is that a person sees each command whole and says yes.
+The list is not a sandbox: bash and curl do anything. What protects is that a person sees each command whole and agrees.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
+from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.setup.actions import RunCommand
 from oulipoly_engine.errors import RequestRefused
 
@@ -22,7 +24,9 @@ _WARNINGS: Mapping[str, str] = {
     "npm": "npm runs scripts of the packages that it installs, with all your rights",
 }
 _AGENT_WARNING = "{} may start an agent that does things by itself: look at its arguments"
-_HARMLESS = frozenset({"--version", "-v", "-V", "--help", "-h", "version", "help"})
+_HARMLESS = frozenset(
+    {"--version", "-v", "-V", "--help", "-h"}
+)  # `npx help` runs a stranger's package, `bash help` a file
 # What a command may see of our environment; a variable that nobody thought of stays out.
 _VARIABLES = frozenset(
     (
@@ -33,10 +37,18 @@ _VARIABLES = frozenset(
 )
 
 
-def check_command(asked: RunCommand) -> None:
-    """Refuse a command that is not on the list, or cannot be started. Raises RequestRefused."""
-    if asked.command not in ALLOWED:
-        message = f"{asked.command[:80]!r} is not allowed; by their bare names these are: {', '.join(ALLOWED)}"
+def allowed(cli: Cli | None = None) -> tuple[str, ...]:
+    """Return the programs that may be asked for. cli: the one that the set-up is about alone."""
+    return tuple(name for name in ALLOWED if cli is None or name == cli.name or name not in CLIS)
+
+
+def check_command(asked: RunCommand, cli: Cli | None = None) -> None:
+    """Refuse a command that is not on the list, or cannot be started. Raises RequestRefused.
+
+    cli: the one that the set-up is about alone.
+    """
+    if asked.command not in allowed(cli):
+        message = f"{asked.command[:80]!r} is not allowed; by their bare names these are: {', '.join(allowed(cli))}"
         raise RequestRefused(message)
     if any("\0" in word for word in asked.args):
         message = "an argument has a NUL, which no program can be given"

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from oulipoly_engine.core.text.late_pattern import LatePattern
-from oulipoly_engine.core.text.secret_rules import NAME_OF_ONE
+from oulipoly_engine.core.text.secret_rules import IN_OTHER_LANGUAGES, NAME_OF_ONE
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
 
@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
 # What the model is told stands in its vendor's log, and in each later prompt.
 TO_MODEL = "The model gets what you answer here: no keys and no passwords."
 _SECRET = LatePattern(
-    rf"(?:{NAME_OF_ONE}|pass ?code|one[ -]time"
+    rf"(?:{NAME_OF_ONE}|{'|'.join(IN_OTHER_LANGUAGES)}|pass ?code|one[ -]time"
     r"|(?:verification|security|login|auth(?:entication|orization)?)[ _-]?code)s?"
     r"(?![a-z])",
     re.IGNORECASE,
@@ -129,6 +129,7 @@ class KeyRequest(Dialog, tag_field="type", tag="api_key_entry"):
     provider: str
     env_var: str
     help_url: str = ""
+    keyring: str = ""  # what the user's keyring is called, which may be chosen; "": the key goes into a file
 
     @property
     def title(self) -> str:
@@ -208,6 +209,7 @@ class KeyGiven(Answer, tag_field="type", tag="api_key"):
     provider: str
     env_var: str
     key: str = ""
+    in_keyring: bool = False  # else it goes into a file that its owner alone can read
 
     def __repr__(self) -> str:
         """Leave out the key."""
@@ -282,14 +284,14 @@ def check_dialog(dialog: AnyDialog) -> None:
     """Refuse a description that nobody could draw or answer. Raises RequestRefused, which names what is wrong."""
     for text in _texts(msgspec.to_builtins(dialog)):
         _require(dialog.title, len(text) <= LONG, f"a text may have at most {LONG} characters")
-        _require(dialog.title, not any("\ud800" <= sign <= "\udfff" for sign in text), "a text is no Unicode")
+        _require(dialog.title, not any("\ud800" <= sign <= "\udfff" for sign in text), "a text is not Unicode")
     if isinstance(dialog, Form):
         _check_form(dialog)
     elif isinstance(dialog, Wizard):
         _require(dialog.title, 0 < len(dialog.steps) <= MOST_STEPS, f"a wizard has 1 to {MOST_STEPS} steps")
         _require(dialog.title, 0 <= dialog.current_step < len(dialog.steps), "its current step is none of its steps")
         for step in dialog.steps:
-            _check_form(step.form)
+            _check_form(step.form, step.label, step.description)
     elif isinstance(dialog, KeyRequest):
         _require(dialog.title, _VARIABLE.fullmatch(dialog.env_var) is not None, "it names no variable")
     elif isinstance(dialog, CliSelection):
@@ -315,7 +317,7 @@ def read_value(asked: FormField, text: str | tuple[str, ...]) -> Value:
             number = float(text)
         except ValueError:
             number = float("nan")
-        _require(asked.title, number == number and abs(number) != float("inf"), f"{text!r} is no number")
+        _require(asked.title, number == number and abs(number) != float("inf"), f"{text!r} is not a number")
         return number
     if asked.field_type == "checkbox":
         _require(asked.title, text.lower() in ("y", "yes", "true", "n", "no", "false"), "answer yes or no")
@@ -347,13 +349,16 @@ def answer_document(answer: Answer) -> dict[str, object]:
     return document
 
 
-def _check_form(form: Form) -> None:
+def _check_form(form: Form, *above: str) -> None:
+    """Refuse a form that cannot be drawn, or asks for a secret. above: what else stands above its fields."""
     _require(form.title, 0 < len(form.fields) <= MOST_FIELDS, f"a form has 1 to {MOST_FIELDS} fields")
     names = [asked.name for asked in form.fields]
     _require(form.title, all(names) and len(set(names)) == len(names), "each field needs a name of its own")
+    above = (form.title, form.description, *above) if len(form.fields) == 1 else ()  # it may be asked for there
     for asked in form.fields:
         has_options = asked.field_type in ("select", "multi_select")
-        asks_secret = any(map(_SECRET.search, (asked.name, asked.label, asked.placeholder)))
+        texts = (asked.name, asked.label, asked.placeholder, asked.help_text, *above)
+        asks_secret = any(map(_SECRET.search, texts))
         is_told = asked.field_type in ("text", "textarea")
         _require(
             asked.title, not (is_told and asks_secret), "keys and passwords go by api_key_entry and oauth_flow alone"

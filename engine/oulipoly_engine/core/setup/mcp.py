@@ -22,6 +22,7 @@ _BEARER = re.compile(r"[Bb]earer \$\{([A-Za-z_]\w*)\}")
 _KINDS = {"local": "local program", "http": "HTTP", "sse": "server-sent events"}
 _AUTHORIZATION = "Authorization"
 _FOLDER_NAME = re.compile(r"\w[\w .@-]{0,99}")
+_LARGEST = 1e12  # of a number; times are all that they are
 _LONGEST_NAME = 100  # characters
 
 
@@ -74,11 +75,6 @@ def find_project_servers(document: Mapping[str, Any], form: McpServers) -> dict[
         servers = settings.get(form.key) if isinstance(settings, dict) else None
         found |= dict.fromkeys(servers if isinstance(servers, dict) else (), project)
     return found
-
-
-def server_names(document: Mapping[str, Any], form: McpServers) -> tuple[str, ...]:
-    """Return the names of a document's servers."""
-    return tuple(find_servers(document, form, "the file")[1])
 
 
 def is_server_name(name: str) -> bool:
@@ -191,8 +187,10 @@ class _Reader:
     def number(self, key: str) -> float | None:
         """Return a number; None where it is not there."""
         value = self._take(key, None)
-        if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
-            return value
+        if value is None:
+            return None
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _LARGEST:
+            return value  # neither TOML's nan and inf, nor 400 digits
         return self._refuse(key, "a number")
 
     def texts(self, key: str) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def update(graph: Graph, node: MemoryNode, edges: Sequence[tuple[str, str]]) -> 
     for a type that is none of `TYPES`, and for what is too long.
     """
     if node.node_type not in TYPES:
-        message = f"{node.node_type[:40]!r} is no type of memory: it is one of {', '.join(TYPES)}"
+        message = f"{node.node_type[:40]!r} is not a type of memory: it is one of {', '.join(TYPES)}"
         raise RequestRefused(message)
     label = _check_name(node.label, "label")
     before = next((one for one in graph.nodes if one.id == f"{node.node_type}:{label}"), None)
@@ -121,7 +121,7 @@ def context(graph: Graph) -> str:
 def _check_name(name: str, what: str) -> str:
     clean = redact_strictly(name.strip())
     if not clean or not clean.isprintable() or len(clean) > _LONGEST_NAME:
-        message = f"{name[:40]!r} is no {what}: one line of at most {_LONGEST_NAME} characters"
+        message = f"{name[:40]!r} is not a {what}: one line of at most {_LONGEST_NAME} characters"
         raise RequestRefused(message)
     return clean
 

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
@@ -62,6 +63,18 @@ def find_target(text: str, config: PurePosixPath, home: PurePosixPath) -> Target
     raise RequestRefused(message)
 
 
+def check_account_file(target: Target, cli: Cli) -> None:
+    """Refuse a file that has neither accounts nor a pool, for a set-up of one CLI alone. Raises RequestRefused."""
+    path = target.path.relative_to(target.root)
+    is_pool = path.parent == PurePosixPath("models") and path.suffix == ".toml"
+    if not (target.is_program or is_pool or path == PurePosixPath("providers.toml")):
+        message = (
+            f"{str(target.path)[:200]!r} is refused: this set-up is about {cli.title} alone, so it writes "
+            f"providers.toml, models/NAME.toml and programs below ~/{PROGRAMS}/"
+        )
+        raise RequestRefused(message)
+
+
 def _check_below(path: PurePosixPath, text: str) -> None:
     name = path.name.lower()
     if name in _CREDENTIALS or _SECRET_NAME.fullmatch(name):
@@ -76,6 +89,7 @@ def _check_below(path: PurePosixPath, text: str) -> None:
 _RUNS = re.compile(r"(?:\w+_)?(?:command|script|locator|args|flag)|subcommand|(?:unset_)?environment")
 _NO_PROGRAMS = (".toml", ".md")
 _MOST_NAMED = 5
+_MOST_PARTS = 64  # of a key, with which no file of ours loads
 
 
 def file_warning(target: Target, before: str | None, after: str, other: str | None) -> str:
@@ -97,13 +111,14 @@ def file_warning(target: Target, before: str | None, after: str, other: str | No
 def _what_runs(text: str) -> set[tuple[str, str]]:
     """Return the settings of a TOML text that say what is run, as (name, value); of any other text the text itself."""
     try:
-        found = tomllib.loads(text)
+        return {(name, value) for name, value, is_run in _leaves(tomllib.loads(text)) if is_run}
     except (tomllib.TOMLDecodeError, RecursionError):
         return {("it", text)}
-    return {(name, value) for name, value, is_run in _leaves(found) if is_run}
 
 
 def _leaves(value: object, name: str = "", *, is_run: bool = False) -> Iterator[tuple[str, str, bool]]:
+    if name.count(".") > _MOST_PARTS:
+        raise RecursionError
     if isinstance(value, dict):
         for key, one in value.items():
             below = f"{name}.{key}" if name else key

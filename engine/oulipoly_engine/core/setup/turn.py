@@ -60,7 +60,10 @@ def parse_reply(text: str) -> Reply:
 
 
 def session_id(stderr: str) -> str | None:
-    """Return the session that a CLI names on stderr, `Session: ID` or `session_id: ID`."""
+    """Return the session that a CLI names on stderr, `Session: ID` or `session_id: ID`.
+
+    The contract has it (vector setu-002). Our own turns go on with no session: each prompt has the whole dialogue.
+    """
     found = _SESSION.search(stderr)
     return None if found is None else found[1]
 
@@ -81,7 +84,7 @@ def _find_turn(text: str) -> Mapping[str, Any] | None:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a text, one behind the other."""
-    decoder = json.JSONDecoder(parse_float=_read_number, parse_constant=_read_number)
+    decoder = json.JSONDecoder(parse_float=read_number, parse_constant=read_number)
     begin = text.find("{")
     for _ in range(_MOST_TRIES):
         if begin < 0:
@@ -95,11 +98,11 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         begin = text.find("{", end)
 
 
-def _read_number(text: str) -> float:
+def read_number(text: str) -> float:
     """Return a number that JSON can say again. Raises ValueError for NaN, Infinity and 1e999."""
     number = float(text)
     if not math.isfinite(number):
-        message = f"{text[:SHORT]} is no number of JSON"
+        message = f"{text[:SHORT]} is not a number of JSON"
         raise ValueError(message)
     return number
 
@@ -111,7 +114,7 @@ def _read_action(told: object) -> AnyAction | BadAction:
         action: AnyAction = msgspec.convert(told, AnyAction)
         check_action(action)
     except UnicodeError:  # msgspec's own, of half a character in a tag
-        return BadAction(name, "a text is no Unicode")
+        return BadAction(name, "a text is not Unicode")
     except (msgspec.ValidationError, RequestRefused, RecursionError) as error:
         return BadAction(name, visible_line(str(error)[:SHORT]))
     return action

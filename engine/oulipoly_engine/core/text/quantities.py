@@ -5,9 +5,11 @@ Times are in the zone of the machine, where no other is given.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 UNKNOWN = "?"
+_UTC = re.compile(r"(?<![\w/.:'\"`=+-])\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?Z(?![\w/=+-]|\.\w)")
 HEADROOM_UNIT = "h"  # hours of a whole window: what is left of it times the hours to its reset
 _WEEK = timedelta(days=6)  # a weekday's name means one day alone
 
@@ -22,7 +24,7 @@ def percent(share: float | None) -> str:
 
 
 def duration(length: timedelta) -> str:
-    """Return a length in its two largest units: `3 d 4 h`, `2 h 43 m`, `43 m`, `12 s`; the past is no length."""
+    """Return a length in its two largest units: `3 d 4 h`, `2 h 43 m`, `43 m`, `12 s`; the past is not a length."""
     seconds = max(0, int(length.total_seconds()))
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
@@ -58,3 +60,11 @@ def moment(instant: datetime) -> str:
 def clock(instant: datetime, now: datetime) -> str:
     """Return a moment on the user's clock: `Mon 06:27` within a week, else `2026-11-22 06:27`."""
     return f"{instant.astimezone():%a %H:%M}" if abs(instant - now) < _WEEK else moment(instant)
+
+
+def local(text: str, now: datetime) -> str:
+    """Return a sentence that says its times in UTC, as records and JSON have them, with the user's own times.
+
+    What is quoted, or is a part of a path or of `key=value`, stays as it is.
+    """
+    return _UTC.sub(lambda found: clock(datetime.fromisoformat(found[0]), now), text) if "Z" in text else text

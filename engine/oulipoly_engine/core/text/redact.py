@@ -10,10 +10,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from oulipoly_engine.core.text.late_pattern import LatePattern
-from oulipoly_engine.core.text.secret_rules import NAME_OF_ONE, RULES, keep_reference, take_out
+from oulipoly_engine.core.text.secret_rules import (
+    HEADER_OF_ONE,
+    NAME_OF_ONE,
+    RULES,
+    SHORT_FLAGS,
+    is_secret_of_flag,
+    keep_reference,
+    take_out,
+)
 from oulipoly_engine.core.text.secret_rules import REDACTED as REDACTED
 from oulipoly_engine.core.text.secret_shapes import ANY_DOTTED, DOTTED, SHAPES, Shape
-from oulipoly_engine.core.text.secret_values import is_random
+from oulipoly_engine.core.text.secret_values import is_ordinary, is_random
 
 # A removed secret can bring a name and a value together that did not touch before, so passes go on until nothing
 # changes. Three were the most that 150,000 random mixtures of secrets and quotes needed; the bound is for hostile
@@ -41,10 +49,12 @@ _ANYWHERE = tuple(shape for shape in SHAPES if not shape.is_prefix)
 _LEAST_ANYWHERE = 24  # characters
 _NEEDS_ANYWHERE = frozenset(need for shape in _ANYWHERE for need in shape.needs)
 
-_FLAG_WORD = LatePattern(rf"-{{1,2}}[\w-]{{0,60}}{NAME_OF_ONE}|--?(?:header|user)|--proxy-user", re.IGNORECASE)
+_FLAG_WORD = LatePattern(
+    rf"-{{1,2}}[\w-]{{0,60}}{NAME_OF_ONE}|--?(?:header|user)|-H|--(?:proxy-user|{'|'.join(SHORT_FLAGS)})", re.IGNORECASE
+)
 # Whose a short flag has to be for a secret to follow it, and its long form.
 _SHORT_FLAGS = {"-u": ("curl", "--user"), "-U": ("curl", "--proxy-user"), "-p": ("sshpass", "--password")}
-_AUTH_HEADER = LatePattern(r"(?:proxy-)?authorization|cookie|x-api-key", re.IGNORECASE)
+_AUTH_HEADER = LatePattern(rf"{HEADER_OF_ONE}:[ ]{{0,4}}(?P<value>.+)", re.IGNORECASE | re.DOTALL)
 _BARE = LatePattern(r"[A-Za-z0-9_+/=~.-]{32,}")
 _UUID = LatePattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -141,7 +151,10 @@ def redact_argv(argv: Sequence[str]) -> tuple[str, ...]:
     programs = {argument.rpartition("/")[2] for argument in argv}
     for argument in argv:
         program, flag = _SHORT_FLAGS.get(previous, ("", ""))
-        shown.append(_after_flag(flag if program in programs else previous, argument) or redact(argument))
+        hidden = _after_flag(flag if program in programs else previous, argument)
+        if hidden is None and argument.startswith("-H"):  # in one word: `-HAuthorization: …`
+            hidden = _after_flag("-H", argument)
+        shown.append(hidden or redact(argument))
         previous = argument
     return tuple(shown)
 
@@ -151,6 +164,9 @@ def _after_flag(flag: str, value: str) -> str | None:
         return None
     if flag.lstrip("-").lower() in ("user", "proxy-user"):
         return REDACTED if ":" in value else None
-    if flag.lstrip("-").lower() == "header":
-        return None if _AUTH_HEADER.match(value) is None else redact(value)
+    if flag == "-H" or flag.lstrip("-").lower() == "header":
+        found = _AUTH_HEADER.fullmatch(value)
+        return None if found is None or is_ordinary(found["value"]) else take_out(found)
+    if flag.lstrip("-").lower() in SHORT_FLAGS:
+        return REDACTED if is_secret_of_flag(flag.lstrip("-"), value) else None
     return keep_reference(value)

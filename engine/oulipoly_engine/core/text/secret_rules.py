@@ -16,6 +16,7 @@ from oulipoly_engine.core.text.secret_values import (
     is_code,
     is_login,
     is_mixed,
+    is_name,
     is_ordinary,
     is_reference,
 )
@@ -35,6 +36,21 @@ def _rule(kind: str, needs: tuple[str, ...], pattern: LatePattern, change: Calla
     return Rule(kind, needs, lambda text: pattern.sub(change, text))
 
 
+def _rare_rule(
+    kind: str,
+    needs: tuple[str, ...],
+    words: tuple[str, ...],
+    pattern: LatePattern,
+    change: Callable[[re.Match[str]], str],
+) -> Rule:
+    """Return a rule that is tried where one of the words is too: texts without its needs are not searched for those."""
+
+    def apply(text: str) -> str:
+        return pattern.sub(change, text) if any(word in text for word in words) else text
+
+    return Rule(kind, needs, apply)
+
+
 NAME_OF_ONE = (
     r"(?:api[ _-]?key|access[ _-]?key(?:[ _-]?id)?"
     r"|(?:secret|private|signing|encryption|auth|subscription|shared)[ _-]?key"
@@ -51,7 +67,7 @@ _MORE_BEFORE_SIGN = (
     r"[AaMmPpSs\u017f](?i:(?<=p)(?:wd|ass|sk)|(?<=a)(?:uth|ccount[_-]?key)|(?<=s)ecret_key_base|(?<=m)aster[_-]?key)"
 )
 # "Password" in other languages, and "key" where only a program's key can be meant. Small letters.
-_FOREIGN = (
+IN_OTHER_LANGUAGES = (
     *(
         "passwort",
         "kennwort",
@@ -145,13 +161,32 @@ _NAMED, _NAMED_TOO, _NAMED_FOREIGN = (
     for name in (
         _NAME_BEFORE_SIGN,
         _MORE_BEFORE_SIGN,
-        rf"(?i:{'|'.join(name.replace(' ', '[ ]') for name in _FOREIGN)})",
+        rf"(?i:{'|'.join(name.replace(' ', '[ ]') for name in IN_OTHER_LANGUAGES)})",
     )
 )
 _FLAG = LatePattern(
     rf"""(?<![\w-])(?P<flag>--(?:[a-z0-9]{{1,24}}-){{0,4}}{NAME_OF_ONE})(?P<gap>[ \t]{{1,4}})
         (?P<value>"[^"\r\n]*"|'[^'\r\n]*'|[^\s"'-][^\s"']*)""",
     re.IGNORECASE | re.VERBOSE,
+)
+# Flags that are one of a secret only with some values: `--auth basic`, `--pass 2`.
+SHORT_FLAGS = ("pass", "auth", "pat")
+_SHORT_FLAG = LatePattern(
+    rf"--(?<![\w-]--)(?P<name>{'|'.join(SHORT_FLAGS)})(?:[ \t]{{1,4}}|=)"
+    r"(?P<value>\"[^\"\r\n]+\"|'[^'\r\n]+'|[^\s\"'`<>;|&-][^\s\"'`<>;|&]*)"
+)
+_BETWEEN = r"""(?P<quote>\\{0,3}["']),(?:\s|\\[nrt]){0,80}(?P=quote)"""  # two words of a list
+_LISTED = LatePattern(
+    rf"""--(?<=["']--)(?:(?:[a-z0-9]{{1,24}}-){{0,4}}(?P<name>{NAME_OF_ONE}|{"|".join(SHORT_FLAGS)})){_BETWEEN}
+        (?P<value>[^\s"'\\-][^\s"'\\]*)(?=(?P=quote))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+HEADER_OF_ONE = rf"[\w-]{{0,40}}?(?:{NAME_OF_ONE.replace('[ _-]', '[_-]')}|authorization)[\w-]{{0,20}}"
+_HEADER_FLAG = LatePattern(
+    rf"""-(?<![\w-]-)(?:H|-header)(?:[ =]{{0,4}}\\{{0,3}}["']|{_BETWEEN})
+        (?i:{HEADER_OF_ONE}):[ ]{{0,4}}
+        (?P<value>[^"'\r\n\\]+)(?=\\{{0,3}}["'])""",
+    re.VERBOSE,
 )
 _SCHEME = LatePattern(r"\b(?P<scheme>bearer|basic)(?P<gap>[ \t]{1,4})(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
 _IN_QUERY = LatePattern(
@@ -292,6 +327,27 @@ def _flag(found: re.Match[str]) -> str:
     return found[0] if is_ordinary(found["value"].strip("\"'.,:;!?)")) else take_out(found)
 
 
+def _short_flag(found: re.Match[str]) -> str:
+    return take_out(found) if is_secret_of_flag(found["name"], found["value"].strip("\"'")) else found[0]
+
+
+def _listed(found: re.Match[str]) -> str:
+    """Redact the word behind a flag in a list, unless it is a name too: what an option is called in a program."""
+    name, value = found["name"].lower(), found["value"]
+    if name in SHORT_FLAGS:
+        return take_out(found) if is_secret_of_flag(name, value) else found[0]
+    return found[0] if is_ordinary(value) or is_name(value) else take_out(found)
+
+
+def is_secret_of_flag(name: str, value: str) -> bool:
+    """Return whether a value is one behind `--pass`, `--auth` or `--pat`, which have other values as well."""
+    if _PLACE.match(value) is not None or "://" in value or is_reference(value) or _is_count(value):
+        return False
+    if name.lower() == "auth":
+        return ":" in value.strip(":") or (len(value) >= 16 and has_digit(value))
+    return len(value) >= 4 and has_digit(value)
+
+
 def _scheme(found: re.Match[str]) -> str:
     """Redact what follows `Bearer`, unless it is words."""
     value = found["value"]
@@ -421,8 +477,11 @@ RULES = (
         _NAMED_TOO,
         _named_in_context,
     ),
-    _rule("name in another language", _FOREIGN, _NAMED_FOREIGN, _named_in_other_languages),
+    _rule("name in another language", IN_OTHER_LANGUAGES, _NAMED_FOREIGN, _named_in_other_languages),
     _rule("flag", ("--",), _FLAG, _flag),
+    _rare_rule("flag with some values", ("--",), ("--pass", "--auth", "--pat"), _SHORT_FLAG, _short_flag),
+    _rare_rule("flag in a list", ("--",), ('"--', "'--"), _LISTED, _listed),
+    _rare_rule("header of a command", (*_NAMES, "authorization"), ("-H", "--header"), _HEADER_FLAG, _value),
     _rule("scheme", ("bearer", "basic"), _SCHEME, _scheme),
     _rule("login in a URL", ("://",), _URL_LOGIN, _url_login),
     _rule("token in a URL", ("://",), _URL_TOKEN, _url_token),

@@ -23,7 +23,7 @@ class Shape(NamedTuple):
 def _start(prefix: str) -> str:
     r"""Return the pattern of a prefix where a word begins.
 
-    prefix: of fixed width. A word begins behind what is no part of a token, behind an escape of JSON such as `\n`,
+    prefix: of fixed width. A word begins behind what is not a part of a token, behind an escape of JSON such as `\n`,
     behind a terminal's colour, and behind `%3D`. The prefix comes first, so that the search goes by its characters.
     """
     return (

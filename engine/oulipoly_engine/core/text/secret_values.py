@@ -50,6 +50,11 @@ def is_reference(value: str) -> bool:
     return _REFERENCE.fullmatch(value.strip("\"' \t")) is not None
 
 
+def is_name(value: str) -> bool:
+    """Return whether a value is itself what a secret is called: `api_key`, `TOKEN`."""
+    return _NAME_LAST.search(value) is not None and _IDENTIFIER.fullmatch(value) is not None
+
+
 def is_code(found: re.Match[str], value: str, *, is_password: bool = False) -> bool:
     """Return whether the text behind a name is part of a program: a variable, a call, a type.
 
@@ -76,6 +81,8 @@ def is_code(found: re.Match[str], value: str, *, is_password: bool = False) -> b
     if _NAME_LAST.search(value) is not None or _OPERATION.match(text, end) is not None:
         return True
     is_spaced = sign[-1:] in " \t"
+    if found["name"].isupper() and sign == "=":  # a variable of a shell, whatever stands behind its value
+        return False
     closes = following == ")" or (following == "," and text[end + 1 : end + 2] in " \n")
     if is_password:
         is_type = is_spaced and ":" in sign and _TYPE.fullmatch(value) is not None

@@ -29,7 +29,7 @@ class Chunk(Record):
     """One piece of an entry's content."""
 
     type: str
-    text: str | None  # None: the CLI keeps something here that is no text (a tool's input, an image)
+    text: str | None  # None: the CLI keeps something here that is not text (a tool's input, an image)
 
 
 class Source(Record):
@@ -185,7 +185,7 @@ def read_stored_chunks(body: str) -> tuple[Chunk, ...]:
     """
     value = _parse(body)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        message = "it is no list of content chunks"
+        message = "it is not a list of content chunks"
         raise ValueError(message)
     return chunks(value)
 
@@ -193,19 +193,19 @@ def read_stored_chunks(body: str) -> tuple[Chunk, ...]:
 def parse_line(line: Line, origin: Origin) -> dict[str, Any]:
     """Return the JSON object of a line.
 
-    Raises TranscriptMalformed for bytes that are no UTF-8, for text that is no JSON, for another kind of value, and for
-    a line that is too long.
+    Raises TranscriptMalformed for bytes that are not UTF-8, for text that is not JSON, for another kind of value, and
+    for a line that is too long.
     """
     if line.too_long is not None:
         refuse(origin, line, describe_length(line.start, line.too_long))
     try:
         value = _parse(line.data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        refuse(origin, line, f"byte {line.start + error.start} is no UTF-8")
+        refuse(origin, line, f"byte {line.start + error.start} is not UTF-8")
     except (ValueError, RecursionError) as error:
-        refuse(origin, line, f"it is no JSON ({error})")
+        refuse(origin, line, f"it is not JSON ({error})")
     if not isinstance(value, dict):
-        refuse(origin, line, "it is no JSON object")
+        refuse(origin, line, "it is not a JSON object")
     return value
 
 
@@ -214,7 +214,7 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is no JSON value"  # Python's reader takes it, every other one chokes on our output
+    message = f"{name} is not a JSON value"  # Python's reader takes it, every other one chokes on our output
     raise ValueError(message)
 
 
@@ -239,11 +239,11 @@ def instant(value: object, line: Line, origin: Origin) -> datetime:
     Raises TranscriptMalformed unless it is an RFC 3339 text.
     """
     if not isinstance(value, str):
-        refuse(origin, line, "it has no timestamp" if value is None else f"its timestamp {value!r} is no text")
+        refuse(origin, line, "it has no timestamp" if value is None else f"its timestamp {value!r} is not text")
     try:
         if not _RFC_3339.fullmatch(value):
             refuse(origin, line, f"its timestamp {value[:60]!r} is not RFC 3339")
-        from_text(value.upper())  # refuses what is no instant in UTC, or in some zone
+        from_text(value.upper())  # refuses what is not an instant in UTC, or in some zone
         return datetime.fromisoformat(value.upper())
     except ValueError:
         refuse(origin, line, f"its timestamp {value[:60]!r} names no instant")

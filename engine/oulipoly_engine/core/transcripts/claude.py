@@ -166,7 +166,7 @@ def _canonical(line: Line, raw: RawLine, origin: Origin) -> CanonicalRecord | No
     if kind is None:
         return None
     if not isinstance(kind, str):
-        refuse(origin, raw, f"its type {kind!r} is no text")
+        refuse(origin, raw, f"its type {kind!r} is not text")
     is_entry = kind in ROLES
     if entry_id is None and not is_entry:
         return None

@@ -129,7 +129,7 @@ def entry_line(line: Line, session_id: str | None, entry_id: str, file: str) -> 
 
 
 def find_missing_texts(line: Line) -> tuple[str, ...] | None:
-    """Return which of the texts that a message needs to be a row it does not have; None for what is no message."""
+    """Return which of the texts that a message needs to be a row it does not have; None for what is not a message."""
     payload = line.payload
     if line.type != "response_item" or payload is None or payload.type != "message":
         return None

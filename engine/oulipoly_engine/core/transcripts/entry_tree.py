@@ -50,9 +50,9 @@ class EntryTree(Record):
 def build(links: Iterable[EntryLink]) -> EntryTree:
     """Put a session's entries together.
 
-    links: in order of time. A parent that is no entry (a CLI's note between two entries) or is not stored is taken for
-    the entry before; a side entry without a parent begins a sub-agent session, at the main entry before it. The last
-    entry of the main line is the last of all that are in no sub-agent session.
+    links: in order of time. A parent that is not an entry (a CLI's note between two entries) or is not stored is
+    taken for the entry before; a side entry without a parent begins a sub-agent session, at the main entry before it.
+    The last entry of the main line is the last of all that are in no sub-agent session.
     """
     ordered = list(links)
     parents = _parents(ordered)

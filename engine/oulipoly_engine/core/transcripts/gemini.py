@@ -101,7 +101,7 @@ def _body(content: Content, role: str) -> str:
 
 
 def find_missing_texts(line: Line) -> tuple[str, ...] | None:
-    """Return which of the texts that a message needs to be a row it does not have; None for what is no message."""
+    """Return which of the texts that a message needs to be a row it does not have; None for what is not a message."""
     if line.patch is not None or line.type not in _ROLES:
         return None
     needed = {"id": line.id, "timestamp": line.timestamp}

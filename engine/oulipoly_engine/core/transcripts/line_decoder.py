@@ -2,7 +2,7 @@
 
 Contents stay raw until somebody wants them: they are most of a transcript, and msgspec passes over them, checking them,
 at 1.5 GB a second. It refuses all that `json` refuses and some more (half characters, values of other types), so the
-second try decides about those. Only bytes that are no UTF-8 it does not notice in what it passes over.
+second try decides about those. Only bytes that are not UTF-8 it does not notice in what it passes over.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ _encode = msgspec.json.Encoder().encode  # writes texts as `json` does, and soon
 
 
 class EntryRefused(Exception):
-    """What was told is no entry."""
+    """What was told is not an entry."""
 
 
 def parse_line(raw: bytes, number: int) -> Told:
@@ -72,9 +72,9 @@ def parse_line(raw: bytes, number: int) -> Told:
     try:
         record = json.loads(raw.decode("utf-8", "replace"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        return None, LineError(number, f"the line is no JSON: {_format_value(raw.decode('utf-8', 'replace'))}")
+        return None, LineError(number, f"the line is not JSON: {_format_value(raw.decode('utf-8', 'replace'))}")
     if not isinstance(record, dict):
-        return None, LineError(number, f"the line is no JSON object: {_format_value(record)}")
+        return None, LineError(number, f"the line is not a JSON object: {_format_value(record)}")
     return parse_record(record, number)
 
 
@@ -136,19 +136,19 @@ def _body(value: object) -> tuple[str | None, str | None]:
     if value is None:
         return None, None
     if not isinstance(value, list):
-        return None, f"its `body` is no list, so it is kept without: {_format_value(value)}"
+        return None, f"its `body` is not a list, so it is kept without: {_format_value(value)}"
     for place, chunk in enumerate(value):
         if not isinstance(chunk, dict):
-            return None, f"`body[{place}]` is no object, so it is kept without its body: {_format_value(chunk)}"
+            return None, f"`body[{place}]` is not an object, so it is kept without its body: {_format_value(chunk)}"
         if not isinstance(chunk.get("type"), str):
             return (
                 None,
-                f"`body[{place}].type` is no text, so it is kept without its body: {_format_value(chunk.get('type'))}",
+                f"`body[{place}].type` is not text, so it is kept without its body: {_format_value(chunk.get('type'))}",
             )
         if "text" in chunk and not isinstance(chunk["text"], str):
             return (
                 None,
-                f"`body[{place}].text` is no text, so it is kept without its body: {_format_value(chunk['text'])}",
+                f"`body[{place}].text` is not text, so it is kept without its body: {_format_value(chunk['text'])}",
             )
     stored = _PLAIN.encode(value)
     return stored if _is_storable(stored) else _encode_escaped(value), None

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.balance.decision import Decision
 from oulipoly_engine.core.balance.what_if import Supposition, parse, suppose
 from oulipoly_engine.core.quota.staleness import is_routing_stale
+from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.errors import AccountUnusable, InvocationNotFound
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota.choose import candidates, decide_among
 from oulipoly_engine.service.quota.refresh import RefreshOptions
+from oulipoly_engine.service.runs import orphans
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
 
@@ -39,6 +40,10 @@ class Pools:
         self._accounts = accounts
         self._pins: dict[str, str] = {}  # model -> account
 
+    def names(self) -> tuple[str, ...]:
+        """Return the models that have a pool."""
+        return tuple(self._home.files.models())
+
     @property
     def pins(self) -> Mapping[str, str]:
         """Return the pinned account of each model that has one."""
@@ -56,9 +61,14 @@ class Pools:
         self._pins[model] = account
 
     def what_if(self, model: str, texts: Sequence[str]) -> Decision:
-        """Return the choice that a pool would make if so; nothing is changed. Raises UsageInvalid on a bad text."""
+        """Return the choice that a pool would make if so, with the pin that it has; nothing is changed.
+
+        Raises UsageInvalid on a bad text.
+        """
         home, pool = self._home, self._home.files.model(model)
         suppositions = _read_suppositions(pool, texts)
+        if model in self._pins and all(one.key != "pin" for one in suppositions):
+            suppositions = (*suppositions, Supposition("pin", self._pins[model]))
         with home.lend_store_to_read() as store:
             supposed = suppose(candidates(store, pool, home.now(), home.files.accounts()), suppositions)
             return decide_among(store, pool, supposed, home.files.settings(), home.now())
@@ -87,15 +97,14 @@ class Pools:
             return NextDecision(decide_among(store, pool, supposed, settings, home.now()), stale)
 
     def past_decision(self, invocation: str) -> Mapping[str, Any]:
-        """Return the decision that an invocation got, as JSON. Raises InvocationNotFound."""
+        """Return the decision that a run got, as JSON. Raises InvocationNotFound.
+
+        invocation: the id of a run, or the beginning of a recent one's.
+        """
         with self._home.lend_store_to_read() as store:
-            row = invocations.find(store, str(uuid.UUID(invocation)))
-            stored = None if row is None else invocations.decision_json(store, row.row_id)
-        if row is None:
-            message = f"no invocation {invocation} is recorded in {store.path}"
-            raise InvocationNotFound(message)
+            stored = invocations.decision_json(store, orphans.find_run(store, invocation).row_id)
         if stored is None:
-            message = f"the invocation {invocation} was started without a choice, so there is no decision to explain"
+            message = f"the run {invocation} was started without a choice, so there is no decision to explain"
             raise InvocationNotFound(message)
         document: Mapping[str, Any] = json.loads(stored)
         return document
@@ -117,7 +126,7 @@ class Pools:
                 return f"{one.account} is {'drained' if one.key == 'drain' else 'no longer drained'}"
             case "reserve" if one.account is not None:
                 self._accounts.reserve(one.account, one.amount)
-                return f"{one.account} keeps {one.amount:.0%}"
+                return f"{one.account} keeps {percent(one.amount)}"
             case _:
                 return "turns cannot be applied: they are what your work will bring"
 

@@ -82,12 +82,15 @@ class Quota:
         with self._home.lend_store() as store:
             return self._reader(store).refresh(due, RefreshOptions(unless_since=since))
 
-    def read_usage(self, progress: Waiting | None = None) -> tuple[AccountUsage, ...]:
-        """Read every account that a model names, and return what its windows show or why they do not, by name."""
+    def read_usage(self, asked: Sequence[str] = (), progress: Waiting | None = None) -> tuple[AccountUsage, ...]:
+        """Read accounts, all that a model names by default; return what their windows show or why they do not, by name.
+
+        Raises AccountUnusable for one that is unknown.
+        """
         home, files = self._home, self._home.files
         with home.lend_store() as store:
             accounts = files.accounts()
-            names = self._list_pool_accounts(files.models(), accounts)
+            names = self.names(asked) if asked else self._list_pool_accounts(files.models(), accounts)
             done = _read(self._reader(store), names, RefreshOptions(derive=False, insist=True), progress)
         return tuple(_usage(accounts[result.account], result) for result in done)
 

@@ -64,7 +64,7 @@ def start(
         "state_db": str(paths.state_db),
         "folders": [str(paths.config), str(paths.data), str(paths.home)],
         "cache": None if paths.cache is None else str(paths.cache),
-        "results": str(launcher.results_folder),
+        "results": str(launcher.paths.results),
         "row": prepared.row_id,
         "uuid": prepared.uuid,
         "account": chosen.account,

@@ -82,17 +82,10 @@ class Orphans:
             return Ended(line, 1 if row.exit_code is None or row.exit_code < 0 else row.exit_code)
 
     def _find(self, store: Store, identity: str) -> Invocation:
-        row = invocations.find(store, identity)
-        if row is not None:
-            return row
-        matching = invocations.find_recent(store, identity) if identity else ()
-        if len(matching) != 1:
-            message = f"{len(matching) or 'no'} recent invocations begin with {identity!r}: give more of it, or all"
-            raise InvocationNotFound(message)
-        return matching[0]
+        return orphans.find_run(store, identity)
 
     def _look(self, store: Store) -> tuple[Orphan, ...]:
-        return orphans.close_lost(store, self._home.now(), self._home.paths.results)
+        return orphans.close_lost(store, self._home.now(), self._home.paths)
 
     def _attach(self, store: Store, row: Invocation) -> None:
         """Read what the run has left, and tie it to the session that it has made."""

@@ -58,6 +58,8 @@ class SessionArchive(SessionPart):
             _run_keeper(keeper, {part.account for part in parts})
             kept = sum(keeper.archive.find_copy(part.account, part.session_id) is not None for part in parts)
         self._tell()
+        if kept == len(parts) == 1:
+            return "The session is in the archive"
         return f"{kept} of {len(parts)} sessions are in the archive"
 
     def keep_all(self) -> KeepResult:

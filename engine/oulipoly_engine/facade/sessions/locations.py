@@ -59,7 +59,7 @@ class SessionLocations(SessionPart):
         return HeldSession(session, lease, *storage)
 
     def release(self, session_id: str, token: str) -> Release:
-        """Give a session's lease back; doing it twice is no error."""
+        """Give a session's lease back; doing it twice is not an error."""
         self._home.refuse_if_read_only("give a lease back")
         with self._exact_session(session_id) as (_, session):
             return self._home.wiring.leases().release(session.session_id, token)

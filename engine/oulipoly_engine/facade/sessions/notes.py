@@ -66,6 +66,6 @@ def _check_text(what: str, text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        message = f"the {what} holds bytes that are no UTF-8: type it again"
+        message = f"the {what} holds bytes that are not UTF-8: type it again"
         raise UsageInvalid(message) from None
     return text

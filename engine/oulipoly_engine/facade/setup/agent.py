@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import Model, PoolMember, restrict_to_account
+from oulipoly_engine.core.setup.dialogs import KeyGiven
 from oulipoly_engine.core.setup.events import Agreement, Failure, Outcome, PastSetup, Status
-from oulipoly_engine.core.setup.lifecycle import MOST_TURNS, Life, Occurrence, advance
+from oulipoly_engine.core.setup.lifecycle import MOST_TURNS, Life
 from oulipoly_engine.core.setup.prompt import Situation
 from oulipoly_engine.core.setup.turn import LONGEST_REPLY
 from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError, StoreUnusable, UsageInvalid
-from oulipoly_engine.facade.account_setup import AccountSetup, find_cli
+from oulipoly_engine.facade.accounts.additions import find_cli
+from oulipoly_engine.facade.accounts.changes import Step
+from oulipoly_engine.facade.accounts.setup import AccountSetup
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.runs.one_shots import OneShots, Request
@@ -22,10 +27,9 @@ from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts import setup
 from oulipoly_engine.service.setup.answer_only import answer_only
-from oulipoly_engine.service.setup.ask_user import SetupCancelled
 from oulipoly_engine.service.setup.bootstrap import Found, bootstrap
-from oulipoly_engine.service.setup.face import Ports, SetupFace
-from oulipoly_engine.service.setup.loop import Loop, SetupEnd
+from oulipoly_engine.service.setup.face import NobodyAnswers, Ports, SetupCancelled, SetupFace
+from oulipoly_engine.service.setup.loop import Loop, SetupEnd, cancel
 from oulipoly_engine.service.setup.memory import Memory
 from oulipoly_engine.service.setup.report import configuration_text, model_report, short_path, summary_lines
 from oulipoly_engine.service.setup.secrets import Secrets
@@ -33,11 +37,21 @@ from oulipoly_engine.service.setup.sync import Sync
 from oulipoly_engine.stopping import Stopped
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.account_setup import Detected
+    from oulipoly_engine.facade.accounts.detection import Detected
 
 # ruff: noqa: PLC0415 - who asks for the history runs no set-up, and the other way round
 
-__all__ = ["Offers", "Outcome", "PastSetup", "SetupAgent", "SetupEnd", "SetupFace", "SetupWish"]
+__all__ = [
+    "NobodyAnswers",
+    "Offers",
+    "Outcome",
+    "PastSetup",
+    "SetupAgent",
+    "SetupCancelled",
+    "SetupEnd",
+    "SetupFace",
+    "SetupWish",
+]
 
 _KEPT_WISH = 1000  # characters
 _TURN_S = 120.0
@@ -53,6 +67,7 @@ class SetupWish(Record):
     model: str | None = None  # whose pool serves the turns; None: `Offers.model`
     account: str | None = None  # this account alone serves them
     max_turns: int = MOST_TURNS
+    cli: str | None = None  # this CLI alone is set up; None: whatever is wanted
 
 
 class Offers(Record):
@@ -72,7 +87,7 @@ class SetupAgent:
     def offers(self) -> Offers:
         """Return what can serve: the pool of the default account's CLI is taken first, else the first pool."""
         models = tuple(self._home.files.model_names())
-        accounts = tuple(self._accounts.names())
+        accounts = tuple(self._accounts.additions.names())
         first = self._home.files.settings().default_provider
         usual = next((name for name in models if first is not None and (first == name or first.startswith(name))), None)
         return Offers(models, usual or next(iter(models), None), accounts)
@@ -88,8 +103,10 @@ class SetupAgent:
             raise UsageInvalid(message)
         if wish.model is not None:
             self._home.files.model(wish.model)
+        if wish.cli is not None:
+            find_cli(wish.cli)
         if wish.account is not None:
-            check_account(self._accounts.names(), wish.account)
+            check_account(self._accounts.additions.names(), wish.account)
         run = _Run(self._home, self._one_shots, self._accounts, wish, face)
         number = self._begin(run.shown_wish, wish.account or wish.model or self.offers().model or "")
         end = run.run()
@@ -133,16 +150,20 @@ class _Run:
         self._changes: list[str] = []
         self._pool_name: str | None = None
         self._account: str | None = None
+        self._cli = None if wish.cli is None else find_cli(wish.cli)
+        self._name = to_text(home.now())  # what its changes are kept by
         self._ports = Ports(
             face=face,
             paths=home.paths,
             environ=inherited_environment(),
             secrets=self._secrets,
-            write=accounts.write,
+            write=self._write,
             test_model=self._test_model,
             add_by_key=self._add_by_key,
+            find_keyring=accounts.additions.find_keyring,
             after_login=self._after_login,
-            sync=lambda: Sync(home.paths, accounts.names(), inherited_environment()),
+            sync=lambda: Sync(home.paths, accounts.additions.names(), inherited_environment(), self._name),
+            cli=self._cli,
             remember=self._remember,
         )
 
@@ -160,8 +181,8 @@ class _Run:
             if not life.is_over:
                 self._choose_pool()
                 self._tell_tools()
-        except (SetupCancelled, Interrupted, Stopped):
-            life = advance(life, Occurrence.CANCELLED)
+        except (SetupCancelled, Interrupted, Stopped) as error:
+            life = cancel(life, error)
         except RunnerError as error:  # a configuration that does not load
             reason = self._secrets.clean(error.message)
             self._face.tell(Failure(reason, recoverable=False))
@@ -172,16 +193,18 @@ class _Run:
         return SetupEnd(end.outcome, end.summary, end.items, end.turns, (*self._changes, *end.changes))
 
     def _detect(self) -> Found:
-        found = self._accounts.detect(finds_models=self._found is None)  # once: it takes some seconds more
+        found = self._narrow(
+            self._accounts.detection.detect(finds_models=self._found is None)
+        )  # once: it takes some seconds more
         self._found = found if self._found is None else replace(found, models=self._found.models)
-        names = self._accounts.names()
+        names = self._accounts.additions.names()
         self._known = frozenset(names)
         report, home = self._found.report, self._home.paths.home
         installed = tuple(find_cli(cli.name) for cli in report.clis if cli.path is not None)
         return Found(installed, tuple(names), summary_lines(report, self._found.accounts, home))
 
     def _look(self, turns: int) -> Situation:
-        found = self._found or self._accounts.detect()
+        found = self._found or self._narrow(self._accounts.detection.detect())
         paths = self._home.paths
         return Situation(
             wish=self._wish.text,
@@ -190,7 +213,17 @@ class _Run:
             memory=self._memory(),
             config=short_path(paths.config, paths.home),
             turns=turns,
+            cli=self._cli,
         )
+
+    def _narrow(self, found: Detected) -> Detected:
+        """Leave out of what was found what the set-up is not about."""
+        cli, report = self._cli, found.report
+        if cli is None:
+            return found
+        clis = tuple(one for one in report.clis if one.name == cli.name)
+        wrappers = tuple(one for one in report.wrappers if one.cli == cli.name)
+        return replace(found, report=replace(report, clis=clis, wrappers=wrappers))
 
     def _ask_model(self, text: str) -> str:
         model, _ = self._pool()
@@ -211,7 +244,7 @@ class _Run:
         if wish.model is None and wish.account is None:
             self._pool_name = SetupAgent(self._home, self._one_shots, self._accounts).offers().model
             if self._pool_name is None:
-                self._account = next(iter(self._accounts.names()), None)
+                self._account = next(iter(self._accounts.additions.names()), None)
 
     def _pool(self) -> tuple[Model, tuple[str, ...]]:
         """Return the pool that serves the turns, and its accounts whose CLI keeps tools of its own."""
@@ -220,7 +253,7 @@ class _Run:
         model = own if name is None else self._home.quiet_files.model(name)
         if name is not None and account is not None:
             model = restrict_to_account(model, account) or own
-        return answer_only(model, self._accounts.names(), self._home.paths.home)
+        return answer_only(model, self._accounts.additions.names(), self._home.paths.home)
 
     def _tell_tools(self) -> None:
         _, others = self._pool()
@@ -232,14 +265,14 @@ class _Run:
             self._face.tell(Status(text))
 
     def _test_model(self, name: str) -> tuple[bool, str]:
-        accounts = self._accounts.names()
+        accounts = self._accounts.additions.names()
         is_pool = name in self._home.files.model_names()
         if not is_pool and name not in accounts:
             message = f"there is no model or account {name[:80]!r}"
             raise RequestRefused(message)
         model = self._home.quiet_files.model(name) if is_pool else Model(name, (PoolMember(0, name),))
         members = tuple(
-            PoolMember(one.index, one.account, (*one.args, *self._accounts.test_words(one.account)))
+            PoolMember(one.index, one.account, (*one.args, *self._accounts.logins.test_words(one.account)))
             for one in model.members
             if one.account in accounts
         )
@@ -249,18 +282,18 @@ class _Run:
             return False, answered.failure
         return True, " ".join(answered.text.split())
 
-    def _add_by_key(self, cli: str, vendor: str, key: str) -> str:
-        accounts = self._accounts
+    def _add_by_key(self, cli: str, vendor: str, given: KeyGiven) -> str:
+        accounts, changes = self._accounts.additions, self._accounts.changes
         candidate = accounts.prepare(accounts.free_name(cli), cli, None)
         try:
-            candidate = accounts.store_key(candidate, key, vendor)
+            candidate = accounts.store_key(candidate, given.key, vendor, in_keyring=given.in_keyring)
             pool = accounts.suggest_pool(candidate)
             step = accounts.plan_addition(candidate, () if pool is None else (pool,))
             question = f"Add the account {candidate.name} with this key?"
-            if not self._face.agree(Agreement("account", question, accounts.diff(step.files), is_diff=True)):
+            if not self._face.agree(Agreement("account", question, changes.diff(step.files), is_diff=True)):
                 accounts.discard(candidate)
                 return "the user said no: no account was added, and the key was thrown away"
-            accounts.write(step)
+            self._write(step)
         except BaseException:
             accounts.discard(candidate)
             raise
@@ -270,26 +303,34 @@ class _Run:
         return f"the account {candidate.name} was added with the key; {where}"
 
     def _add_logins(self) -> str:
-        """Offer the logins of this machine that are no accounts yet."""
+        """Offer the logins of this machine that are not accounts yet."""
         paths = self._home.paths
-        found = setup.propose(paths, self._home.models_dir)
+        found = setup.propose(paths, self._home.models_dir, self._find_program)
         if not found.files:
-            return "there is no login that is no account yet"
+            return "there is no login that is not an account yet"
         names = ", ".join(login.account for login in found.logins)
-        question = Agreement("account", f"Add {names}?", self._accounts.diff(found.files), is_diff=True)
+        question = Agreement("account", f"Add {names}?", self._accounts.changes.diff(found.files), is_diff=True)
         if not self._face.agree(question):
             return f"logged in, and no account because the user said no: {names}"
-        setup.write_set_up(paths, found)
+        setup.write_set_up(paths, found, self._name)
         self._changes.append(f"set up {names}")
         self._detect()
         return f"added the accounts {names}"
+
+    def _find_program(self, name: str) -> str | None:
+        return shutil.which(name) if self._cli is None or name == self._cli.name else None
+
+    def _write(self, step: Step) -> None:
+        self._accounts.changes.write(replace(step, run=self._name))
 
     def _after_login(self) -> str:
         before = self._known
         self._detect()
         new = sorted(self._known - before)
         if new:
-            pools = "; ".join(f"{name} in {', '.join(self._accounts.pools_of(name)) or 'no pool'}" for name in new)
+            pools = "; ".join(
+                f"{name} in {', '.join(self._accounts.additions.pools_of(name)) or 'no pool'}" for name in new
+            )
             return f"the user added these accounts: {pools}"
         return self._add_logins()
 

@@ -5,6 +5,8 @@ Every method blocks. Nothing is written before `apply`, and `account undo` takes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from oulipoly_engine.core.setup.memory import Graph
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.home import Home
@@ -12,7 +14,27 @@ from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.setup.memory import Memory
 from oulipoly_engine.service.setup.sync import Sync, SyncHome, SyncPlan
 
-__all__ = ["SetupSync", "SyncHome", "SyncPlan"]
+__all__ = ["SetupSync", "SyncHome", "SyncPlan", "find_filled", "tell_empty"]
+
+
+def find_filled(homes: Sequence[SyncHome]) -> tuple[SyncHome, ...]:
+    """Return the homes that have something to copy, or something wrong that may hide it."""
+    return tuple(home for home in homes if home.skills or home.servers or home.problems)
+
+
+def tell_empty(homes: Sequence[SyncHome]) -> tuple[str, ...]:
+    """Say which homes have nothing; where none has anything, also how to begin. Empty: all have something."""
+    empty = [home for home in homes if not (home.skills or home.servers)]
+    if not empty:
+        return ()
+    if len(empty) < len(homes):
+        return (f"Nothing in {', '.join(home.name for home in empty)}.",)
+    folder = next((home.skills_folder for home in homes if home.skills_folder is not None), None)
+    put = "Add" if folder is None else f"Put a skill into {folder}, or add"
+    return (
+        "No CLI has a skill or an MCP server yet.",
+        f"{put} an MCP server with `claude mcp add`; then it can be copied to the others.",
+    )
 
 
 class SetupSync:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine.core.balance.explain import explain_choice
+from oulipoly_engine.core.runs.markers import without_channel
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.quota.pools import Pools
 from oulipoly_engine.facade.runs.interactive import Interactive, InteractiveRequest, ResumeRequest
@@ -54,7 +55,7 @@ class NewTerminals:
     def run(self, argv: tuple[str, ...], size: tuple[int, int], folder: Path | None = None) -> OpenedTerminal:
         """Run any command in a terminal of its own. Raises RunnerError."""
         self._home.refuse_if_read_only("start a program")
-        command = Command(argv, inherited_environment(), (folder or Path.cwd()).absolute())
+        command = Command(argv, without_channel(inherited_environment()), (folder or Path.cwd()).absolute())
         terminal = terminals.start(self._home.paths, terminals.Launch(command, *size))
         return OpenedTerminal(terminal, "", "")
 

@@ -42,7 +42,6 @@ class Programs:
             arguments=argv,
             cwd=folder,
             output_limit=_MOST_BYTES,
-            cancelled=stopping.is_asked,
         )
         stopping.check()
         output = (result.stdout + result.stderr).decode("utf-8", "replace")

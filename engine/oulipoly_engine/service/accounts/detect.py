@@ -6,6 +6,7 @@ import platform
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +29,7 @@ class Home(Record):
     folder: Path
     is_logged_in: bool
     profiles: tuple[Profile, ...] = ()
-    problem: str | None = None  # why nobody knows who
+    problem: str | None = None  # why nobody knows who, or what is wrong with the login's file
 
 
 class FoundCli(Record):
@@ -58,21 +59,20 @@ class Report(Record):
     architecture: str
 
 
-def configured_homes(accounts: Mapping[str, Account], home: Path) -> tuple[AccountCli, ...]:
+def configured_homes(accounts: Mapping[str, Account], home: Path, environ: Mapping[str, str]) -> tuple[AccountCli, ...]:
     """Return the homes that accounts lead their CLIs to."""
-    found = (recognise_cli(account, home) for account in accounts.values())
+    found = (recognise_cli(account, home, environ) for account in accounts.values())
     return tuple(one for one in found if one is not None)
 
 
-def detect(home: Path, environ: Mapping[str, str], configured: Sequence[AccountCli] = ()) -> Report:
+def detect(home: Path, environ: Mapping[str, str], now: datetime, configured: Sequence[AccountCli] = ()) -> Report:
     """Look at the CLIs side by side; it takes as long as the slowest of them, some seconds at most.
 
     configured: homes to look at besides those that are found by their names.
     """
     clis = tuple(CLIS.values())
-    with closing(
-        run_in_threads(lambda cli: _look(cli, home, environ, configured), clis, at_most=len(clis), cancel=lambda: None)
-    ) as results:
+    look = _Look(home, environ, now)
+    with closing(run_in_threads(lambda cli: _look(cli, look, configured), clis, at_most=len(clis))) as results:
         found = {one.name: one for one in results}
     return Report(
         tuple(found[name] for name in CLIS),
@@ -82,13 +82,19 @@ def detect(home: Path, environ: Mapping[str, str], configured: Sequence[AccountC
     )
 
 
-def _look(cli: Cli, home: Path, environ: Mapping[str, str], configured: Sequence[AccountCli]) -> FoundCli:
-    program = logins.find_program(cli.name, environ)
-    found = (*find_folders(cli, home), *(one.folder for one in configured if one.cli is cli))
+class _Look(Record):
+    home: Path
+    environ: Mapping[str, str]
+    now: datetime
+
+
+def _look(cli: Cli, look: _Look, configured: Sequence[AccountCli]) -> FoundCli:
+    program = logins.find_program(cli.name, look.environ)
+    found = (*find_folders(cli, look.home), *(one.folder for one in configured if one.cli is cli))
     folders = [one for one in dict.fromkeys(found) if one.is_dir()]
     looks: list[Callable[[], Home | logins.Version]] = [
-        lambda: logins.Version() if program is None else logins.read_version(cli, program, environ),
-        *(partial(_look_at_home, cli, program, one, home, environ) for one in folders),
+        lambda: logins.Version() if program is None else logins.read_version(cli, program, look.environ),
+        *(partial(_look_at_home, cli, program, one, look) for one in folders),
     ]
     version, *homes = do_side_by_side(looks)  # one that hangs costs its limit once, not once a home
     assert isinstance(version, logins.Version)  # noqa: S101 - the first look is for it
@@ -96,15 +102,16 @@ def _look(cli: Cli, home: Path, environ: Mapping[str, str], configured: Sequence
     return FoundCli(cli.name, program, version.text, version.problem, states)
 
 
-def _look_at_home(cli: Cli, program: str | None, folder: Path, home: Path, environ: Mapping[str, str]) -> Home:
+def _look_at_home(cli: Cli, program: str | None, folder: Path, look: _Look) -> Home:
     variables: dict[str, str] = {}
-    if folder != home / cli.place.default:
+    if folder != look.home / cli.place.default:
         variables = cli.place.environment(cli.place.home(str(folder)))
     hidden = cli.launch.unset if variables else tuple(cli.place.variables)
-    whole = {name: value for name, value in environ.items() if name not in hidden} | variables
+    whole = {name: value for name, value in look.environ.items() if name not in hidden} | variables
     state = logins.read_login(cli, program, folder, whole)
     has_file = any((folder / name).is_file() for name in cli.credentials)
-    return Home(folder, bool(state.profiles) or has_file, state.profiles, state.problem)
+    problem = logins.look_at_file(cli, folder, whole, look.now).problem or state.problem
+    return Home(folder, bool(state.profiles) or has_file, state.profiles, problem)
 
 
 def _find_wrappers(folder: Path) -> Iterator[Wrapper]:

@@ -42,11 +42,6 @@ def find_keyring() -> str | None:
     return done.stdout.decode("utf-8", "replace") or None if done.succeeded else None
 
 
-def read_variable(account: str, place: KeyringSpec) -> dict[str, str]:
-    """Return the variable in which an account's CLI gets its key. Raises AccountUnusable, saying what to do."""
-    return {place.variable: read_key(account, place)}
-
-
 def read_key(account: str, place: KeyringSpec, patience_s: float = PATIENCE_S) -> str:
     """Return what the keyring keeps for an account. Raises AccountUnusable, saying what to do."""
     done = _ask("read", place.entry, timeout_s=patience_s)
@@ -54,6 +49,15 @@ def read_key(account: str, place: KeyringSpec, patience_s: float = PATIENCE_S) -
         return done.stdout.decode("utf-8", "replace")
     message = f"the API key of {account!r} cannot be read: {_explain(done, account).text}"
     raise AccountUnusable(message)
+
+
+def has_key(entry: str) -> bool:
+    """Tell whether the keyring has a key at an entry. Raises RequestRefused where it cannot be asked."""
+    done = _ask("read", entry, timeout_s=PATIENCE_S)
+    if done.succeeded or done.exit_code == keyring_entry.NO_ENTRY:
+        return done.succeeded
+    message = f"the API key cannot be deleted, so nothing was removed: {_explain(done, '').text}"
+    raise RequestRefused(message)
 
 
 def find_problem(account: str, place: KeyringSpec, patience_s: float) -> KeyProblem | None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+import stat
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account, KeyringSpec
 from oulipoly_engine.core.accounts.arguments import environment
 from oulipoly_engine.core.accounts.clis.cli import Cli, Observed, Profile
+from oulipoly_engine.core.accounts.clis.login_files import find_fault
 from oulipoly_engine.core.accounts.clis.table import recognise_cli
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.process.command import Command
@@ -51,6 +56,20 @@ class LoginState(Record):
         return self.profiles[0] if self.profiles else None
 
 
+class LoginFile(Record):
+    """The file that a login leaves."""
+
+    path: Path
+    state: str  # "file", "missing", "unreadable", "key": a variable holds one, and no file is asked
+    fault: str = ""  # what is wrong with it, behind its path: "expired at …"
+    mode: int = 0o600
+
+    @property
+    def problem(self) -> str | None:
+        """Say in a sentence why a login is of no use though the CLI may count it as one."""
+        return f"its login {self.path} {self.fault}" if self.state == "file" and self.fault else None
+
+
 def find_program(name: str, environ: Mapping[str, str]) -> str | None:
     """Return where a program lies; None where it is not on the PATH."""
     return shutil.which(name, path=environ.get("PATH"))
@@ -61,17 +80,17 @@ def read_version(
     program: str,
     environ: Mapping[str, str],
     timeout_s: float = TIMEOUT_S,
-    cancelled: Callable[[], bool] = lambda: False,
 ) -> Version:
-    """Ask a program for its version. cancelled: as `run_script` takes it."""
-    done = _ask((program, *cli.version_words), environ, timeout_s, cancelled)
+    """Ask a program for its version."""
+    done = _ask((program, *cli.version_words), environ, timeout_s)
     if done.exit_code in (_NOT_FOUND, _NOT_EXECUTABLE):
         return Version(problem="cannot be started: its interpreter is missing, or it is for another machine")
     if not done.succeeded:
         return Version(problem=_problem(done))
     lines = done.stdout.decode("utf-8", "replace").split("\n")
     said = next((line.strip() for line in lines if line.strip()), "")
-    return Version(said[:_LONGEST_SAID]) if said else Version(problem="prints no version")
+    said = visible_line(redact_strictly(said))[:_LONGEST_SAID]  # it is shown, stored, and told to models
+    return Version(said) if said else Version(problem="prints no version")
 
 
 def find_age_problem(cli: Cli, version: Version) -> str | None:
@@ -83,7 +102,9 @@ def find_age_problem(cli: Cli, version: Version) -> str | None:
     return f"{cli.title} {version.text} is older than {known}, the oldest that is known to work: update it"
 
 
-def read_login(cli: Cli, program: str | None, folder: Path, environ: Mapping[str, str]) -> LoginState:
+def read_login(
+    cli: Cli, program: str | None, folder: Path, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
+) -> LoginState:
     """Ask who is logged in. folder: of the CLI. environ: whole, with the variables that lead it to that folder."""
     if cli.status is None:
         return LoginState(problem="is not known: this program does not know how to ask")
@@ -92,11 +113,28 @@ def read_login(cli: Cli, program: str | None, folder: Path, environ: Mapping[str
         return LoginState(cli.status.read(Observed(files=files)))
     if program is None:
         return LoginState(problem=f"is not known: there is no program {cli.name} on the PATH")
-    done = _ask((program, *cli.status.words), environ)
+    done = _ask((program, *cli.status.words), environ, timeout_s)
     if done.problem is not None:
         return LoginState(problem=f"is not known: `{cli.name} {' '.join(cli.status.words)}` {done.problem}")
     out, err = (part.decode("utf-8", "replace") for part in (done.stdout, done.stderr))
     return LoginState(cli.status.read(Observed(done.exit_code, out, err, files)))
+
+
+def look_at_file(cli: Cli, folder: Path, environ: Mapping[str, str], now: datetime) -> LoginFile:
+    """Return what the file of a login is; its CLI counts one that has expired. environ: as `read_login` takes it."""
+    files = [folder / name for name in cli.credentials]
+    path = next((file for file in files if os.path.lexists(file)), files[0])
+    if any(environ.get(name) for name in cli.stand_ins):
+        return LoginFile(path, "key")
+    if not os.path.lexists(path):
+        return LoginFile(path, "missing")
+    try:
+        raw = read_regular(path)
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError as error:
+        return LoginFile(path, "unreadable", error.strerror or str(error))
+    fault = find_fault(cli.name, raw, now) if path.suffix == ".json" else None
+    return LoginFile(path, "file", fault or "", mode)
 
 
 def read_key_login(account: str, cli: Cli, place: KeyringSpec) -> LoginState:
@@ -111,16 +149,22 @@ def read_key_login(account: str, cli: Cli, place: KeyringSpec) -> LoginState:
     return LoginState((Profile("API key", "api_key"),))
 
 
-def read_account_login(account: Account, home: Path, environ: Mapping[str, str]) -> LoginState | None:
+def read_account_login(
+    account: Account, home: Path, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
+) -> LoginState | None:
     """Ask who is logged in to an account; None where its program is none that is known."""
-    found = recognise_cli(account, home)
+    found = recognise_cli(account, home, environ)
     if found is None:
         return None
     if account.keyring is not None:
         return read_key_login(account.name, found.cli, account.keyring)
     whole = environment(environ, account) | dict(found.variables)
     program = found.program if "/" in found.program else find_program(found.program, whole)
-    return read_login(found.cli, program, found.folder, whole)
+    state = read_login(found.cli, program, found.folder, whole, timeout_s)
+    variable = next((name for name in found.cli.stand_ins if whole.get(name)), None)
+    if state.profile is None and variable is not None:  # codex for one counts only what lies in its file
+        return LoginState((Profile(f"by {variable}", "api_key"),))
+    return state
 
 
 def tell(words: tuple[str, ...], environ: Mapping[str, str], secret: str) -> str | None:
@@ -134,13 +178,8 @@ def tell(words: tuple[str, ...], environ: Mapping[str, str], secret: str) -> str
     return f"ended with exit code {done.exit_code}: {said.rpartition(chr(10))[2][:_LONGEST_SAID]}"
 
 
-def _ask(
-    words: tuple[str, ...],
-    environ: Mapping[str, str],
-    timeout_s: float = TIMEOUT_S,
-    cancelled: Callable[[], bool] = lambda: False,
-) -> ScriptResult:
-    return run_script(EXEC, environ, timeout_s=timeout_s, arguments=words, output_limit=1 << 20, cancelled=cancelled)
+def _ask(words: tuple[str, ...], environ: Mapping[str, str], timeout_s: float = TIMEOUT_S) -> ScriptResult:
+    return run_script(EXEC, environ, timeout_s=timeout_s, arguments=words, output_limit=1 << 20)
 
 
 def _problem(done: ScriptResult) -> str:

@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from oulipoly_engine.config.edit import account_edit
@@ -25,6 +26,7 @@ from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError,
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.private_files import make_new_folder, open_private, write_private
 from oulipoly_engine.process.command import Command
+from oulipoly_engine.process.thread_pool import do_side_by_side
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts import keyring_entries, logins
 from oulipoly_engine.service.accounts.logins import LoginState, Version
@@ -58,7 +60,7 @@ def find_cli(name: str) -> Cli:
     if name not in CLIS:
         near = nearest(name, CLIS)
         way_out = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(CLIS)}"
-        message = f"{name[:40]!r} is no CLI that this program knows: {way_out}"
+        message = f"{name[:40]!r} is not a CLI that this program knows: {way_out}"
         raise UsageInvalid(message)
     return CLIS[name]
 
@@ -67,8 +69,8 @@ def check_name(name: str, taken: Mapping[str, object]) -> None:
     """Refuse a name that cannot be an account's. Raises UsageInvalid, and RequestRefused for one that is taken."""
     if not name or len(name) > _LONGEST_NAME or not set(name) <= _SAFE or not name[0].isalnum():
         message = (
-            f"{name[:40]!r} is no name for an account: use letters, digits, - _ and ., {_LONGEST_NAME} at most, with "
-            "a letter or a digit first"
+            f"{name[:40]!r} is not a name for an account: use letters, digits, - _ and ., {_LONGEST_NAME} at most, "
+            "with a letter or a digit first"
         )
         raise UsageInvalid(message)
     if name in taken:
@@ -81,7 +83,7 @@ def check_name(name: str, taken: Mapping[str, object]) -> None:
 def check_pool(name: str) -> None:
     """Refuse a name that cannot be a pool's, which is also its file's. Raises UsageInvalid."""
     if not name or len(name) > _LONGEST_NAME or not set(name) <= _SAFE | {"~"} or not name[0].isalnum():
-        message = f"{name[:40]!r} is no name for a pool: use letters, digits, - _ . and ~, {_LONGEST_NAME} at most"
+        message = f"{name[:40]!r} is not a name for a pool: use letters, digits, - _ . and ~, {_LONGEST_NAME} at most"
         raise UsageInvalid(message)
 
 
@@ -116,7 +118,7 @@ def prepare(
         notes += (f"{place} is a link to {place.resolve()}",)
     reserved = _make_home(place) if home is None else None
     variables = {} if is_default else cli.place.environment(str(place))
-    hidden = () if is_default else cli.launch.unset
+    hidden = cli.place.own_variables if is_default else cli.launch.unset
     whole = {key: value for key, value in environ.items() if key not in hidden} | variables
     return Candidate(
         name,
@@ -185,7 +187,7 @@ def check_provider(cli: Cli, name: str) -> None:
         raise UsageInvalid(message)
     if known and (not name or len(name) > _LONGEST_NAME or not set(name) <= _SAFE or not name[0].isalnum()):
         message = (
-            f"{name[:40]!r} is no provider: say whose key it is, with --provider, as {cli.title} calls them: "
+            f"{name[:40]!r} is not a provider: say whose key it is, with --provider, as {cli.title} calls them: "
             f"{', '.join(known)} or another one"
         )
         raise UsageInvalid(message)
@@ -195,11 +197,11 @@ def store_key(candidate: Candidate, text: str, provider: str = "", *, in_keyring
     """Put an API key into the account's home, for its owner's eyes alone, or into the keyring.
 
     Our configuration has at most its place. provider: whose it is, for a CLI that has several; keys of others stay.
-    Raises UsageInvalid for what is no key, RequestRefused for a CLI or a home that takes none.
+    Raises UsageInvalid for what is not a key, RequestRefused for a CLI or a home that takes none.
     """
     text = text.strip()
     if not text or len(text) > _LONGEST_KEY or not text.isprintable() or " " in text or not text.isascii():
-        message = "that is no API key: it must be one word of letters, digits and signs"
+        message = "that is not an API key: it must be one word of letters, digits and signs"
         raise UsageInvalid(message)
     way, home = candidate.cli.api_key, candidate.home
     if way is None:
@@ -262,14 +264,12 @@ def find_same_login(
     """Return the account that somebody is logged in to already; None: there is none, or nobody can tell."""
     if "@" not in profile.id:
         return None
-    for name, account in accounts.items():
-        found = recognise_cli(account, home)
-        if found is None or found.cli is not cli:
-            continue
-        state = logins.read_account_login(account, home, environ)
+    same = [one for one in accounts.values() if (found := recognise_cli(one, home)) is not None and found.cli is cli]
+    states = do_side_by_side([partial(logins.read_account_login, one, home, environ) for one in same])
+    for account, state in zip(same, states, strict=True):
         other = None if state is None else state.profile
         if other is not None and (other.id, other.details) == (profile.id, profile.details):
-            return name
+            return account.name
     return None
 
 
@@ -344,7 +344,7 @@ def _check_home(home: Path) -> Path:
         message = f"the home {place} cannot be used: {error.strerror}"
         raise RequestRefused(message) from error
     if not place.is_dir():
-        message = f"the home {place} is no folder: name the one that the CLI keeps its login in"
+        message = f"the home {place} is not a folder: name the one that the CLI keeps its login in"
         raise RequestRefused(message)
     if found.st_uid != os.getuid():
         message = f"the home {place} belongs to another user: a CLI would keep your login where they can read it"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.edit import settings_edit, views_edit
 from oulipoly_engine.config.edit.settings_edit import Section, Setting
+from oulipoly_engine.config.edit.write_files import FileChange, write
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import ConfigInvalid, RequestRefused
+from oulipoly_engine.errors import ConfigChanged, ConfigInvalid, RequestRefused
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from oulipoly_engine.config.check import FindAppFaults
 
 __all__ = ["Section", "Setting", "Settings"]
+
+_COMMAND_KEYS = ("name", "command", "key", "panes", "run", "confirm")  # what a command of the user's own has
+_TRIES = 10  # each fails only where somebody else has written
 
 
 class Settings(Record):
@@ -32,8 +37,10 @@ class Settings(Record):
         """Return every setting."""
         return settings_edit.sections(self.paths, self.models_dir)
 
-    def find(self, name: str) -> tuple[str, Setting]:
+    def find(self, name: str, *, may_be_new: bool = False) -> tuple[str, Setting]:
         """Return a setting and its whole name: see `names`; `settings.` and `app.` may be left out.
+
+        may_be_new: whether the name may be that of a command of the user's own that there is not yet.
 
         Raises ConfigInvalid where there is none, and names the nearest one.
         """
@@ -48,12 +55,37 @@ class Settings(Record):
             if wrong is not None:
                 raise ConfigInvalid(f"{name}: {wrong}")
             return name, found
+        new = self._find_new_command(name) if may_be_new else None
+        if new is not None:
+            return new
         broken = settings_edit.failure(self.paths, self.models_dir)
         if broken is not None:
             raise ConfigInvalid(f"there is no setting {name!r}, and a file cannot be read: {broken}")
-        near = nearest(name, known) or nearest(f"settings.{name}", known) or nearest(f"app.{name}", known)
+        bare = {whole.partition(".")[2]: whole for whole in known if whole.startswith(("settings.", "app."))}
+        near = nearest(name, known) or tuple(bare[one] for one in nearest(name, bare))
         hint = f"did you mean {near[0]!r}?" if near else "`agents config show` lists them"
         raise ConfigInvalid(f"there is no setting {name[:80]!r}: {hint} (`agents config edit` changes whole files)")
+
+    def find_again(self, setting: Setting) -> Setting | None:
+        """Return a setting as it stands now, whatever its owner is called; None: it is gone."""
+        known = settings_edit.names(self.paths, self.models_dir).values()
+        return next((one for one in known if one.identity == setting.identity), None)
+
+    def _find_new_command(self, name: str) -> tuple[str, Setting] | None:
+        """Return the setting of a command that there is not yet, and its whole name; None: the name is of no command.
+
+        Raises ConfigInvalid where something of such a command is meant.
+        """
+        command = name.removeprefix("app.").removeprefix("commands.")
+        if not command or name.removeprefix("app.") != f"commands.{command}":
+            return None
+        head, dot, field = command.rpartition(".")
+        if dot and field in _COMMAND_KEYS:
+            raise ConfigInvalid(f"there is no command {head[:80]!r}: `config set app.commands.NAME LINE` adds one")
+        if dot and self.command(head).text:  # of that command something is meant, not another one
+            known = nearest(field, _COMMAND_KEYS) or _COMMAND_KEYS
+            raise ConfigInvalid(f"{field[:80]!r} is not a setting of the command {head!r}: write {' or '.join(known)}")
+        return f"{settings_edit.COMMAND}{command}", self.command(command)
 
     def names(self) -> tuple[str, ...]:
         """Return the whole name of every setting."""
@@ -62,6 +94,10 @@ class Settings(Record):
     def key(self, identity: str, keys: str) -> Setting:
         """Return the setting that binds a key of the app."""
         return settings_edit.key_setting(self.paths, identity, keys)
+
+    def command(self, name: str) -> Setting:
+        """Return one of the user's own commands as one setting; there need be none of that name yet."""
+        return settings_edit.command_setting(self.paths, name)
 
     def command_key(self, place: int) -> Setting:
         """Return the setting that binds the key of one of the user's own commands. place: from 0, in the file."""
@@ -73,24 +109,43 @@ class Settings(Record):
 
     def save(self, setting: Setting, typed: str) -> None:
         """Write a new value. Raises RequestRefused in read-only mode, ConfigInvalid where it is refused."""
+        self.save_all([(setting, typed)])
+
+    def save_all(self, changes: Sequence[tuple[Setting, str]]) -> None:
+        """Write new values, all of them or none; what they are together is checked, as keys that change their actions.
+
+        Raises RequestRefused in read-only mode, ConfigInvalid where one is refused.
+        """
         self._refuse_if_read_only()
-        wrong = self._refusal_of_app(setting, typed) if settings_edit.refusal(setting, typed) is None else None
-        if wrong is not None:
-            raise ConfigInvalid(f"{setting.name}: {wrong}")
-        settings_edit.save(setting, typed)
+        for left in reversed(range(_TRIES)):
+            files = settings_edit.plan(changes)
+            for file in files:
+                wrong = self._find_app_fault(file)
+                if wrong is not None:
+                    raise ConfigInvalid(f"{changes[-1][0].name}: {wrong}")
+            try:
+                write(files)
+            except ConfigChanged:  # by another process of ours, between our look and our write
+                if not left:
+                    raise
+            else:
+                return
 
     def _refusal_of_app(self, setting: Setting, typed: str) -> str | None:
         """Say what the app would find wrong with its file then: a key that is none, one that means two things."""
         if self.find_app_faults is None or setting.file != app_file.path_of(self.paths):
             return None
         change = settings_edit.make_change(setting, typed)
-        if change is None or change.after is None:
+        return None if change is None else self._find_app_fault(change)
+
+    def _find_app_fault(self, change: FileChange) -> str | None:
+        if self.find_app_faults is None or change.path != app_file.path_of(self.paths) or change.after is None:
             return None
         from oulipoly_engine.config.parse.app import parse  # noqa: PLC0415 - 100 ms, only a change needs it
 
         themes = app_file.read_themes(self.paths).value
         before, after = (
-            [fault for _file, fault in self.find_app_faults(parse(setting.file, text.encode()).value, themes)]
+            [fault for _file, fault in self.find_app_faults(parse(change.path, text.encode()).value, themes)]
             for text in (change.before or "", change.after)
         )
         known = {fault.message for fault in before}

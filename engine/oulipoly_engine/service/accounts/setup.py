@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from oulipoly_engine.config import load
 from oulipoly_engine.config.edit import account_edit
@@ -36,7 +37,7 @@ class SetUp(Record):
 
 
 def propose(paths: Paths, models_dir: Path | None = None, which: Callable[[str], str | None] = shutil.which) -> SetUp:
-    """Return what is to be written for the logins that are no accounts yet. Raises ConfigInvalid for broken files."""
+    """Return what is to be written for the logins that are not accounts yet. Raises ConfigInvalid for broken files."""
     accounts = load.load_accounts(paths).value
     known = used_folders(accounts, load.load_sessions(paths).value, paths.home)
     logins: list[Login] = []
@@ -62,20 +63,28 @@ def propose(paths: Paths, models_dir: Path | None = None, which: Callable[[str],
     return SetUp(tuple(logins), account_edit.add(paths, models, additions), tuple(notes))
 
 
-def write_set_up(paths: Paths, found: SetUp) -> None:
-    """Write it, so that it can be undone. Raises ConfigInvalid, and RequestRefused where there is nothing to write."""
+def write_set_up(paths: Paths, found: SetUp, run: str = "") -> None:
+    """Write it, so that it can be undone. run: of the set-up agent, which it belongs to.
+
+    Raises ConfigInvalid, and RequestRefused where there is nothing to write.
+    """
     if not found.files:
-        message = "there is nothing to add: no login was found that is no account yet"
+        message = "there is nothing to add: no login was found that is not an account yet"
         raise RequestRefused(message)
     names = ", ".join(login.account for login in found.logins)
-    write_step(paths.data, Step(f"set up {names}", found.files))
+    write_step(paths.data, Step(f"set up {names}", found.files, run=run))
 
 
-def used_folders(accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts], home: Path) -> dict[Path, str]:
-    """Return whose account each folder of a CLI is, links followed."""
+def used_folders(
+    accounts: Mapping[str, Account],
+    scripts: Mapping[str, SessionScripts],
+    home: Path,
+    inherited: Mapping[str, str] = MappingProxyType({}),
+) -> dict[Path, str]:
+    """Return whose account each folder of a CLI is, links followed. inherited: as `recognise_cli` takes it."""
     found: dict[Path, str] = {}
     for name, account in accounts.items():
-        cli = recognise_cli(account, home)
+        cli = recognise_cli(account, home, inherited)
         if cli is not None:
             found.setdefault(cli.folder.resolve(), name)
         told = find_scripts_folder(account, scripts.get(name), home)

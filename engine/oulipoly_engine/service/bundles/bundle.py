@@ -115,7 +115,7 @@ class Bundler(Record):
     ) -> BundledSegment:
         kind = self.locator.storage(session).storage_type
         if kind is StorageType.OTHER:
-            raise describe_unsupported(session, "its storage_type is no format that can be carried elsewhere")
+            raise describe_unsupported(session, "its storage_type is not a format that can be carried elsewhere")
         files = []
         for source in self._sources(session, kind):
             member = member_name(len(opened) + 1, source.role)

@@ -156,7 +156,7 @@ class BundleReader:
             message = "a header is damaged, or not of our making"
             raise BundleRefused(message)
         if kind not in (b"0", b"\0"):
-            message = f"{name.rstrip(bytes(1))[:100]!r} is no plain file"
+            message = f"{name.rstrip(bytes(1))[:100]!r} is not a plain file"
             raise BundleRefused(message)
         return name.rstrip(b"\0").decode("utf-8", "replace"), length
 

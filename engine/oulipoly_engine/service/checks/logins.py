@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 
 from oulipoly_engine.core.accounts.accounts import Account, KeyringSpec, SessionScripts
 from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.core.checks.accounts import SeenHome, SeenLogin
 from oulipoly_engine.core.checks.finding import in_shell
-from oulipoly_engine.core.checks.logins import find_fault
 from oulipoly_engine.process.thread_pool import run_in_threads
-from oulipoly_engine.records import Record
-from oulipoly_engine.regular_files import read_regular
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts.keyring_entries import KeyProblem, find_problem
+from oulipoly_engine.service.accounts.logins import look_at_file, read_account_login
 from oulipoly_engine.service.accounts.setup import find_scripts_folder
 from oulipoly_engine.service.checks.programs import find_start
 from oulipoly_engine.service.sessions.copy_transcripts import is_kept
 
-_KEYRING_PATIENCE_S = 10.0  # a locked one may ask for its password in a window
+_AT_MOST = 8  # logins at once; some CLIs are Node programs of 100 MB and more
 
 
 class Place(Record):
@@ -34,7 +34,9 @@ class Place(Record):
     folder: Path
     is_direct: bool  # its program is the CLI itself, and not a wrapper that may sign in in its own way
     variables: Mapping[str, str]  # what the program sees
+    environ: Mapping[str, str]  # ours
     keyring: KeyringSpec | None = None  # where its API key is, in place of a login
+    variable: str = ""  # of the environment, that leads there though the account does not set it
 
     @property
     def sign_in(self) -> str:
@@ -58,10 +60,20 @@ def _find_place(
 ) -> Place | None:
     start = find_start(account, environ)
     if start.cli is not None:
+        found = recognise_cli(account, home, environ)
         folder = start.cli.place.find_folder(start.variables) or home / start.cli.place.default
-        return Place(account.name, start.cli, Path(folder), True, start.variables, account.keyring)
+        return Place(
+            account.name,
+            start.cli,
+            Path(folder),
+            True,
+            start.variables,
+            environ,
+            account.keyring,
+            "" if found is None else found.inherited,
+        )
     told = find_scripts_folder(account, scripts, home)
-    return None if told is None else Place(account.name, *told, False, start.variables)
+    return None if told is None else Place(account.name, *told, False, start.variables, environ)
 
 
 def look_at_homes(places: tuple[Place, ...]) -> tuple[SeenHome, ...]:
@@ -85,14 +97,26 @@ def _look_at_home(place: Place) -> SeenHome:
         state = "folder" if stat.S_ISDIR(found.st_mode) else "no folder"
         is_ours = found.st_uid == os.getuid()
         can_write = found.st_mode & stat.S_IRWXU == stat.S_IRWXU and os.access(path, os.W_OK)
-    return SeenHome(place.account, place.cli.name, str(path), state, link, is_ours, can_write, place.sign_in)
+    return SeenHome(
+        place.account, place.cli.name, str(path), state, link, is_ours, can_write, place.sign_in, place.variable
+    )
 
 
-def look_at_logins(places: tuple[Place, ...], now: datetime) -> Iterator[SeenLogin]:
-    """Yield what the accounts are signed in with; those without a folder are left out."""
+def look_at_logins(
+    places: tuple[Place, ...], accounts: Mapping[str, Account], home: Path, now: datetime, patience_s: float
+) -> Iterator[SeenLogin]:
+    """Yield what the accounts are signed in with, asked as `account show` does; those without a folder are left out.
+
+    patience_s: for one CLI's or keyring's answer; what has not been asked within twice that is not asked at all.
+    """
     known = [place for place in places if place.is_direct and place.folder.is_dir()]
-    answers = run_in_threads(lambda one: _look_at_login(one, now), known, at_most=len(known) or 1, cancel=lambda: None)
-    found = {one.account: one for one in answers}
+    end = monotonic() + 2 * patience_s
+
+    def look(place: Place) -> SeenLogin:
+        left_s = min(patience_s, end - monotonic())
+        return _look_at_login(place, accounts[place.account], home, now, max(0.0, left_s))
+
+    found = {one.account: one for one in run_in_threads(look, known, at_most=_AT_MOST)}
     yield from (found[place.account] for place in known)
 
 
@@ -108,33 +132,18 @@ def find_kept_transcripts(places: tuple[Place, ...]) -> Iterator[str]:
             yield from (os.path.join(path, name) for name in sorted(files) if is_kept(name))  # noqa: PTH118 - thousands
 
 
-def _look_at_login(place: Place, now: datetime) -> SeenLogin:
+def _look_at_login(place: Place, account: Account, home: Path, now: datetime, patience_s: float) -> SeenLogin:
     if place.keyring is not None:
-        found = find_problem(place.account, place.keyring, _KEYRING_PATIENCE_S) or KeyProblem("", "")
+        found = find_problem(place.account, place.keyring, patience_s) or KeyProblem("", "")
         return SeenLogin(
             place.account, place.cli.name, "", "keyring", found.cause, sign_in=found.command, fix=found.fix
         )
-    files = [place.folder / name for name in place.cli.credentials]
-    path = next((file for file in files if os.path.lexists(file)), files[0])
-    state, fault, mode = "file", "", 0o600
-    if any(place.variables.get(key) for key in place.cli.stand_ins):
-        state = "key"
-    elif not os.path.lexists(path):
-        state = "elsewhere" if _is_elsewhere(place) else "missing"
-    else:
-        try:
-            raw = read_regular(path)
-            mode = stat.S_IMODE(path.stat().st_mode)
-            fault = (find_fault(place.cli.name, raw, now) if path.suffix == ".json" else None) or ""
-        except OSError as error:
-            state, fault = "unreadable", error.strerror or str(error)
-    return SeenLogin(place.account, place.cli.name, str(path), state, fault, mode, place.sign_in)
-
-
-def _is_elsewhere(place: Place) -> bool:
-    if sys.platform == "darwin" and place.cli.name == "claude":  # in the keychain, which asks the user before it tells
-        return True
-    name, mark = place.cli.elsewhere
-    with suppress(OSError):
-        return bool(name) and mark in read_regular(place.folder / name)
-    return False
+    file = look_at_file(place.cli, place.folder, place.variables, now)
+    seen = SeenLogin(place.account, place.cli.name, str(file.path), file.state, file.fault, file.mode, place.sign_in)
+    if patience_s == 0:
+        return replace(seen, unknown="is not known: it was not asked, since other CLIs took too long")
+    login = read_account_login(account, home, place.environ, patience_s)
+    if login is None:
+        return seen
+    who = login.profile.text if login.profile is not None and login.profile.is_named else ""
+    return replace(seen, is_signed_in=login.profile is not None, who=who, unknown=login.problem or "")

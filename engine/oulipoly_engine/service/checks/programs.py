@@ -14,9 +14,9 @@ from oulipoly_engine.core.checks.accounts import SeenProgram
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts.logins import Version, find_age_problem, read_version
-from oulipoly_engine.stopping import check, stop_event
+from oulipoly_engine.stopping import check
 
-PATIENCE_S = 10.0  # for one CLI's version; claude takes one on a quiet machine
+PATIENCE_S = 4.0  # for one answer of a CLI; claude takes one on a quiet machine
 _AT_MOST = 4  # at once: each is a Node program of 100 MB and more
 _LONGEST_VERSION = 80  # characters
 
@@ -71,16 +71,15 @@ def _look(account: str, start: Start) -> SeenProgram:
 
 def _ask_versions(starts: Sequence[Start], patience_s: float) -> dict[str, Version]:
     """Return what each program says its version is, by program; the programs are CLIs that we know."""
-    stop = stop_event()
 
     def ask(start: Start) -> tuple[str, Version]:
         assert start.cli is not None  # noqa: S101 - others are not asked
-        told = read_version(start.cli, start.program, start.variables, patience_s, stop.is_set)
+        told = read_version(start.cli, start.program, start.variables, patience_s)
         if told.text is None:
             return start.program, told
         version, name = told.text[:_LONGEST_VERSION], PurePath(start.program).name
         return start.program, Version(version if name in version.lower() else f"{name} {version}")
 
-    answers = dict(run_in_threads(ask, list(starts), at_most=_AT_MOST, cancel=stop.set))
+    answers = dict(run_in_threads(ask, list(starts), at_most=_AT_MOST))
     check()
     return answers

@@ -145,6 +145,7 @@ class _Session:
         self._keyboard.page = max(1, size.rows - 1)
         self._note_until: float | None = None
         self._has_picture = False
+        self._is_met = False  # whether the host has said how its program takes what is typed; until then it waits
         self._left: AttachEnd | None = None
         self._exited: messages.Exited | None = None
         self._only_reads = only_reads
@@ -156,7 +157,9 @@ class _Session:
     def run(self) -> AttachEnd:
         """Pass pictures and keys until one of them ends it."""
         while self._left is None:
-            watched: list[int | Link | socket.socket] = [_STDIN, self._client.link, self._changes]
+            watched: list[int | Link | socket.socket] = [self._client.link, self._changes]
+            if self._is_met:
+                watched.append(_STDIN)
             ready, _, _ = select.select(watched, self._unsent(), [], self._patience())
             if self._changes in ready:
                 self._resize()
@@ -218,6 +221,7 @@ class _Session:
 
     def _meet(self, state: messages.State) -> None:
         """Draw a terminal that has an emulator; pass the output of one that has none on as it is."""
+        self._is_met = True
         if state.emulator == messages.NO_EMULATOR:
             self._real.begin_plain(f"{self._chord} leaves this terminal; the program runs on")
             self._client.link.send(messages.OutputRequest())

@@ -18,11 +18,13 @@ from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, SpawnFailed
+from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.process.passthrough import pass_through
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.interactive.endings import Endings, Last, Ran
 from oulipoly_engine.service.quota.choose import decide
 from oulipoly_engine.service.runs.freshness import Freshness
@@ -30,8 +32,6 @@ from oulipoly_engine.service.runs.invoke import Chosen
 from oulipoly_engine.service.sessions import open_sessions
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
-
-_RETURN_CHANNEL = "OULIPOLY_RETURN_CHANNEL"  # belongs to a one-shot: whoever talks to a person returns nothing
 
 
 class Prepared(Record):
@@ -48,9 +48,8 @@ class Launcher(Record):
     store: Store
     accounts: Mapping[str, Account]
     settings: Settings
-    results_folder: Path
+    paths: Paths
     clock: Clock
-    home: Path
     note: Callable[[str], None]
     is_shown: bool  # stderr is the user's terminal: nothing is written there that only scripts read
     freshness: Freshness | None = None
@@ -96,7 +95,7 @@ class Launcher(Record):
         """Return the `projects` folder in which an account's claude marks the sessions it has open; None: not one."""
         storage = account.storage
         is_claude = storage is not None and storage.storage_type is StorageType.CLAUDE_CODE
-        return storage_root(account, self.home) if is_claude else None
+        return storage_root(account, self.paths.home) if is_claude else None
 
     def _can_talk(self, name: str) -> bool:
         account = self.accounts.get(name)
@@ -126,12 +125,8 @@ class Launcher(Record):
         resume = () if chosen.resumes is None else arguments.resume_args(account, chosen.resumes)
         if chosen.forks is not None:
             resume = arguments.fork_args(account, chosen.forks)
-        env = arguments.environment(inherited_environment(), account) | markers.parent_env(account.name, identity)
-        if account.keyring is not None:
-            from oulipoly_engine.service.accounts.keyring_entries import read_variable  # noqa: PLC0415 - few accounts need it
-
-            env |= read_variable(account.name, account.keyring)
-        env.pop(_RETURN_CHANNEL, None)
+        env = markers.without_channel(read_environment(inherited_environment(), account))
+        env |= markers.parent_env(account.name, identity) | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
         command = Command(arguments.interactive(account, chosen.member, resume_args=resume), env, working_directory)
         return Prepared(command, self._begin(identity, chosen, working_directory, parent, owner_pid), identity)
 
@@ -151,7 +146,7 @@ class Launcher(Record):
             category = reason if isinstance(error, SpawnFailed) else None
             invocations.end(self.store, row_id, Outcome(False, -1, self.clock.now(), category, reason, text))
             raise
-        endings = Endings(self.store, self.results_folder, self.clock, self.note)
+        endings = Endings(self.store, self.paths.results, self.clock, self.note)
         outcome = endings.end(ran, Last(passed.exit_code, passed.killed_by, passed.tail, passed.stopped_for))
         if self.freshness is not None:
             with suppress(Interrupted):  # the run itself has ended, and its row is final

@@ -59,7 +59,7 @@ def walk(sources: tuple[Source, ...], known: dict[str, Cursor]) -> Walk:
         if not was_whole:  # what could not be seen is not gone
             below = root.rstrip(os.sep) + os.sep
             missing = {path for path in missing if not path.startswith(below)}
-    # A folder that is no account's any more keeps its cursors: it may come back.
+    # A folder that is not an account's any more keeps its cursors: it may come back.
     roots = tuple(os.path.abspath(source.root).rstrip(os.sep) + os.sep for source in sources)  # noqa: PTH100 - as above
     found.gone = [path for path in missing if path.startswith(roots)]
     return found

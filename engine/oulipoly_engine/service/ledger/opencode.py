@@ -38,7 +38,7 @@ def read_database(source: Source, known: Mapping[str, Cursor], notes: list[str])
                 call = call_of(source.account, message)
             except (ValueError, RecursionError):
                 damaged.append(
-                    Damage(number, len(message.data), f"a message of session {message.session}: no JSON object")
+                    Damage(number, len(message.data), f"a message of session {message.session}: not a JSON object")
                 )
                 continue
             if call is not None:

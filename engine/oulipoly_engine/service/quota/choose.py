@@ -46,7 +46,7 @@ def decide_among(
         pool,
         now,
         rule=TieRule(settings.tie_rule),
-        sticky_to=invocations.last_account(store, model.name) if model.sticky else None,
+        sticky_to=invocations.last_account(store, model.recorded_name) if model.sticky else None,
         attempted=attempted,
     )
 
@@ -62,8 +62,8 @@ def candidates(
     has_known = known is None or any(member.account in known for member in model.members)
     names = tuple(dict.fromkeys(member.account for member in model.members))
     states = quotas.states(store, names)
-    counts = invocations.counts(store, model.name)
-    failures = invocations.recent_failures(store, model.name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
+    counts = invocations.counts(store, model.recorded_name)
+    failures = invocations.recent_failures(store, model.recorded_name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
     wishes = controls.of(store, names)
     since = {
         name: 0 if state.refreshed_at is None else entries.assistant_turns_since(store, name, state.refreshed_at)

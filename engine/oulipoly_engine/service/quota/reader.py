@@ -5,21 +5,24 @@ The bundled adapters run in process where a configuration names them bare; any o
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import recognise_usage_call, run_bundled
 from oulipoly_engine.core.quota.readings import HttpFailure, ParsedWindow, excerpt, http_failure, parse_reading
 from oulipoly_engine.errors import AdapterOutputInvalid
 from oulipoly_engine.process.script import ScriptResult, run_script
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 
 SCRIPT_TIMEOUT_S = 30.0  # contract, section 3.1
 REFRESH_TIMEOUT_S = 15.0  # contract, section 3.2
 
 _SAID_SHOWN = 300  # characters
+_SHORTEST_SECRET = 8  # characters; shorter texts beside keys say of what kind they are
 _ADVICE = "try it in a shell, sign in again if the login has ended, or correct `quota_script` in providers.toml"
 
 
@@ -39,6 +42,7 @@ class QuotaReader(Record):
     environ: Mapping[str, str]
     cancelled: Callable[[], bool] = lambda: False
     timeout_s: float = SCRIPT_TIMEOUT_S
+    secrets: tuple[str, ...] = ()  # in the environment; a script may print them, and what it says is stored
 
     def read(self, command: str, auth_refresh: str | None, *, has_windows: bool) -> Answer:
         """Ask a script; where it fails, or says nothing although windows are known, refresh the login and ask again.
@@ -56,6 +60,7 @@ class QuotaReader(Record):
 
     def _ask_again(self, command: str, auth_refresh: str) -> Answer:
         refreshed = run_script(auth_refresh, self.environ, timeout_s=REFRESH_TIMEOUT_S, cancelled=self.cancelled)
+        refreshed = replace(refreshed, stdout=self._hide(refreshed.stdout), stderr=self._hide(refreshed.stderr))
         again = self._ask(command)
         if again.failure is None or refreshed.succeeded:
             return again
@@ -84,9 +89,29 @@ class QuotaReader(Record):
     def _run(self, command: str) -> ScriptResult:
         call = recognise_usage_call(command, self.home)
         if call is None:
-            return run_script(command, self.environ, timeout_s=self.timeout_s, cancelled=self.cancelled)
-        done = run_bundled(call, self.environ)
-        return ScriptResult(done.exit_code, done.stdout.encode(), done.stderr.encode(), None, 0.0)
+            done = run_script(command, self.environ, timeout_s=self.timeout_s, cancelled=self.cancelled)
+            return replace(done, stdout=self._hide(done.stdout), stderr=self._hide(done.stderr))
+        bundled = run_bundled(call, self.environ)
+        return ScriptResult(bundled.exit_code, bundled.stdout.encode(), bundled.stderr.encode(), None, 0.0)
+
+    def _hide(self, said: bytes) -> bytes:
+        for secret in self.secrets:
+            said = said.replace(secret.encode(), "•••".encode())
+        return said
+
+
+def find_secrets(value: str) -> tuple[str, ...]:
+    """Return what must not be told of a value from the keyring: itself, and the texts in it where it is JSON."""
+    found = [value]
+    with suppress(ValueError, RecursionError):
+        open_values = [json.loads(value)]
+        while open_values:
+            one = open_values.pop()
+            if isinstance(one, dict):
+                open_values += one.values()
+            elif isinstance(one, str) and len(one) >= _SHORTEST_SECRET:
+                found.append(one)
+    return tuple(filter(None, found))
 
 
 def _describe_end(result: ScriptResult) -> str:

@@ -18,7 +18,7 @@ from oulipoly_engine.adapters.codex_rate_limits import CodexReading
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
-from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_command
+from oulipoly_engine.core.quota.quota_source import codex_sessions_root
 from oulipoly_engine.core.quota.readings import ParsedWindow
 from oulipoly_engine.core.quota.staleness import (
     CLOCK_TOLERANCE,
@@ -26,18 +26,21 @@ from oulipoly_engine.core.quota.staleness import (
     is_routing_stale,
     topology_probe_due,
 )
-from oulipoly_engine.errors import StoreUnusable
+from oulipoly_engine.errors import AccountUnusable, StoreUnusable
 from oulipoly_engine.events import Listeners, QuotaRefreshed
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.quota import codex_notes
 from oulipoly_engine.service.quota.keeper import ReadAttempt, Reading, keep
-from oulipoly_engine.service.quota.reader import SCRIPT_TIMEOUT_S, Answer, QuotaReader
+from oulipoly_engine.service.quota.reader import SCRIPT_TIMEOUT_S, Answer, QuotaReader, find_secrets
+from oulipoly_engine.service.quota.source import explain_absence, find_command, has_source
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
 
 _AT_ONCE = 32  # scripts wait for the network, not for the processor
+_KEYRING_PATIENCE_S = 8.0  # nobody may sit there to unlock it
 
 
 class Kind(StrEnum):
@@ -134,7 +137,7 @@ class Refresher:
         if account is None:
             return None
         if derive:
-            return quota_command(account, self._scripts.get(name))
+            return find_command(account, self._scripts.get(name), self._home)
         return account.quota_script if account.quota_script and account.quota_script.strip() else None
 
     def _publish(self, result: RefreshResult) -> None:
@@ -175,8 +178,12 @@ class Refresher:
 
     def _refresh(self, name: str, wish: RefreshOptions, stopped: Event) -> RefreshResult:
         command = self.source(name, derive=wish.derive)
-        if command is None and (not wish.derive or self._codex_root(name) is None):
-            return RefreshResult(name, Kind.NO_SCRIPT)
+        account = self._accounts.get(name)
+        if command is None and (
+            not wish.derive or account is None or not has_source(account, self._scripts.get(name), self._home)
+        ):
+            text = None if account is None or not wish.derive else explain_absence(account, self._home)
+            return RefreshResult(name, Kind.NO_SCRIPT, text=text)
         if controls.of(self._store, (name,))[name].disabled:
             return RefreshResult(name, Kind.DISABLED)
         try:
@@ -213,9 +220,7 @@ class Refresher:
         prior = quotas.states(self._store, (name,))[name]
         answer = Answer()
         if command is not None:
-            environ = arguments.environment(self._environ, account)
-            reader = QuotaReader(self._home, environ, stopped.is_set, self._timeout_s)
-            answer = reader.read(command, account.auth_refresh_command, has_windows=bool(prior.windows))
+            answer = self._ask(account, command, stopped, has_windows=bool(prior.windows))
             if answer.failure is not None and stopped.is_set():
                 return RefreshResult(
                     name, Kind.FAILED, text=answer.failure, duration_s=answer.duration_s
@@ -228,6 +233,15 @@ class Refresher:
             reading = None if note is None else Reading(note.windows, note.at, note.at, codex_notes.SOURCE)
         look = ReadAttempt(name, at, reading, answer.failure, answer.http, notes)
         return self._add_older(self._keep(look, answer.duration_s), at)
+
+    def _ask(self, account: Account, command: str, stopped: Event, *, has_windows: bool) -> Answer:
+        try:
+            environ = read_environment(self._environ, account, _KEYRING_PATIENCE_S)
+        except AccountUnusable as error:  # a failure like any other: it is told, and rests before it is tried again
+            return Answer(failure=error.message)
+        secrets = () if account.keyring is None else find_secrets(environ[account.keyring.variable])
+        reader = QuotaReader(self._home, environ, stopped.is_set, self._timeout_s, secrets)
+        return reader.read(command, account.auth_refresh_command, has_windows=has_windows)
 
     def _keep(self, look: ReadAttempt, duration_s: float) -> RefreshResult:
         """Store a look and say what came of it: a script that fails has failed, whatever stands in for its answer."""

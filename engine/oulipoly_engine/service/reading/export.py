@@ -95,7 +95,7 @@ class Exporter(Record):
         """
         storage_type = self.locator.storage(session).storage_type
         if storage_type is StorageType.OTHER:
-            raise describe_unsupported(session, "its storage_type is no format that can be exported")
+            raise describe_unsupported(session, "its storage_type is not a format that can be exported")
         spool = tempfile.SpooledTemporaryFile(max_size=self.in_memory_bytes)  # noqa: SIM115 - see below
         try:
             writer = _Writer(spool)

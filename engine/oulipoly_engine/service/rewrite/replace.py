@@ -323,7 +323,7 @@ class Replacer(Record):
     def _target(self, session: ResolvedSession) -> Target:
         storage_type = self.locator.storage(session).storage_type
         if storage_type is StorageType.OTHER:
-            raise describe_unsupported(session, "its storage_type is no format that can be replaced")
+            raise describe_unsupported(session, "its storage_type is not a format that can be replaced")
         answer = self.locator.transcript(session)
         if answer.path is None:
             raise describe_unsupported(session, answer.problem)

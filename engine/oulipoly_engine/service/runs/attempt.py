@@ -15,7 +15,7 @@ from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account, CaptureKind, CaptureSpec, PoolMember
 from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.core.runs.capture import CaptureOutcome, ForcedFlagReader, JsonEventReader, ResumedIdReader
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.failure_categories import NOT_KEPT, RETURNED_ARTIFACTS, Category
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence
 from oulipoly_engine.errors import Interrupted, OutputFailed, ResumeMismatch, RunnerError, SpawnFailed
@@ -25,6 +25,7 @@ from oulipoly_engine.process.open_files import list_open_files
 from oulipoly_engine.process.run import StdoutClosed, run
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.runs.output_gate import OutputGate
+from oulipoly_engine.service.runs.return_channel import NOTHING, ReturnChannel, Returned
 
 _SILENCE_S = 60.0
 _NOT_CAPTURED = CaptureOutcome(None, "none", None)
@@ -52,6 +53,7 @@ class Attempt(Record):
     member: PoolMember | None
     prompt: str
     env: Mapping[str, str]
+    channel: ReturnChannel  # to whose file it may return artifacts
     working_directory: Path  # absolute
     input_args: tuple[str, ...] = ()
     timeout_s: float | None = None
@@ -70,6 +72,7 @@ class Attempted(Record):
     capture_error: str | None = None
     stdout_closed: bool = False  # nobody reads our stdout any more
     evidence: Evidence = NO_EVIDENCE  # what its session is known by where the CLI told none
+    returned: Returned = NOTHING  # what it has handed back
 
 
 def attempt(it: Attempt, face: Face, clock: Clock, started: Callable[[int], None] | None = None) -> Attempted:
@@ -77,6 +80,11 @@ def attempt(it: Attempt, face: Face, clock: Clock, started: Callable[[int], None
 
     started: is told the CLI's process id once it runs.
     """
+    done = _attempt(it, face, clock, started)
+    return replace(done, returned=it.channel.returned)
+
+
+def _attempt(it: Attempt, face: Face, clock: Clock, started: Callable[[int], None] | None) -> Attempted:
     held = OutputGate(face.stdout, clock.monotonic)
     try:
         with _workplace(it) as place:
@@ -129,7 +137,9 @@ def _run(
             place.reader.feed(error.unread)
         return _end_interrupted(error, held, clock, _capture(place))
     captured = _capture(place)
-    succeeded = finished.exit_code == 0 and finished.stopped_for is None
+    did_well = finished.exit_code == 0 and finished.stopped_for is None
+    refusal = it.channel.returned.refusal if did_well else None  # before the answer goes out: it is no success then
+    succeeded = did_well and refusal is None
     closed = finished.stopped_for == "stdout_closed"
     if succeeded:
         try:
@@ -147,6 +157,8 @@ def _run(
         session_id=captured.session_id,
         capture_method=captured.method,
     )
+    if refusal is not None:
+        outcome = refuse_returned(outcome, refusal)
     if watch is not None:
         outcome = watch.judge(outcome, finished)
     return Attempted(
@@ -183,6 +195,18 @@ def with_category(attempted: Attempted, category: str | None, error_text: str | 
     """Return the attempt with its failure named."""
     outcome = replace(attempted.outcome, error_category=category, error_text=error_text)
     return replace(attempted, outcome=outcome)
+
+
+def refuse_returned(outcome: Outcome, why: str) -> Outcome:
+    """Return the outcome of a run that did well, but for what it has handed back. why: a sentence."""
+    return replace(
+        outcome,
+        success=False,
+        exit_code=1,
+        error_category=RETURNED_ARTIFACTS,
+        terminal_reason=NOT_KEPT,
+        error_text=why,
+    )
 
 
 class _Workplace(Record):
@@ -367,7 +391,7 @@ def _reader_may_leave() -> Iterator[None]:
 
 
 def _forward_file(path: Path, held: OutputGate) -> None:
-    """Pass on the visible answer that the CLI left in a file; an absent one is no answer."""
+    """Pass on the visible answer that the CLI left in a file; an absent one is not an answer."""
     with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
         while chunk := file.read(1 << 20):
             held.feed(memoryview(chunk))

@@ -9,10 +9,12 @@ from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account, PoolMember
 from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.markers import without_channel
 from oulipoly_engine.errors import Interrupted, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, ProcessResult, inherited_environment
 from oulipoly_engine.process.run import Discard, run
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.accounts.environment import read_environment
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.runs.diagnose import Diagnosis
@@ -56,11 +58,7 @@ def ask_account(account: Account, member: PoolMember, text: str) -> str:
     Raises RunnerError when it cannot be started, fails, is silent or takes longer than two minutes.
     """
     data = prompt.to_bytes(text)
-    env = arguments.environment(inherited_environment(), account)
-    if account.keyring is not None:
-        from oulipoly_engine.service.accounts.keyring_entries import read_variable  # noqa: PLC0415 - few accounts need it
-
-        env |= read_variable(account.name, account.keyring)
+    env = without_channel(read_environment(inherited_environment(), account))
     by_argument = prompt.transport(account.prompt_mode, len(data)) is not prompt.Transport.STDIN
     command = Command(
         argv=arguments.compose_one_shot(account, member, prompt_args=(text,) if by_argument else ()),

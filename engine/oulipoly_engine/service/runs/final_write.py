@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.errors import Interrupted, StoreLocked, StoreUnusable
@@ -11,16 +12,35 @@ from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 
+if TYPE_CHECKING:
+    from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact
+
 _PATIENCE_S = 30.0  # each try waits for as long as the store's own timeout says
 _PAUSE_S = 0.2
 
 
-def make_final(store: Store, row_id: int, outcome: Outcome, note: Callable[[str], None]) -> bool:
-    """Make a run's row final, and return whether that was possible; if not, it is told.
+def end(store: Store, row_id: int, outcome: Outcome, returned: Sequence[ReturnedArtifact]) -> None:
+    """Make a run's row final, and keep what the run has handed back: both or neither. Raises StoreUnusable."""
+    with store.write():
+        invocations.end(store, row_id, outcome)
+        if returned:
+            from oulipoly_engine.store.runs.artifacts import record_returned  # noqa: PLC0415 - few runs return anything
+
+            record_returned(store, row_id, returned)
+
+
+def make_final(
+    store: Store,
+    row_id: int,
+    outcome: Outcome,
+    note: Callable[[str], None],
+    returned: Sequence[ReturnedArtifact] = (),
+) -> bool:
+    """Make a run's row final as `end`, and return whether that was possible; if not, it is told.
 
     Waits for a state file that another process has locked, until a signal comes.
     """
-    return write_patiently(lambda: invocations.end(store, row_id, outcome), "how this run ended", note)
+    return write_patiently(lambda: end(store, row_id, outcome, returned), "how this run ended", note)
 
 
 def write_patiently(write: Callable[[], object], what: str, note: Callable[[str], None]) -> bool:

@@ -20,7 +20,7 @@ from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, P
 from oulipoly_engine.core.balance.decision import Decision, ExclusionKind
 from oulipoly_engine.core.balance.explain import decision_to_json, exclusion_text
 from oulipoly_engine.core.runs import markers
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.failure_categories import RETURNED_ARTIFACTS, Category
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.errors import (
     AccountUnusable,
@@ -31,15 +31,18 @@ from oulipoly_engine.errors import (
     StoreUnusable,
 )
 from oulipoly_engine.events import Event, InvocationEnded, InvocationStarted, Listeners
+from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here, start_ticks
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.quota.choose import decide
 from oulipoly_engine.service.runs import final_write, orphans, results
-from oulipoly_engine.service.runs.attempt import Attempt, Attempted, Face, attempt, with_category
+from oulipoly_engine.service.runs.attempt import Attempt, Attempted, Face, attempt, refuse_returned, with_category
 from oulipoly_engine.service.runs.diagnosis import Diagnoser
 from oulipoly_engine.service.runs.freshness import Freshness
+from oulipoly_engine.service.runs.return_channel import NOTHING, ReturnChannel
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
@@ -117,7 +120,7 @@ class Invoker(Record, frozen=False):
     accounts: Mapping[str, Account]
     settings: Settings
     diagnoser: Diagnoser
-    results_folder: Path
+    paths: Paths
     clock: Clock
     face: Face
     freshness: Freshness | None = None  # None: choose by what is stored, and attach no session
@@ -130,7 +133,7 @@ class Invoker(Record, frozen=False):
         when every one tried ran out.
         """
         with interruptible() as guard:
-            for orphan in orphans.close_lost(self.store, self.clock.now(), self.results_folder, elsewhere=True):
+            for orphan in orphans.close_lost(self.store, self.clock.now(), self.paths, elsewhere=True):
                 self.face.note(f"[orphan] {orphan.text}; {orphan.remedy}")
             return self._attempts(request, choice or _FromPool(self, request, guard), guard)
 
@@ -143,13 +146,14 @@ class Invoker(Record, frozen=False):
             tried.append(chosen.account)
             row_id = self._begin(request, it, chosen, number)
             self._publish(InvocationStarted(self.clock.now(), it.uuid, chosen.model_name, it.account.name))
-            ended = self._finish(row_id, it, self._run(row_id, it, chosen))
+            with it.channel.lend(self.face.note):
+                ended = self._finish(row_id, it, self._run(row_id, it, chosen))
             self._tell_end(it, chosen, ended.outcome)
             done = self._attach(it, ended, guard)
             is_final = not _is_spent(done) or bool(done.forwarded) or done.error is not None
             if is_final or not choice.goes_on(tried):
-                return self._conclude(row_id, it, done)
-            self._write_result(self._result(it, done.outcome, row_id))
+                return self._conclude(it, done)
+            self._write_result(self._result(it, done))
             if number < choice.budget:
                 self.face.note(
                     f"[routing] provider {it.account.name} returned quota_exhausted; trying the next account"
@@ -170,11 +174,7 @@ class Invoker(Record, frozen=False):
         member = chosen.member
         try:
             account = self._account(request.model, chosen)
-            env = arguments.environment(inherited_environment(), account)
-            if account.keyring is not None:
-                from oulipoly_engine.service.accounts.keyring_entries import read_variable  # noqa: PLC0415 - few accounts need it
-
-                env |= read_variable(account.name, account.keyring)
+            env = read_environment(inherited_environment(), account)
         except AccountUnusable as error:
             index = None if member is None else member.index
             failure = self._failure(PROVIDER_RESOLUTION, error, request.model, (chosen.account,), index)
@@ -184,13 +184,15 @@ class Invoker(Record, frozen=False):
             refusal = PromptMissing(text)
             raise DispatchFailed(self._failure(PROMPT_RESOLUTION, refusal, request.model, ()), refusal)
         identity = str(uuid.uuid4())
-        env |= markers.parent_env(account.name, identity)
+        channel = ReturnChannel(self.paths, identity)
+        env |= markers.parent_env(account.name, identity) | channel.variables
         return Attempt(
             uuid=identity,
             account=account,
             member=member,
             prompt=request.prompt,
             env=env,
+            channel=channel,
             input_args=request.input_args,
             working_directory=request.working_directory,
             timeout_s=request.timeout_s,
@@ -269,7 +271,9 @@ class Invoker(Record, frozen=False):
         """Diagnose a failure, make the row final, and mark a spent account."""
         if done.capture_error is not None and done.outcome.success:
             self.face.note(f"[session-capture] {done.capture_error}")
-        if not done.outcome.success and done.finished is not None and done.finished.stopped_for is None:
+        if done.outcome.error_category == RETURNED_ARTIFACTS:
+            self._show_failure(done, done.outcome.error_text or "")
+        elif not done.outcome.success and done.finished is not None and done.finished.stopped_for is None:
             found, interruption = self.diagnoser.diagnose(done.finished)
             done = replace(with_category(done, found.category.value, found.summary), error=interruption)
             self._show_failure(done, found.summary)
@@ -277,7 +281,7 @@ class Invoker(Record, frozen=False):
             text = f"stopped at its time limit, after {done.finished.duration_s:.0f} s"
             done = with_category(done, Category.HUNG_SUBPROCESS.value, text)
             self.face.note(f"Error: {it.account.name} was {text} (--timeout, or timeout_seconds in providers.toml)")
-        is_final = final_write.make_final(self.store, row_id, done.outcome, self.face.note)
+        done, is_final = self._make_final(row_id, done)
         if _is_spent(done) and is_final:
             at = self.clock.now()
             mark = f"that {it.account.name} is exhausted"
@@ -285,6 +289,23 @@ class Invoker(Record, frozen=False):
                 lambda: quotas.mark_exhausted(self.store, it.account.name, at), mark, self.face.note
             )
         return done
+
+    def _make_final(self, row_id: int, done: Attempted) -> tuple[Attempted, bool]:
+        """Make the row final with what was handed back; return how it ended then, and whether that was possible."""
+        returned, outcome = done.returned, done.outcome
+        if returned.refusal is not None and outcome.error_category != RETURNED_ARTIFACTS:
+            self.face.note(f"Warning: nothing of what this run has returned is kept: {returned.refusal}")
+        is_final = final_write.make_final(self.store, row_id, outcome, self.face.note, returned.receipts)
+        if returned.receipts and not is_final:
+            done = replace(done, returned=NOTHING)
+            if outcome.success:
+                why = "what this run has returned could not be recorded in the state file"
+                done = replace(done, outcome=refuse_returned(outcome, why))
+                self._show_failure(done, why)
+            is_final = final_write.make_final(self.store, row_id, done.outcome, self.face.note)
+        for one in done.returned.receipts:
+            self.face.note(f"[returned] {one.short_line()}")
+        return done, is_final
 
     def _attach(self, it: Attempt, done: Attempted, guard: Guard) -> Attempted:
         """Find the session of a run that told none, by the turns that it left (contract 5.5)."""
@@ -311,7 +332,7 @@ class Invoker(Record, frozen=False):
             self.face.note(f"[diagnostics] {category}: {summary}")
         self.face.note(f"[diagnostics: {category}]")
 
-    def _conclude(self, row_id: int, it: Attempt, done: Attempted) -> Invoked:
+    def _conclude(self, it: Attempt, done: Attempted) -> Invoked:
         if done.forwarded and _is_spent(done):
             self.face.note(
                 f"[routing] provider {it.account.name} returned quota_exhausted; not tried elsewhere, because "
@@ -319,7 +340,7 @@ class Invoker(Record, frozen=False):
             )
         if done.kept_back and not done.outcome.success:
             self._show_kept_back(done.kept_back)
-        result = self._result(it, done.outcome, row_id)
+        result = self._result(it, done)
         self._write_result(result)
         return Invoked(
             result,
@@ -336,10 +357,11 @@ class Invoker(Record, frozen=False):
             return
         self.face.stderr(data if data.endswith(b"\n") else data + b"\n")
 
-    def _result(self, it: Attempt, outcome: Outcome, row_id: int) -> markers.InvocationResult:
+    def _result(self, it: Attempt, done: Attempted) -> markers.InvocationResult:
+        outcome = done.outcome
         session_id = outcome.session_id or it.resumes
         chain_id = None if session_id is None else self._chain_of(it.account.name, session_id)
-        return results.make_result(it.uuid, it.account.name, session_id, chain_id, outcome)
+        return results.make_result(it.uuid, it.account.name, session_id, chain_id, outcome, done.returned.receipts)
 
     def _chain_of(self, account: str, session_id: str) -> str | None:
         try:
@@ -349,7 +371,7 @@ class Invoker(Record, frozen=False):
 
     def _write_result(self, result: markers.InvocationResult) -> None:
         try:
-            results.write(self.results_folder, result.id, markers.result_line(result))
+            results.write(self.paths.results, result.id, markers.result_line(result))
         except OSError as error:
             self.face.note(f"Warning: cannot keep the result file of {result.id}: {error.strerror or error}")
 
@@ -409,7 +431,7 @@ class _FromPool(Record, frozen=False):
         if decision.index is None:
             raise invoker.exhausted_error(self.request, decision, tried)
         member = next(member for member in model.members if member.index == decision.index)
-        return Chosen(member.account, member, decision_to_json(decision), model.name)
+        return Chosen(member.account, member, decision_to_json(decision), model.recorded_name)
 
     def goes_on(self, tried: Sequence[str]) -> bool:
         """Tell that the next account may always be tried: if nobody is left, that is the failure."""

@@ -6,15 +6,18 @@ can be ended, or waited for.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 
 from oulipoly_engine.core.runs.invocations import Invocation, Outcome
+from oulipoly_engine.errors import InvocationNotFound
+from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.liveness import has_ended, here, was_alive_at
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop_group
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.runs import results
+from oulipoly_engine.service.runs import final_write, results
+from oulipoly_engine.service.runs.return_channel import ReturnChannel
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 
@@ -52,10 +55,11 @@ def find(store: Store) -> tuple[Orphan, ...]:
     return tuple(orphan for row in _find_lost(store) if (orphan := find_orphan(row)) is not None)
 
 
-def close_lost(store: Store, now: datetime, results_folder: Path, *, elsewhere: bool = False) -> tuple[Orphan, ...]:
+def close_lost(store: Store, now: datetime, paths: Paths, *, elsewhere: bool = False) -> tuple[Orphan, ...]:
     """Make running rows final whose runner and CLI are gone, and return the CLIs that run on without one.
 
-    Compare-and-set: a row that ends by itself meanwhile stays as it is. A millisecond where nothing is lost.
+    Compare-and-set: a row that ends by itself meanwhile stays as it is. A millisecond where nothing is lost. What the
+    CLI has handed back until its end is kept with its row.
     elsewhere: also runs in other containers of this machine, whose processes cannot be seen; only a start does that,
     since one that still goes on would lose its result to every look.
     """
@@ -63,8 +67,11 @@ def close_lost(store: Store, now: datetime, results_folder: Path, *, elsewhere: 
     for row, orphan in found.values():
         if orphan is None:
             text = "the process that ran it was killed"
-            invocations.end(store, row.row_id, Outcome(False, -1, now, None, GUARD_DROP, text))
-            results.write_late(store, results_folder, row.uuid)
+            channel = ReturnChannel(paths, row.uuid)
+            outcome = Outcome(False, -1, now, None, GUARD_DROP, text)
+            final_write.end(store, row.row_id, outcome, channel.returned.receipts)
+            channel.delete()
+            results.write_late(store, paths.results, row.uuid)
     return tuple(orphan for _row, orphan in found.values() if orphan is not None)
 
 
@@ -100,3 +107,22 @@ def find_orphan(row: Invocation) -> Orphan | None:
 
 def _lives(pid: int, ticks: int | None, since: datetime) -> bool:
     return was_alive_at(pid, since) if ticks is None else not has_ended(pid, ticks)
+
+
+def find_run(store: Store, text: str) -> Invocation:
+    """Return the run that an id means: a whole one, or the beginning of a recent one's. Raises InvocationNotFound."""
+    row = invocations.find(store, _normalize(text))
+    matching = (row,) if row is not None else invocations.find_recent(store, text.lower()) if text else ()
+    if len(matching) == 1:
+        return matching[0]
+    way_out = "give more of its id" if matching else "give the id that OULIPOLY_INVOCATION shows, or its beginning"
+    message = f"{len(matching) or 'no'} recorded runs begin with {text[:80]!r}: {way_out}"
+    raise InvocationNotFound(message)
+
+
+def _normalize(text: str) -> str:
+    """Return a whole id as it is stored, however it is written."""
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        return text

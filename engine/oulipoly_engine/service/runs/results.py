@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.invocations import Outcome, Status
@@ -12,6 +14,9 @@ from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact
 
 
 def write(folder: Path, uuid: str, line: str) -> None:
@@ -47,17 +52,32 @@ def find_line(store: Store, uuid: str) -> str | None:
         row.error_category,
         row.terminal_reason,
     )
-    return line_of(store, uuid, row.account, row.session_id, outcome)
+    from oulipoly_engine.store.runs.artifacts import find_returned_artifacts  # noqa: PLC0415 - 5 ms that no run needs
+
+    returned = find_returned_artifacts(store, row.row_id)
+    return line_of(store, uuid, row.account, row.session_id, outcome, returned)
 
 
-def line_of(store: Store, uuid: str, account: str | None, session_id: str | None, outcome: Outcome) -> str:
+def line_of(
+    store: Store,
+    uuid: str,
+    account: str | None,
+    session_id: str | None,
+    outcome: Outcome,
+    returned: Iterable[ReturnedArtifact] = (),
+) -> str:
     """Return the result line of a run that ended so."""
     chain_id = chains.chain_of(store, account, session_id) if account and session_id else None
-    return markers.result_line(make_result(uuid, account, session_id, chain_id, outcome))
+    return markers.result_line(make_result(uuid, account, session_id, chain_id, outcome, returned))
 
 
 def make_result(
-    uuid: str, account: str | None, session_id: str | None, chain_id: str | None, outcome: Outcome
+    uuid: str,
+    account: str | None,
+    session_id: str | None,
+    chain_id: str | None,
+    outcome: Outcome,
+    returned: Iterable[ReturnedArtifact] = (),
 ) -> markers.InvocationResult:
     """Return the result of a run that ended so."""
     return markers.InvocationResult(
@@ -71,4 +91,5 @@ def make_result(
         provider_name=account,
         provider_session_id=session_id,
         chain_id=chain_id,
+        returned_artifacts=tuple(one.shown(uuid) for one in returned),
     )

@@ -91,7 +91,7 @@ class Resumer(Record):
         model = self._model(session, wish.model)
         account = self.account(session.account)
         place = wish.project or self._workspace(session) or working_directory
-        settled = Resumption(wish, session, model, place, f"the session lies on {session.account}")
+        settled = Resumption(wish, session, model, place, f"the session belongs to {session.account}")
         if wish.is_fork:
             if wish.to_account is not None:
                 message = "a fork begins where its session lies: leave out --account, or move the fork afterwards"
@@ -111,7 +111,7 @@ class Resumer(Record):
         """Return an account that can resume. Raises AccountUnusable."""
         account = self.accounts.get(name)
         if account is None:
-            message = f"the session lies on account {name!r}, which is not in providers.toml: add it there"
+            message = f"the session belongs to account {name!r}, which is not in providers.toml: add it there"
             raise AccountUnusable(message)
         arguments.resume_args(account, "any")
         return account

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.runs.invocations import Invocation, Status
 from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
-from oulipoly_engine.errors import InvocationNotFound
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.runs import orphans
@@ -38,15 +36,11 @@ class Tracer(Record, frozen=False):
     _located: dict[tuple[str, str], tuple[str | None, TranscriptState]] = field(default_factory=dict)
 
     def trace(self, text: str) -> Node:
-        """Return the tree below an invocation.
+        """Return the tree below an invocation; the beginning of a recent one's id is enough.
 
-        Raises InvocationNotFound when the text is no UUID or names no invocation.
+        Raises InvocationNotFound.
         """
-        row = invocations.find(self.store, _uuid(text))
-        if row is None:
-            message = f"no invocation {text} is recorded in {self.store.path}"
-            raise InvocationNotFound(message)
-        return self._node(row, 0)
+        return self._node(orphans.find_run(self.store, text), 0)
 
     def _node(self, row: Invocation, depth: int) -> Node:
         self._seen.add(row.row_id)
@@ -144,11 +138,3 @@ class Tracer(Record, frozen=False):
             result = run_script(command, env, timeout_s=_LOCATOR_TIMEOUT_S)
             output = result.stdout.decode("utf-8", "surrogateescape") if result.succeeded else ""
         return [line for line in output.splitlines() if line.strip()]
-
-
-def _uuid(text: str) -> str:
-    try:
-        return str(uuid.UUID(text))
-    except ValueError as error:
-        message = f"{text!r} is no invocation id: give the full UUID that OULIPOLY_INVOCATION shows"
-        raise InvocationNotFound(message) from error

@@ -35,7 +35,7 @@ class Rollout(Record):
 
 
 def read_rollout(path: Path) -> Rollout | None:
-    """Return what a rollout says of itself; None when its first line is no session_meta. Raises OSError."""
+    """Return what a rollout says of itself; None when its first line is not a session_meta. Raises OSError."""
     with open_transcript(path) as file:
         line = file.readline(_LONGEST_META)
     try:

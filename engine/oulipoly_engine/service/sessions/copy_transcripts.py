@@ -118,7 +118,7 @@ def refuse_link(target: Path) -> None:
 def list_folder(source: Path, target: Path) -> Iterator[Part]:
     """Yield a folder's files on their way into another one.
 
-    Links and whatever is no file are left out: they may lead anywhere.
+    Links and whatever is not a file are left out: they may lead anywhere.
     """
     for folder, _, names in walk_folders(source):
         for name in sorted(names):

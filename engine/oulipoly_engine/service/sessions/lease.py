@@ -83,13 +83,13 @@ class Leases(Record):
             return lease
 
     def release(self, session_id: str, token: str) -> Release:
-        """End the lease that a token was given for, an expired one too; doing it again is no error.
+        """End the lease that a token was given for, an expired one too; doing it again is not an error.
 
         Raises LeaseTokenInvalid (wrong shape, or another lease's), LeaseGone, and RunnerError for an unreadable lease.
         """
         if not lease_file.is_token(token):
             message = (
-                "that is no token of a lease: it is pause_ and 32 hexadecimal digits, as pause-handshake printed it"
+                "that is not a token of a lease: it is pause_ and 32 hexadecimal digits, as pause-handshake printed it"
             )
             raise LeaseTokenInvalid(message)
         if not self.folder.is_dir():  # nothing was ever leased, and a refusal creates nothing

@@ -228,7 +228,7 @@ def _folder(cwd: object) -> Answer:
     except (OSError, RuntimeError, ValueError) as error:
         return Answer(None, f"the folder {cwd} cannot be reached: {_reason(error)}")
     if not is_folder:
-        return Answer(None, f"{cwd} is no folder")
+        return Answer(None, f"{cwd} is not a folder")
     return Answer(real) if _is_utf8(real) else Answer(None, "the workspace's path is not UTF-8")
 
 

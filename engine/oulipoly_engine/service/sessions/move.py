@@ -112,7 +112,7 @@ class Mover(Record):
             origin = copied_history.find_origin(self.store, target, session.session_id)
             if origin is not None:
                 return self._plan_again(session, origin, reason, storage_type, source_root)
-            message = f"session {session.session_id} lies on account {target!r} already: nothing is to be done"
+            message = f"session {session.session_id} is on account {target!r} already: nothing to do"
             raise MoveRefused(message)
         target_root = self._root(target, storage_type, session.session_id)
         segment = SegmentMove(
@@ -405,7 +405,7 @@ def _bytes(moved: MoveResult | None) -> int:
 
 def _unfit(account: Account | None, name: str, storage_type: StorageType) -> str | None:
     if account is None:
-        return f"providers.toml has no account {name!r}"
+        return f"there is no account {name!r}; `agents account list` shows them"
     if account.resume is None:
         return f"account {name!r} has no [{name}.resume] table, so nothing could go on there"
     if account.storage is None:

@@ -29,15 +29,16 @@ from oulipoly_engine.core.setup.turn import BadAction
 from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.setup import command_run
-from oulipoly_engine.service.setup.ask_user import Asking, SetupCancelled
-from oulipoly_engine.service.setup.face import Ports
+from oulipoly_engine.service.setup.ask_user import Asking
+from oulipoly_engine.service.setup.face import Ports, SetupCancelled
 from oulipoly_engine.service.setup.file_plan import plan_file
 from oulipoly_engine.service.setup.sync import Sync, SyncPlan
 
 _GIVEN = (
-    "this is no copy of what {source} has, the model wrote it; {target} starts its program, or asks its address, "
+    "this is not a copy of what {source} has, the model wrote it; {target} starts its program, or asks its address, "
     "with all your rights"
 )
+_MOST_CHANGES = 100  # of a set-up: all of them are kept to be undone
 _MOST_TESTS = 10  # of a set-up: each is a prompt that counts against somebody's quota
 
 
@@ -82,9 +83,11 @@ class ActionRun:
                 return self._asking.ask(action.action)
             case SyncSkill():
                 names = (action.source_cli, action.target_cli, action.skill_name)
+                self._check_target(action.target_cli)
                 return self._sync(f"sync_skill {action.skill_name}", lambda sync: sync.plan_skill_sync(*names))
             case SyncMcp():
                 servers = (action.source_cli, action.target_cli, action.mcp_name, action.config or None)
+                self._check_target(action.target_cli)
                 given = _GIVEN.format(source=action.source_cli, target=action.target_cli) if action.config else ""
                 return self._sync(f"sync_mcp {action.mcp_name}", lambda sync: sync.plan_mcp_sync(*servers), given)
             case UpdateMemory():
@@ -93,7 +96,7 @@ class ActionRun:
                 return ""
 
     def _run_command(self, asked: RunCommand) -> str:
-        commands.check_command(asked)
+        commands.check_command(asked, self._ports.cli)
         shown = commands.shown_command(asked)
         if asked.command in commands.LOOK_UPS:
             return self._tell_output(command_run.look_up(asked, self._ports.environ))
@@ -113,19 +116,26 @@ class ActionRun:
         return feedback.of_command(output.command, output.exit_code, out, err, stopped)
 
     def _write(self, asked: WriteConfig) -> str:
-        plan = plan_file(asked, self._ports.paths, self._ports.environ)
+        ports = self._ports
+        plan = plan_file(asked, ports.paths, ports.environ, ports.cli)
         if not plan.is_needed:
             return f"write_config {asked.path}: it says that already"
+        self._check_count()
         question = Agreement("file", f"Write {plan.path}?", plan.diff, asked.description, plan.warning, is_diff=True)
         if not self._ports.face.agree(question):
             return feedback.of_no("write_config", asked.path)
-        if plan_file(asked, self._ports.paths, self._ports.environ) != plan:  # links too may have changed since
+        if plan_file(asked, ports.paths, ports.environ, ports.cli) != plan:  # links too may have changed since
             message = f"{plan.path} was changed in the meantime, so nothing was written"
             raise RequestRefused(message)
         self._ports.write(plan.step)
         self.changes.append(plan.step.what)
         self._ports.face.show(ConfigWritten(str(plan.path), asked.description, plan.diff))
         return f"write_config {asked.path}: written"
+
+    def _check_count(self) -> None:
+        if len(self.changes) >= _MOST_CHANGES:
+            message = f"{_MOST_CHANGES} changes are the most of one set-up"
+            raise RequestRefused(message)
 
     def _test(self, asked: TestIntegration) -> str:
         if self._tests >= _MOST_TESTS:
@@ -138,12 +148,20 @@ class ActionRun:
         self._ports.face.show(TestResult(asked.model_name, success, output))
         return feedback.of_test(asked.model_name, output, success=success)
 
+    def _check_target(self, name: str) -> None:
+        """Refuse to copy to another CLI than the one that the set-up is about alone."""
+        cli = self._ports.cli
+        if cli is not None and self._ports.sync().home(name).cli.name != cli.name:
+            message = f"{name} is not a home of {cli.title}, which this set-up is about alone: nothing is copied to it"
+            raise RequestRefused(message)
+
     def _sync(self, kind: str, make: Callable[[Sync], SyncPlan], given: str = "") -> str:
         """Copy something. given: what to think of an entry that is the model's own."""
         sync = self._ports.sync()
         plan = make(sync)
         if not plan.is_needed:
             return f"{kind}: the target has it already"
+        self._check_count()
         replaced = "the target has another one of that name, which this replaces" if plan.replaces else ""
         warning = "; ".join(filter(None, (given, replaced)))
         notes = "\n".join(plan.notes)

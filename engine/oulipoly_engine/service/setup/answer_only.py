@@ -9,7 +9,7 @@ from oulipoly_engine.core.accounts.accounts import Account, Model
 from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.records import replace
 
-_LABEL = "~setup"  # behind a pool's name: how traces tell these runs from others
+_PURPOSE = "setup"  # how traces tell these runs from others
 _LOOSE = ("dangerously", "yolo", "full-auto")  # arguments that win over a sandbox
 
 
@@ -26,7 +26,7 @@ def answer_only(model: Model, accounts: Mapping[str, Account], home: Path) -> tu
             others.append(member.account)
         words = () if launch is None else _drop_repeated((*launch.answer_words, *launch.test_words), given)
         members.append(replace(member, args=(*member.args, *words)))
-    return replace(model, name=f"{model.name}{_LABEL}", members=tuple(members), inputs=()), tuple(dict.fromkeys(others))
+    return replace(model, purpose=_PURPOSE, members=tuple(members), inputs=()), tuple(dict.fromkeys(others))
 
 
 def _drop_repeated(words: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:

@@ -18,20 +18,14 @@ from oulipoly_engine.core.setup.dialogs import (
     WizardAnswer,
     check_dialog,
 )
-from oulipoly_engine.errors import RequestRefused, RunnerError
+from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.setup.face import Ports
+from oulipoly_engine.service.setup.face import Ports, SetupCancelled
 
 _VENDORS = {"anthropic": "claude", "openai": "codex", "chatgpt": "codex", "google": "gemini"}
 
 
 _OWN_COMMAND = "Careful: the model wrote this command, and it does whatever it says, with all your rights."
-
-
-class SetupCancelled(RunnerError):
-    """The person ends the set-up."""
-
-    slug = "cancelled"
 
 
 class Asking:
@@ -84,8 +78,11 @@ class Asking:
 
     def _ask_login(self, asked: LoginRequest) -> str:
         cli = find_cli(asked.provider, asked.login_command)
+        self._check_cli(cli)
         if cli is not None:  # our own way: a home, a quota, a pool; the model's command is not run
-            asked = replace(asked, login_command=f"agents account add {cli.name}", cli=cli.name)
+            told = f"The model says: {asked.instructions}" if asked.instructions else ""
+            command = f"agents account add {cli.name}"
+            asked = replace(asked, provider=cli.title, login_command=command, cli=cli.name, instructions=told)
         else:
             asked = replace(asked, cli="", instructions="\n".join(filter(None, (asked.instructions, _OWN_COMMAND))))
         answer = self.put(asked)
@@ -94,22 +91,32 @@ class Asking:
             told += f"\n{self._ports.after_login()}"
         return self._ports.secrets.clean(told)
 
+    def _check_cli(self, cli: Cli | None) -> None:
+        """Refuse an account of another CLI than the one that the set-up is about alone."""
+        own = self._ports.cli
+        if own is not None and cli is not None and cli.name != own.name:
+            message = f"this set-up is about {own.title} alone, so nobody is asked to log in to {cli.title}"
+            raise RequestRefused(message)
+
     def _ask_key(self, asked: KeyRequest) -> str:
         cli = find_cli(asked.provider, asked.env_var)
         if cli is None or cli.api_key is None:
             names = ", ".join(one.name for one in CLIS.values() if one.api_key is not None)
             message = f"this program keeps API keys for {names} alone: the user can log in to others by themselves"
             raise RequestRefused(message)
+        self._check_cli(cli)
         providers = cli.api_key.providers
         if not (asked.env_var.endswith("_API_KEY") if providers else asked.env_var in cli.stand_ins):
             message = f"{asked.env_var} keeps no key of {cli.title}"  # else another secret would be sent to its vendor
             raise RequestRefused(message)
         vendor = asked.env_var.lower().removesuffix("_api_key") if providers else ""
-        answer = self.put(asked)
+        keyring = self._ports.find_keyring() if cli.api_key.keyring is not None else None
+        whose = f"{cli.title} ({vendor})" if vendor else cli.title  # whatever the model calls it: there the key goes
+        answer = self.put(replace(asked, provider=whose, keyring=keyring or ""))
         if not isinstance(answer, KeyGiven):
             return feedback.of_answer(answer)
         self._ports.secrets.add(answer.key)
-        done = self._ports.add_by_key(cli.name, vendor, answer.key)
+        done = self._ports.add_by_key(cli.name, vendor, answer)
         return self._ports.secrets.clean(f"{feedback.of_answer(answer)}\n{done}")
 
 

@@ -40,7 +40,7 @@ def bootstrap(life: Life, ports: Ports, look: Callable[[], Found], add_logins: C
     asking = Asking(ports)
     life = advance(life, found.occurrence)
     if life.phase is Phase.INSTALLING:
-        asking.put(_installation())
+        asking.put(_installation(ports.cli))
         found = look()
         life = advance(life, found.occurrence)
     if life.phase is Phase.ADDING:
@@ -50,17 +50,22 @@ def bootstrap(life: Life, ports: Ports, look: Callable[[], Found], add_logins: C
             add_logins()
         life = advance(life, look().occurrence)
     if life.outcome is Outcome.FAILED_BOOTSTRAP:
-        reason = (
-            "no CLI is installed: install one, then begin again"
-            if not found.installed
-            else "there is no account yet: `agents account add` adds one, then begin again"
+        missing = (
+            "no CLI is installed: install one"
+            if ports.cli is None
+            else f"{ports.cli.title} is not installed: install it"
         )
+        without = "there is no account yet: `agents account add` adds one"
+        reason = f"{without if found.installed else missing}, then begin again"
         ports.face.tell(Failure(reason, recoverable=False))
         life = replace(life, reason=reason)
     return life
 
 
-def _installation() -> LoginRequest:
+def _installation(cli: Cli | None) -> LoginRequest:
+    if cli is not None:
+        text = f"{cli.title} is not installed. Install it in another terminal, then go on."
+        return LoginRequest(cli.title, cli.install, text)
     first, *others = CLIS.values()
     ways = "\n".join(f"{cli.title}: {cli.install}" for cli in others)
     text = f"No CLI is installed that this program knows. Install one in another terminal, then go on.\nOthers:\n{ways}"

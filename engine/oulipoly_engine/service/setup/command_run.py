@@ -47,7 +47,8 @@ def run_command(asked: RunCommand, environ: Mapping[str, str], folder: Path) -> 
     kept = _Kept()
     argv = (program, *asked.args)
     env = commands.environment(environ)
-    done = run(Command(argv, env, folder, timeout_s=commands.TIMEOUT_S, is_configured=False), kept)
+    command = Command(argv, env, folder, timeout_s=commands.TIMEOUT_S, is_configured=False, ends_with_us=True)
+    done = run(command, kept)
     stopping.check()
     stopped = f"stopped after {commands.TIMEOUT_S:g} s" if done.stopped_for == "timeout" else ""
     out, err = (bytes(part).decode("utf-8", "replace") for part in (kept.out, kept.err))

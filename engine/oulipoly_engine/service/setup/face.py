@@ -6,22 +6,34 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from oulipoly_engine.config.edit.undo import Step
-from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown
+from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, KeyGiven
 from oulipoly_engine.core.setup.events import Agreement, Told
+from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.setup.secrets import Secrets
 from oulipoly_engine.service.setup.sync import Sync
 
 
+class SetupCancelled(RunnerError):
+    """The person ends the set-up."""
+
+    slug = "cancelled"
+
+
+class NobodyAnswers(SetupCancelled):
+    """Something is asked where nobody can be asked; the message says what, and what to do."""
+
+
 class SetupFace(Protocol):
     """Draws the set-up; every method is called in one thread, and may block for as long as a person thinks."""
 
     def ask(self, dialog: AnyDialog) -> Answer:
-        """Ask a person; Skipped and Cancelled are answers to everything."""
+        """Ask a person; Skipped and Cancelled are answers to everything. Raises NobodyAnswers."""
 
     def agree(self, agreement: Agreement) -> bool:
-        """Return whether a person says yes to what would be done."""
+        """Return whether a person says yes to what would be done. Raises SetupCancelled and NobodyAnswers."""
 
     def show(self, shown: AnyShown) -> None:
         """Show what came of something."""
@@ -39,7 +51,9 @@ class Ports(Record):
     secrets: Secrets
     write: Callable[[Step], None]  # so that it can be undone
     test_model: Callable[[str], tuple[bool, str]]  # a pool's name: whether it answered, and what
-    add_by_key: Callable[[str, str, str], str]  # a CLI, whose key, the key: what was done, or that the person said no
+    add_by_key: Callable[[str, str, KeyGiven], str]  # a CLI, whose key: what was done, or that the person said no
+    find_keyring: Callable[[], str | None]  # what the user's keyring is called
     after_login: Callable[[], str]  # which accounts there are more now; a person may be asked to add a login
     sync: Callable[[], Sync]  # looks at the homes as they are now
+    cli: Cli | None  # that the set-up is about alone
     remember: Callable[[str, str, Mapping[str, object], tuple[tuple[str, str], ...]], str]

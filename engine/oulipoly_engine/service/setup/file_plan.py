@@ -11,9 +11,12 @@ from pathlib import Path, PurePosixPath
 from oulipoly_engine.config import mask
 from oulipoly_engine.config.edit.undo import Step
 from oulipoly_engine.config.edit.write_files import FileChange, read_text
+from oulipoly_engine.config.parse import accounts
 from oulipoly_engine.config.problem import Level
+from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.core.setup.actions import WriteConfig
-from oulipoly_engine.core.setup.places import Target, file_warning, find_target
+from oulipoly_engine.core.setup.places import Target, check_account_file, file_warning, find_target
 from oulipoly_engine.core.text.redact import REDACTED, redact
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.paths import Paths
@@ -39,17 +42,24 @@ class FilePlan(Record):
         return any(change.before != change.after for change in self.step.files)
 
 
-def plan_file(asked: WriteConfig, paths: Paths, environ: Mapping[str, str]) -> FilePlan:
-    """Return what would be written; nothing is. Raises RequestRefused and ConfigInvalid with what is wrong."""
+def plan_file(asked: WriteConfig, paths: Paths, environ: Mapping[str, str], cli: Cli | None = None) -> FilePlan:
+    """Return what would be written; nothing is. Raises RequestRefused and ConfigInvalid with what is wrong.
+
+    cli: the one that the set-up is about alone.
+    """
     target = find_target(asked.path, PurePosixPath(paths.config), PurePosixPath(paths.home))
     path = Path(target.path)
     check_place(target)
+    if cli is not None:
+        check_account_file(target, cli)
     text = asked.content if asked.content.endswith("\n") or not asked.content else f"{asked.content}\n"
     _check_text(text)
     before = read_text(path)
     change = FileChange(path, before, text, _PROGRAM_MODE if target.is_program else 0o600)
     if not target.is_program:
         _check_configuration(path, text, paths)
+    if cli is not None and path == paths.providers:
+        _check_accounts(before or "", text, paths, cli)
     other = shutil.which(path.name, path=environ.get("PATH")) if target.is_program else None
     if other is not None and Path(other) == path:
         other = None
@@ -58,7 +68,7 @@ def plan_file(asked: WriteConfig, paths: Paths, environ: Mapping[str, str]) -> F
 
 
 def check_place(target: Target) -> None:
-    """Refuse a place that links lead out of its root, or that is no regular file. Raises RequestRefused."""
+    """Refuse a place that links lead out of its root, or that is not a regular file. Raises RequestRefused."""
     root, path = Path(target.root), Path(target.path)
     try:
         places = (path.parent.resolve(), path.resolve())
@@ -71,8 +81,21 @@ def check_place(target: Target) -> None:
         message = f"{path} is refused: a link leads out of {target.root}"
         raise RequestRefused(message)
     if is_other:
-        message = f"{path} is refused: it is there already, and no regular file"
+        message = f"{path} is refused: it is there already, and not a regular file"
         raise RequestRefused(message)
+
+
+def _check_accounts(before: str, after: str, paths: Paths, cli: Cli) -> None:
+    """Refuse a change of other CLIs' accounts. A new one whose program is not known may be a wrapper of this CLI."""
+    old, new = (accounts.parse(paths, text.encode()).value for text in (before, after))
+    for name in old.keys() | new.keys():
+        forms = [one for one in (old.get(name), new.get(name)) if one is not None]
+        found = [recognise_cli(one, paths.home) for one in forms]
+        is_own = all(one is not None and one.cli.name == cli.name for one in found)
+        is_new = name not in old and found == [None]
+        if old.get(name) != new.get(name) and not (is_own or is_new):
+            message = f"the account {name} is not of {cli.title}, which this set-up is about alone: leave it as it is"
+            raise RequestRefused(message)
 
 
 def _check_text(text: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from oulipoly_engine.core.setup import feedback, prompt
 from oulipoly_engine.core.setup.actions import CompleteAction
-from oulipoly_engine.core.setup.dialogs import Confirmation, Confirmed
+from oulipoly_engine.core.setup.dialogs import Answer, Confirmation, Confirmed, Skipped
 from oulipoly_engine.core.setup.events import Complete, Failure, Outcome, Progress
 from oulipoly_engine.core.setup.lifecycle import Life, Occurrence, advance
 from oulipoly_engine.core.setup.prompt import Exchange, Situation
@@ -15,8 +15,8 @@ from oulipoly_engine.core.text.control_characters import visible_text
 from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.setup.action_run import ActionRun
-from oulipoly_engine.service.setup.ask_user import Asking, SetupCancelled
-from oulipoly_engine.service.setup.face import Ports
+from oulipoly_engine.service.setup.ask_user import Asking
+from oulipoly_engine.service.setup.face import NobodyAnswers, Ports, SetupCancelled
 from oulipoly_engine.stopping import Stopped
 
 
@@ -28,6 +28,12 @@ class SetupEnd(Record):
     items: tuple[str, ...] = ()
     turns: int = 0
     changes: tuple[str, ...] = ()  # what was changed and can be undone, the last one first to be; in the past tense
+
+
+def cancel(life: Life, error: BaseException) -> Life:
+    """Return a life that a person has ended, or that has ended because there is none."""
+    reason = error.message if isinstance(error, NobodyAnswers) else ""
+    return replace(advance(life, Occurrence.CANCELLED), reason=reason)
 
 
 class Loop:
@@ -47,8 +53,8 @@ class Loop:
         try:
             while not self.life.is_over:
                 self._turn()
-        except (SetupCancelled, Interrupted, Stopped):
-            self.life = advance(self.life, Occurrence.CANCELLED)
+        except (SetupCancelled, Interrupted, Stopped) as error:
+            self.life = cancel(self.life, error)
         return self.end()
 
     def end(self) -> SetupEnd:
@@ -107,7 +113,10 @@ class Loop:
         message = self._ports.secrets.clean(error.message)
         self._ports.face.tell(Failure(message, recoverable=True))
         question = Confirmation("Try again?", f"The model did not answer: {message}", "try-again")
-        answer = Asking(self._ports).put(question)
+        try:
+            answer: Answer = Asking(self._ports).put(question)
+        except NobodyAnswers:
+            answer = Skipped()
         if isinstance(answer, Confirmed) and answer.confirmed:
             self._advance(Occurrence.FAILED_ONCE)
         else:

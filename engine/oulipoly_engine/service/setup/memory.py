@@ -23,7 +23,7 @@ class Memory:
     ) -> str:
         """Merge data into the node of that type and label, and join it to others; return what came of it.
 
-        edges: (the target's label or id, the edge's type). Raises RequestRefused for what is no node, or too long.
+        edges: (the target's label or id, the edge's type). Raises RequestRefused for what is not a node, or too long.
         """
         with self._store.write():
             found = memory.update(kept.read(self._store), MemoryNode(node_type, label, data, to_text(self._now)), edges)

@@ -13,7 +13,7 @@ from typing import Any
 
 from oulipoly_engine.config import mask
 from oulipoly_engine.config.edit import mcp_files
-from oulipoly_engine.config.edit.folders import Folder, FolderChange, clear_left, read_folder
+from oulipoly_engine.config.edit.folders import Folder, FolderChange, check_replaceable, clear_left, read_folder
 from oulipoly_engine.config.edit.mcp_files import McpFile
 from oulipoly_engine.config.edit.undo import Step, write_step
 from oulipoly_engine.config.edit.write_files import FileChange
@@ -22,6 +22,7 @@ from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.extensions import McpForm, McpServers
 from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
 from oulipoly_engine.core.setup import mcp
+from oulipoly_engine.core.setup.turn import read_number
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
 from oulipoly_engine.paths import Paths
@@ -81,8 +82,11 @@ class _Found(Record):
 class Sync:
     """The homes of the CLIs on this machine, and what is copied between them."""
 
-    def __init__(self, paths: Paths, accounts: Mapping[str, Account], environ: Mapping[str, str]) -> None:
-        self._paths, self._environ = paths, environ
+    def __init__(
+        self, paths: Paths, accounts: Mapping[str, Account], environ: Mapping[str, str], run: str = ""
+    ) -> None:
+        """run: of the set-up agent, which the changes belong to."""
+        self._paths, self._environ, self._run = paths, environ, run
         self._homes = {cli.name: _Home(cli.name, cli, self._shared(cli, {})) for cli in CLIS.values()}
         for name, account in accounts.items():
             found = recognise_cli(account, paths.home)
@@ -119,12 +123,14 @@ class Sync:
         clear_left(here)
         present = read_folder(here)
         what = f"copied the skill {name} from {origin.describe()} to {goal.describe()}"
-        notes = tuple(f"{one} leads out of the skill, so it is left out" for one in content.left_out)
+        notes = tuple(f"{one}, so it is left out" for one in content.left_out)
         if present is not None and present.digest == content.digest:
             return SyncPlan(what, "", (), replaces=False, step=Step(what, ()))
         if here.is_symlink():
             message = f"{here} is a link to {here.readlink()}: change it there, or remove the link first"
             raise RequestRefused(message)
+        if present is not None:
+            check_replaceable(here, present)
         change = FolderChange(here, None if present is None else present.digest, content.digest, there)
         return SyncPlan(
             what, _diff(here, present, content), notes, present is not None, Step(what, (), folders=(change,))
@@ -164,7 +170,8 @@ class Sync:
             more = f", and {len(steps) - 1} more" if len(steps) > 1 else ""
             folders = tuple(one for step in steps for one in step.folders)
             entries = tuple(one for step in steps for one in step.entries)
-            write_step(self._paths.data, Step(f"{steps[0].what}{more}", (), folders=folders, entries=entries))
+            step = Step(f"{steps[0].what}{more}", (), folders=folders, entries=entries, run=self._run)
+            write_step(self._paths.data, step)
 
     def _shared(self, cli: Cli, own: Mapping[str, str]) -> dict[str, str]:
         """Return variables with the user's general folders, which hold for a home that has none of its own.
@@ -186,7 +193,7 @@ class Sync:
         if found is None:
             near = nearest(name, self._homes)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(self._homes)}"
-            message = f"{name[:80]!r} is no CLI and no account of one that is known: {hint}"
+            message = f"{name[:80]!r} is not a CLI and no account of one that is known: {hint}"
             raise UsageInvalid(message)
         return found
 
@@ -292,9 +299,9 @@ def _given(home: _Home, name: str, text: str) -> _Found:
         message = f"{where} has more than {_LONGEST_CONFIG >> 10} KB"
         raise UsageInvalid(message)
     try:
-        entry = json.loads(text)
+        entry = json.loads(text, parse_float=read_number, parse_constant=read_number)
     except (ValueError, RecursionError) as error:
-        message = f"{where} is no JSON: {error}"
+        message = f"{where} is not JSON: {error}"
         raise UsageInvalid(message) from error
     return _Found(entry, home.cli.mcp[0].form, where)
 

@@ -72,7 +72,7 @@ def translate(path: Path, error: Exception, is_current: Callable[[], bool]) -> R
         if is_current():
             return make_damage(path, text)
         return StoreUnusable(  # deleted or replaced under us: SQLite has made an empty one in its place
-            f"the state file {path} was taken away while it was in use ({text}): put it back, or start again, which "
+            f"the state file {path} was taken away while it was in use ({text}): restore it, or start again, which "
             "makes a fresh one"
         )
     return StoreUnusable(f"the state file {path} cannot be used: {text}; if that stays so, {schema.WAY_OUT}")

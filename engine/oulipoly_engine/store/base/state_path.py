@@ -13,7 +13,7 @@ ALONE = "mode=ro&immutable=1"
 
 
 def refuse_other_kinds(path: Path) -> None:
-    """Raise StoreUnusable for what is no file in place of the state file or of what SQLite keeps beside it.
+    """Raise StoreUnusable for what is not a file in place of the state file or of what SQLite keeps beside it.
 
     To open a FIFO would wait for ever.
     """

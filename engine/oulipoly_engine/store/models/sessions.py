@@ -99,7 +99,7 @@ class FactsRow(Row):
     transcript = TextField(null=True)
     size_bytes = BigIntegerField(null=True)
     mtime_ms = BigIntegerField(null=True)
-    forked_from = TextField(null=True)  # '': it is no fork; None: nobody has looked
+    forked_from = TextField(null=True)  # '': it is not a fork; None: nobody has looked
 
     class Meta:
         table_name = "session_facts"

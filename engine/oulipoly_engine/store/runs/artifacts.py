@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
+from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.models.runs import ReturnedArtifactRow
 

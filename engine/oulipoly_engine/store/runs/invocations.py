@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.runs.failure_categories import NOT_KEPT
 from oulipoly_engine.core.runs.invocations import Invocation, Outcome, Status
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import literal
+from oulipoly_engine.store.base.dialect import each_of, literal
 from oulipoly_engine.store.base.orm import EXCLUDED, Query, fn
 from oulipoly_engine.store.models.runs import AccountCounterRow, DecisionRow, InvocationRow
 from oulipoly_engine.store.quota import quotas
@@ -17,7 +19,7 @@ from oulipoly_engine.store.sessions import chains
 
 _LAST_ERROR_LIMIT = 500  # characters; contract 1.8
 _LOOK_BACK = 1000  # rows in which lost ones are sought: each start looks, so they never get far
-_NO_FAILURES = ("guard_drop", "stdout_failed", "stdout_closed")  # beside what we interrupted
+_NO_FAILURES = ("guard_drop", "stdout_failed", "stdout_closed", NOT_KEPT)  # beside what we interrupted
 _FIELDS = InvocationRow._meta.sorted_fields
 _NAMES = tuple(field.column_name for field in _FIELDS)
 
@@ -160,6 +162,21 @@ def children(store: Store, row_id: int) -> tuple[Invocation, ...]:
     return tuple(_read(row) for row in rows)
 
 
+def uuids_of_sessions(store: Store, session_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return the runs of sessions, the first one first. session_ids: the CLIs' own ids."""
+    row = InvocationRow
+    found = row.select(row.invocation_uuid).where(row.session_id.in_(each_of([*session_ids]))).order_by(row.id)
+    return tuple(str(uuid) for (uuid,) in store.rows(found))
+
+
+def uuids_of_children(store: Store, uuids: Iterable[str]) -> tuple[str, ...]:
+    """Return the runs that other runs have started, the first one first."""
+    row = InvocationRow
+    parents = row.select(row.id).where(row.invocation_uuid.in_(each_of([*uuids])))
+    found = row.select(row.invocation_uuid).where(row.parent_invocation_id.in_(parents)).order_by(row.id)
+    return tuple(str(uuid) for (uuid,) in store.rows(found))
+
+
 def uuid_of(store: Store, row_id: int) -> str | None:
     """Return the UUID of a row."""
     found = store.rows(InvocationRow.select(InvocationRow.invocation_uuid).where(InvocationRow.id == row_id))
@@ -203,7 +220,8 @@ def _recent_failures(model: Parameter, since: Parameter) -> Query:
 def recent_failures(store: Store, model: str, since: datetime) -> dict[str, int]:
     """Return failures of one model since an instant, by account.
 
-    What we interrupted ourselves, did not see the end of, or could not pass on is no failure of the account.
+    What we interrupted ourselves, did not see the end of, or could not pass on is not a failure of the account; nor is
+    what an agent has returned.
     """
     rows = store.rows(_recent_failures(model, to_text(since)))
     return {str(account): int(count) for account, count in rows}

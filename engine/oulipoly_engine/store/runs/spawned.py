@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import fn
-from oulipoly_engine.store.models.runs import InvocationRow
+from oulipoly_engine.store.models.runs import InvocationRow, ReturnedArtifactRow
 
 
 class Spawned(Record):
@@ -22,6 +22,7 @@ class Spawned(Record):
     finished_at: str | None
     reason: str | None  # why it ended as it did
     capture_method: str | None = None  # how its session's id was learned
+    returned: tuple[str, ...] = ()  # names of artifacts, in the order of their return
 
     @property
     def is_resumed(self) -> bool:
@@ -49,4 +50,14 @@ def recent(store: Store, most: int) -> tuple[Spawned, ...]:
         .order_by(row.id.desc())
         .limit(most)
     )
-    return tuple(Spawned(*row) for row in rows)
+    names = _returned(store, rows[-1][0]) if rows else {}
+    return tuple(replace(Spawned(*row), returned=tuple(names.get(row[0], ()))) for row in rows)
+
+
+def _returned(store: Store, oldest: int) -> dict[int, list[str]]:
+    """Return the names of what invocations from a row on have handed back, by their rows."""
+    row, names = ReturnedArtifactRow, dict[int, list[str]]()
+    asked = row.select(row.invocation_id, row.name).where(row.invocation_id >= oldest)
+    for invocation, name in store.rows(asked.order_by(row.invocation_id, row.ordinal)):
+        names.setdefault(invocation, []).append(name)
+    return names

@@ -316,7 +316,7 @@ def encode(message: Message) -> bytes:
 class Decoder:
     """Turns bytes, cut anywhere, into messages. It holds one frame and one piece at most."""
 
-    def __init__(self, messages: Any, largest: int = LARGEST) -> None:  # noqa: ANN401 - a union type is no type[...]
+    def __init__(self, messages: Any, largest: int = LARGEST) -> None:  # noqa: ANN401 - a union type is not a type[...]
         self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(messages)
         self._largest = largest
         self._pending = bytearray()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.text.quantities import moment
 from oulipoly_engine.facade import output
 
 
@@ -33,8 +34,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         for one in past:
             outcome = (one.outcome or "not ended").replace("_", " ")
             turns = f"{one.turns} turn{'s' * (one.turns != 1)}"
-            at = to_text(one.began_at)[:16].replace("T", " ")
-            output.write_line(f"{at} UTC  {outcome}, {turns}: {one.wish or 'see what is there'}")
+            output.write_line(f"{moment(one.began_at)}  {outcome}, {turns}: {one.wish or 'see what is there'}")
             if one.summary:
                 output.write_line(f"  {one.summary}")
     return 0

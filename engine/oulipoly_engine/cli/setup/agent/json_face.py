@@ -37,6 +37,7 @@ from oulipoly_engine.core.setup.dialogs import (
 from oulipoly_engine.core.setup.events import Agreement, Failure, NeedInput, ShowResult, Told, event_document
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.setup.agent import SetupCancelled
 
 _LONGEST = 1 << 20  # bytes of an answer
 _EXPECTED: Mapping[type[object], type[object]] = {
@@ -62,11 +63,11 @@ class JsonFace:
             try:
                 return _check(msgspec.json.decode(line, type=AnyAnswer), dialog)
             except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-                self.tell(Failure(f"this is no answer to the question: {error}", recoverable=True))
+                self.tell(Failure(f"this is not an answer to the question: {error}", recoverable=True))
         return Cancelled()
 
     def agree(self, agreement: Agreement) -> bool:
-        """Ask for permission; whatever is no `"confirmed": true` is a no."""
+        """Ask for permission; whatever is no `"confirmed": true` is a no. Raises SetupCancelled at stdin's end."""
         self._agreements += 1
         dialog = Confirmation(agreement.question, agreement.text, f"agreement-{self._agreements}")
         document = event_document(NeedInput(dialog))
@@ -74,11 +75,14 @@ class JsonFace:
         output.write_json(document, pretty=False)
         line = self._read()
         if line is None:
-            return False
+            message = "stdin has ended"
+            raise SetupCancelled(message)
         try:
             answer = msgspec.json.decode(line, type=AnyAnswer)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            self.tell(Failure(f"this is no answer to the question, so it counts as a no: {error}", recoverable=True))
+            self.tell(
+                Failure(f"this is not an answer to the question, so it counts as a no: {error}", recoverable=True)
+            )
             return False
         return isinstance(answer, Confirmed) and answer.confirm_id == dialog.confirm_id and answer.confirmed
 
@@ -115,6 +119,9 @@ def _check(answer: AnyAnswer, dialog: AnyDialog) -> Answer:
             message = f"step {answer.step} was not asked yet"
             raise ValueError(message)
         return WizardAnswer(dialog.wizard_id, answer.step, _values(dialog.steps[answer.step].form, answer.values))
+    if isinstance(answer, KeyGiven) and answer.in_keyring and isinstance(dialog, KeyRequest) and not dialog.keyring:
+        message = "there is no keyring that could keep it"
+        raise ValueError(message)
     if isinstance(answer, CliChoice) and isinstance(dialog, CliSelection):
         unknown = set(answer.selected) - {one.name for one in dialog.available}
         if unknown:

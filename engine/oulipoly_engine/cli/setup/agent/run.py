@@ -17,21 +17,24 @@ _DONE = (Outcome.SUCCESS, Outcome.DONE)
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
-    """Run a set-up and return 0 where it came to its end, else 1."""
+    """Run a set-up and return 0 where it came to its end, else 1. Raises UsageInvalid where nobody could answer it."""
     options = _parse(context, name, arguments)
     questions = Questions(is_agreed=options.yes)
     wish = " ".join(options.wish)
-    if not wish and not options.json and not questions.can_ask:
+    if not (wish or options.cli or options.json or questions.can_ask):
         message = "say what you want: `setup run sync my skills to codex`; or run it in a terminal, or with --json"
         raise UsageInvalid(message)
     with interruptible() as guard:
         face = _face(context, options, questions)
-        if not wish and not options.json:
+        if not (wish or options.cli or options.json):
             wish = questions.ask("What do you want to set up", "see what is there", lambda _text: None, _WISH_HELP)
-        end = context.engine.setup_agent.run(SetupWish(wish, options.model, options.account, options.max_turns), face)
+        wanted = SetupWish(wish, options.model, options.account, options.max_turns, options.cli)
+        end = context.engine.setup_agent.run(wanted, face)
         if not options.json:
             _show(context, end)
         guard.check()
+    if end.outcome is Outcome.CANCELLED and end.summary:
+        raise UsageInvalid(end.summary)
     return 0 if end.outcome in _DONE else 1
 
 
@@ -45,6 +48,7 @@ def _parse(context: Context, name: str, arguments: list[str]) -> Namespace:
         "before it is made, and agree or not; `account undo` takes changes back. It gets no key and no token.",
     )
     parser.add_argument("wish", nargs="*", metavar="WHAT YOU WANT", help="in your own words")
+    parser.add_argument("--cli", metavar="NAME", help="set up this CLI alone: claude, codex, gemini, opencode")
     parser.add_argument("-m", "--model", metavar="MODEL", help="whose pool serves the turns; else your default one")
     parser.add_argument("--account", metavar="NAME", help="this account alone serves them")
     parser.add_argument("--max-turns", type=int, default=25, metavar="N", help="at most so many turns, 25 (default)")

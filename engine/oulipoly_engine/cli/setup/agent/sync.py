@@ -11,6 +11,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.setup.questions import Questions, join_names
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.setup.sync import find_filled, tell_empty
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.setup.sync import SyncHome, SyncPlan
@@ -23,7 +24,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=f"{context.program} {name}",
         description="Copy skills and MCP servers from one CLI or account to others. Without --to, list them. Each "
-        "change is shown before it is written, secrets hidden; account undo takes it back.",
+        "change is shown before it is written, secrets hidden; account undo undoes it.",
     )
     parser.add_argument("kind", nargs="?", choices=tuple(_TITLES), help="skill or mcp; without it, both")
     parser.add_argument("names", nargs="*", metavar="NAME", help="those to copy; without any, all")
@@ -35,20 +36,20 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("-y", "--yes", action="store_true", help="write without a question")
     options = parser.parse(arguments)
     if not options.targets:
-        return _list(context, options)
+        return _list(context, name, options)
     if options.source is None or options.json:
         message = "--to goes with --from HOME" if options.source is None else "--json lists: leave --to out"
         raise UsageInvalid(message)
     return _copy(context, options)
 
 
-def _list(context: Context, options: Namespace) -> int:
+def _list(context: Context, name: str, options: Namespace) -> int:
     sync = context.engine.setup_sync
     homes = sync.homes() if options.source is None else (sync.home(options.source),)
     if options.json:
         output.write_json({"homes": [_document(home) for home in homes]})
         return 0
-    for home in homes:
+    for home in homes if options.source is not None else find_filled(homes):
         title = home.name if home.name == home.cli.name else f"{home.name} ({home.cli.title})"
         output.write_line(f"{title}: {home.skills_folder}")
         if options.kind != "mcp":
@@ -57,6 +58,12 @@ def _list(context: Context, options: Namespace) -> int:
             output.write_line(f"  MCP servers: {join_names(tuple(home.servers))}")
         for problem in home.problems:
             output.write_line(f"  {problem}")
+    for text in tell_empty(homes) if options.source is None else ():
+        output.write_line(text)
+    source = next((home for home in homes if home.skills or home.servers), None)
+    target = next((home for home in homes if home is not source), None)
+    if source is not None and target is not None:
+        output.write_line(f"Copy: {context.program} {name} --from {source.name} --to {target.name}")
     return 0
 
 

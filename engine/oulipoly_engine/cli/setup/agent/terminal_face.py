@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from oulipoly_engine.cli.setup.api_key import keyring_question
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.core.setup import dialog_lines
 from oulipoly_engine.core.setup.dialogs import (
@@ -33,7 +34,8 @@ from oulipoly_engine.core.setup.dialogs import (
 from oulipoly_engine.core.setup.events import Agreement, Told
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import RequestRefused, RunnerError
-from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade import output
+from oulipoly_engine.facade.setup.agent import NobodyAnswers, SetupCancelled
 from oulipoly_engine.records import replace
 
 
@@ -45,15 +47,12 @@ class _Skip(RunnerError):
     """The person leaves this out."""
 
 
-class _Cancel(RunnerError):
-    """The person ends the set-up."""
-
-
-_WORDS: dict[str, type[RunnerError]] = {"back": _Back, "skip": _Skip, "cancel": _Cancel}
+_SHOWN = 100  # characters of a question, in an error
+_WORDS: dict[str, type[RunnerError]] = {"back": _Back, "skip": _Skip, "cancel": SetupCancelled}
 
 
 class TerminalFace:
-    """Asks on a terminal; without one, what can be undone is as `--yes` says, and nothing else is done or answered."""
+    """Asks on a terminal. Without one `--yes` answers for what can be undone, and any other question ends it all."""
 
     def __init__(self, questions: Questions, add_account: Callable[[str], None]) -> None:
         """add_account: logs in to a CLI and adds the account; shows and asks for what it does by itself."""
@@ -62,15 +61,14 @@ class TerminalFace:
         self._given: dict[tuple[str, int], dict[str, Value]] = {}  # by a wizard and its step
 
     def ask(self, dialog: AnyDialog) -> Answer:
-        """Ask a person; without a terminal everything is skipped."""
-        if not self._questions.can_ask:
-            return Skipped()
+        """Ask a person. Raises NobodyAnswers."""
+        self._require_person(dialog.title)
         self._write(("", *dialog_lines.head_lines(dialog)))
         try:
             return self._ask(dialog)
         except _Skip:
             return Skipped()
-        except (_Cancel, RequestRefused):  # the last one: the terminal is gone
+        except (SetupCancelled, RequestRefused):  # the last one: the terminal is gone
             return Cancelled()
 
     def agree(self, agreement: Agreement) -> bool:
@@ -82,15 +80,16 @@ class TerminalFace:
             self._write((agreement.text,))
         if agreement.warning:
             self._write((f"Careful: {agreement.warning}.",))
-        if agreement.kind != "command" and not agreement.warning and self._questions.is_agreed:
+        can_be_undone = agreement.kind != "command" and not agreement.warning
+        if can_be_undone and self._questions.is_agreed:
             return True
-        if not self._questions.can_ask:
-            diagnostics.note(f"{agreement.question} Nobody can be asked, so it is not done.")
-            return False
+        self._require_person(agreement.question, "give --yes, " if can_be_undone else "")
         try:
             return self._read_yes(agreement.question, default=False)
         except (_Skip, _Back):
             return False
+        except RequestRefused as error:  # the terminal is gone
+            raise SetupCancelled(error.message) from error
 
     def show(self, shown: AnyShown) -> None:
         """Show what came of something."""
@@ -99,6 +98,15 @@ class TerminalFace:
     def tell(self, event: Told) -> None:
         """Say what goes on."""
         self._write(dialog_lines.told_lines(event))
+
+    def _require_person(self, question: str, other_way: str = "") -> None:
+        if not self._questions.can_ask:
+            shown = visible_line(question)[:_SHOWN]
+            message = (
+                f"{shown!r} has to be answered, and nobody can be asked here, so the set-up has ended: {other_way}"
+                "run it in a terminal, or answer on stdin with --json"
+            )
+            raise NobodyAnswers(message)
 
     def _ask(self, dialog: AnyDialog) -> Answer:
         match dialog:
@@ -113,7 +121,11 @@ class TerminalFace:
                 return self._log_in(dialog)
             case KeyRequest():
                 key = self._questions.secret(f"{dialog.env_var}, not shown while you type; empty leaves it out: ")
-                return KeyGiven(dialog.provider, dialog.env_var, key) if key.strip() else Skipped()
+                return (
+                    KeyGiven(dialog.provider, dialog.env_var, key, self._choose_keyring(dialog))
+                    if key.strip()
+                    else Skipped()
+                )
             case CliSelection():
                 return CliChoice(self._choose_clis(dialog))
 
@@ -176,6 +188,9 @@ class TerminalFace:
             while more := self._questions.line("... "):
                 lines.append(more)
             return "\n".join(lines)
+
+    def _choose_keyring(self, asked: KeyRequest) -> bool:
+        return bool(asked.keyring) and self._read_yes(keyring_question(asked.keyring), default=False)
 
     def _log_in(self, asked: LoginRequest) -> Answer:
         if asked.cli and self._read_yes(f"Run `{asked.login_command}` here now?", default=True):

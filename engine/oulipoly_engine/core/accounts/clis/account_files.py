@@ -53,6 +53,9 @@ def account_table(login: Login) -> str:
     ]
     if cli.quota is not None and login.has_credentials and not login.uses_key:
         lines.append(f"quota_script = {_toml(f'{cli.quota.adapter} {_word(_below(login, cli.quota.credentials))}')}")
+    if login.home is None and cli.place.own_variables:
+        lines.append("# Set in your shell, it would lead to another login.")
+        lines.append(f"unset_environment = {_toml(cli.place.own_variables)}")
     if login.home is not None and launch.unset:
         lines += ["# These would win over the login.", f"unset_environment = {_toml(launch.unset)}"]
     if login.home is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from oulipoly_engine.core.accounts.clis.cli import (
     KEY_VARIABLE,
+    NAMELESS,
     ApiKey,
     Cli,
     InKeyring,
@@ -37,7 +38,7 @@ def _read_status(seen: Observed) -> tuple[Profile, ...]:
     told = read_object(seen.stdout)
     if "loggedIn" not in told:
         login = read_object(seen.files.get(".credentials.json", "")).get("claudeAiOauth")
-        return (_profile("logged in", "claude.ai", login),) if isinstance(login, dict) else ()
+        return (_profile(NAMELESS, "claude.ai", login),) if isinstance(login, dict) else ()
     if told["loggedIn"] is not True:
         return ()
     method = text_of(told, "authMethod") or "unknown"
@@ -50,7 +51,7 @@ def _profile(name: str, method: str, told: Mapping[str, Any]) -> Profile:
 
 
 def _describe(method: str) -> str:
-    return "API key" if "key" in method.lower() else "logged in"
+    return "API key" if "key" in method.lower() else NAMELESS
 
 
 def _key_files(home: str, key: Key) -> tuple[PrivateFile, ...]:

@@ -23,6 +23,11 @@ class Place(Record):
     below: str = ""  # where in such a home its folder lies; "": the home is the folder
     marks: tuple[str, ...] = ()  # files and folders of its folder; one of them tells that the CLI was used there
 
+    @property
+    def own_variables(self) -> tuple[str, ...]:
+        """Return those variables that no other program looks at: set in a shell, they lead every account elsewhere."""
+        return tuple(name for name in self.variables if not name.startswith("XDG_"))
+
     def folder(self, home: str) -> str:
         """Return the CLI's folder in a home of its own."""
         return str(PurePosixPath(home) / self.below)
@@ -94,6 +99,9 @@ class Observed(Record):
     files: Mapping[str, str] = field(default_factory=dict)  # the texts of those that are there, by their names
 
 
+NAMELESS = "logged in"  # stands for a name that nobody knows
+
+
 class Profile(Record):
     """Who is logged in; never a token."""
 
@@ -103,9 +111,19 @@ class Profile(Record):
     details: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def is_named(self) -> bool:
+        """Tell whether it is known who, and not only that somebody is."""
+        return self.id != NAMELESS
+
+    @property
     def text(self) -> str:
-        """Return it for people: `ann@example.com (max)`."""
+        """Return it for people: `ann@example.com (max)`; `logged in (max)` where nobody knows who."""
         return f"{self.id} ({self.plan})" if self.plan else self.id
+
+    @property
+    def sentence(self) -> str:
+        """Return that somebody is logged in, and who, as far as that is known."""
+        return f"{NAMELESS}: {self.text}" if self.is_named else self.text
 
 
 class Status(Record):

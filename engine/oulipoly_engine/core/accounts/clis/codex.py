@@ -8,6 +8,7 @@ from typing import Any
 
 from oulipoly_engine.core.accounts.clis.cli import (
     KEY_VARIABLE,
+    NAMELESS,
     ApiKey,
     Cli,
     InKeyring,
@@ -72,11 +73,11 @@ def _profile(auth: Mapping[str, Any]) -> Profile:
         account = object_in(claims, _CLAIMS)
         details = {key: value for key in ("chatgpt_account_id",) if (value := text_of(account, key))}
         return Profile(
-            text_of(claims, "email") or "logged in", "chatgpt_oauth", text_of(account, "chatgpt_plan_type"), details
+            text_of(claims, "email") or NAMELESS, "chatgpt_oauth", text_of(account, "chatgpt_plan_type"), details
         )
     if auth.get("OPENAI_API_KEY"):
         return Profile("API key", "api_key")
-    return Profile("logged in", "unknown")
+    return Profile(NAMELESS, "unknown")
 
 
 def _configured(text: str) -> Iterator[Profile]:

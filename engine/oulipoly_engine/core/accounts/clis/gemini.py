@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from oulipoly_engine.core.accounts.clis.cli import (
+    NAMELESS,
     ApiKey,
     Cli,
     InKeyring,
@@ -42,7 +43,7 @@ def _read_status(seen: Observed) -> tuple[Profile, ...]:
     active, old = text_of(names, "active"), names.get("old")
     known = [active, *(old if isinstance(old, list) else ())]
     if active is not None or "oauth_creds.json" in seen.files:
-        first = Profile(active or "logged in", "google")
+        first = Profile(active or NAMELESS, "google")
         return (first, *(Profile(name, "google") for name in known[1:] if isinstance(name, str)))
     chosen = object_in(object_in(read_object(seen.files.get("settings.json", "")), "security"), "auth")
     is_key = text_of(chosen, "selectedType") == _BY_KEY and f"{_KEY}=" in seen.files.get(".env", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.claude import CLAUDE
@@ -22,13 +23,17 @@ class AccountCli(Record):
     cli: Cli
     program: str  # as the account names it: `claude`, or a path
     folder: Path  # where the CLI keeps this login
-    variables: Mapping[str, str]  # that lead it there; none: it is where the CLI looks by itself
+    variables: Mapping[str, str]  # of the account, that lead it there; none: it is where the CLI looks by itself
+    inherited: str = ""  # the variable that leads it there though the account does not set it
 
 
-def recognise_cli(account: Account, home: Path) -> AccountCli | None:
+def recognise_cli(
+    account: Account, home: Path, inherited: Mapping[str, str] = MappingProxyType({})
+) -> AccountCli | None:
     """Return the CLI that an account starts; None for a program that is not known, a wrapper's for example.
 
-    home: what `~` stands for. `env VARIABLE=VALUE claude` counts as `claude` with that variable.
+    home: what `~` stands for. `env VARIABLE=VALUE claude` counts as `claude` with that variable. inherited: the
+    environment that its runs begin with, for whoever asks where it works now.
     """
     if not account.command:
         return None
@@ -42,6 +47,11 @@ def recognise_cli(account: Account, home: Path) -> AccountCli | None:
         return None
     own = {name: variables[name] for name in cli.place.variables if name in variables}
     folder = cli.place.find_folder(own)
+    seen = {name: inherited[name] for name in cli.place.variables if name in inherited}
+    seen = {name: value for name, value in seen.items() if name not in account.unset_environment} | own
+    leading = next((name for name in seen if name not in own and cli.place.find_folder({name: seen[name]})), "")
+    if folder is None and leading:
+        return AccountCli(cli, words[0], Path(cli.place.find_folder(seen) or ""), own, leading)
     return AccountCli(cli, words[0], home / cli.place.default if folder is None else Path(folder), own)
 
 

@@ -55,12 +55,12 @@ class GhosttyScreen:
     def restore(cls, dump: bytes, limits: ScreenLimits, clock: Callable[[], float] = time.monotonic) -> Self:
         """Return a screen as it was when it was dumped; the size is the dump's.
 
-        Raises ScreenUnavailable for what is no dump of this engine.
+        Raises ScreenUnavailable for what is not a dump of this engine.
         """
         library = load()
         ffi, lib = library
         if not dump.startswith(DUMP):
-            raise ScreenUnavailable("this is no dump of a ghostty screen")
+            raise ScreenUnavailable("this is not a dump of a ghostty screen")
         data = dump[len(DUMP) :]
         buffer = ffi.from_buffer("uint8_t[]", data)
         decoder, terminal = ffi.new("GhosttySnapshotDecoder*"), ffi.new("GhosttyTerminal*")

@@ -18,7 +18,7 @@ def find_fault(cli: str, raw: bytes, now: datetime) -> str | None:
     try:
         document = json.loads(raw)
     except (ValueError, RecursionError):
-        return "is no JSON"
+        return "is not JSON"
     if not isinstance(document, dict):
         return "holds no JSON object"
     if cli == "opencode":
