@@ -243,7 +243,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
     def _repl_wanted(self, message: ReplWanted) -> None:
         """Hand a wish for a REPL to the pane that has one."""
         if not self.has_pane("repl"):
-            self.say("this version has no terminals yet: run the CLI itself, or send one prompt with p")
+            self.say("This version has no terminals yet: run the CLI itself, or send one prompt with p")
             return
 
         async def hand_over() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from textual.binding import Binding
 from textual.screen import Screen
 
+from oulipoly_engine.records import replace
 from oulipoly_tui.actions.action import Action
 from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
@@ -21,6 +22,7 @@ from oulipoly_tui.view.transcript.spans import Line
 from oulipoly_tui.widgets.bars import Bar, HintBar, JobBar
 from oulipoly_tui.widgets.standing import is_standing
 
+_FIRST = 8  # the weight of what a pane's own text names
 # What enter does in what has the keys, by its class's name: none of them is loaded for the first frame.
 _ENTER = (("VirtualList", "choose"), ("Input", "OK"), ("Button", "press"))
 
@@ -54,7 +56,10 @@ class Bars:
         if app.screen is not app.frame:
             return list_screen_keys(app.screen)
         inner = app.frame.current.inner_keys()
-        return app.works_now() if inner is None else inner
+        if inner is not None:
+            return inner
+        named = app.frame.current.named_actions()
+        return [replace(one, weight=_FIRST) if one.id in named else one for one in app.works_now()]
 
     def show_header(self) -> None:
         """Draw the header."""

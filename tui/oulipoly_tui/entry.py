@@ -71,7 +71,7 @@ def load_layout(paths: Paths) -> Mapping[str, object]:
 
 
 def save_layout(paths: Paths, state: Mapping[str, object]) -> None:
-    """Keep the layout for the next start; a folder that takes nothing is no reason to fail at the end."""
+    """Keep the layout for the next start; a folder that takes nothing is not a reason to fail at the end."""
     target = paths.data / _LAYOUT_FILE
     spare = target.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):

@@ -43,7 +43,7 @@ class Frame(Screen[None], inherit_bindings=False):
         self._saved = saved
         last = saved.get("pane")
         first = last if isinstance(last, str) and last in self.entries else entries[0].id
-        present = [Present(one.id, one.column, one.wanted_width, one.keeps_width) for one in entries]
+        present = [Present(one.id, one.column, one.wanted_width, one.least_width) for one in entries]
         self.area = Area(present, first, zoomed=saved.get("zoomed") is True)
         self._panes: dict[str, Pane] = {}
         self._mounted: dict[str, asyncio.Event] = {}

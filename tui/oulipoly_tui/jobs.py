@@ -95,7 +95,7 @@ class Jobs:
         """Take a result, or say what failed."""
         self._all.remove(message.job)
         if isinstance(message.error, Stopped):
-            self._toasts.say(f"stopped {message.job.title or message.job.name}")
+            self._toasts.say(f"Stopped {message.job.title or message.job.name}")
         elif message.error is not None:
             self._toasts.say_failure(message.job.name, message.error)
         if callable(message.act):

@@ -114,7 +114,7 @@ class KeyActions:
         lists = [one for one in self._app.frame.current.query(VirtualList) if one.display]
         found = next((one for one in lists if one.has_focus), lists[0] if lists else None)
         if found is None:
-            self._app.say("there is no list here")
+            self._app.say("There is no list here")
             return
         await self._app.run_action(row.method, default_namespace=found)
 

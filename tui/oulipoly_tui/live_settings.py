@@ -23,6 +23,7 @@ class LiveSettings:
         self._read = read  # None: this app was given its options, and no files
         self._is_reading = self._is_dirty = False
         self._after: list[Callable[[], object]] = []
+        self.readings = 0  # how often the files were read because they may have changed
 
     def read(self, then: Callable[[], object] | None = None) -> None:
         """Read, and change what has changed. then: called once that is done."""
@@ -53,6 +54,7 @@ class LiveSettings:
 
     def _finish_reading(self, _error: Exception | None = None) -> None:
         self._is_reading = False
+        self.readings += 1
         if self._is_dirty:
             self.read()
             return

@@ -56,7 +56,7 @@ def find_theme_faults(settings: AppSettings, themes: Sequence[ThemeFile]) -> Ite
         for one in themes:
             for key in theming.list_bad_colours(one):
                 broken.append(one.name)
-                message = f"{one.colours[key]!r} is no colour, so there is no theme {one.name!r}"
+                message = f"{one.colours[key]!r} is not a colour, so there is no theme {one.name!r}"
                 yield f"themes/{one.name}.toml", Fault((key,), message, "write a name or `#rrggbb`", Level.WARNING)
     if settings.theme is None or settings.theme in OWN_THEMES:
         return

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
 from textual.app import App
 
+from oulipoly_engine.core.text.quantities import local
 from oulipoly_tui.view.transcript.spans import cells, cut
 
 _REST = " (! tells all)"
@@ -32,7 +34,7 @@ class Toasts:
 
         severity: "information", "warning" or "error".
         """
-        line = " ".join(text.split())
+        line = local(" ".join(text.split()), datetime.now(UTC))
         room = toast_room(self._app.size.width)
         if cells(line) > room:
             if severity != "information" and (line, False) not in self.failures:

@@ -39,7 +39,7 @@ ACTIONS = (
     Action(
         "frame.zoom",
         "zoom",
-        "Give the pane the whole screen, or take it back",
+        "Give the pane the whole screen, or its place again",
         FRAME,
         ("maximize", "full screen pane", "expand pane"),
         keys="z,plus,underscore",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from oulipoly_tui.actions import frame, pools, quota, session_files, sessions, terminals, transcript, views
+from oulipoly_tui.actions import artifacts, frame, pools, quota, session_files, sessions, terminals, transcript, views
 from oulipoly_tui.actions.action import Action, Command, find_term
 
 ACTIONS: tuple[Action, ...] = (
@@ -19,6 +19,7 @@ ACTIONS: tuple[Action, ...] = (
     *session_files.ACTIONS,
     *views.ACTIONS,
     *transcript.ACTIONS,
+    *artifacts.ACTIONS,
     *terminals.ACTIONS,
 )
 

@@ -36,13 +36,13 @@ ACTIONS = (
     Action(
         "sessions.restore",
         "restore",
-        "Put the archive's copy back where its CLI had it",
+        "Restore the archive's copy where its CLI had it",
         _HERE,
         ("put back", "recover", "undelete"),
         keys="B",
         method="restore",
         weight=6,
-        command=Command("session restore", f"{_RUN}:restore", (_SESSION,), "put the archive's copy back"),
+        command=Command("session restore", f"{_RUN}:restore", (_SESSION,), "restore the archive's copy"),
         writes=True,
     ),
     Action(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os.path
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.errors import RequestRefused
 from oulipoly_tui.actions.action import FRAME
+from oulipoly_tui.actions.custom import find_missing, prepare
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oulipoly_engine.facade.configuration import CustomCommand
     from oulipoly_engine.facade.terminals.programs import Ended
     from oulipoly_tui.actions.action import Action
@@ -27,9 +29,7 @@ def find_obstacle(app: AppInterface, action: Action) -> str | None:
         return "its pane has not been opened yet"
     if app.engine is None:
         return "still opening: try again in a moment"
-    values = pane.row_values()
-    missing = next((name for name in action.custom.placeholders if name not in values), None)
-    return None if missing is None else f"{action.label} needs a {missing}, and this row has none"
+    return find_missing(action.custom, pane.row_values())
 
 
 def run(app: AppInterface, action: Action) -> None:
@@ -37,34 +37,21 @@ def run(app: AppInterface, action: Action) -> None:
     pane, custom = _find_pane(app, action), action.custom
     if pane is None or custom is None:
         return
-    from oulipoly_engine.facade.configuration import fill  # noqa: PLC0415 - loaded where there is an app.toml
-
-    values = pane.row_values()
     try:
-        words = fill(custom.words, values)
-    except ValueError as error:
-        app.say(f"{custom.name}: {error}", severity="warning")
+        prepared = prepare(custom, pane.row_values())
+    except RequestRefused as error:
+        app.say(error.message, severity="warning")
         return
-    cwd = values.get("cwd")
-    if cwd is not None and not os.path.isdir(cwd):  # noqa: PTH112 - it raises nothing
-        app.say(f"{custom.name}: the folder of this row is gone, {cwd}: nothing was run", severity="warning")
-        return
-    folder = None if cwd is None else Path(cwd)
     if not custom.confirm:
-        _start(app, custom, words, folder)
+        _start(app, custom, prepared.words, prepared.folder)
         return
-    import shlex  # noqa: PLC0415 - only when there is something to ask
-
-    from oulipoly_engine.core.text.control_characters import visible_line  # noqa: PLC0415 - as above
-    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - as above
+    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
     def on_answered(yes: bool | None) -> None:  # noqa: FBT001, RUF100 - as Textual calls it
         if yes:
-            _start(app, custom, words, folder)
+            _start(app, custom, prepared.words, prepared.folder)
 
-    told = [shlex.join(words)] if folder is None else [shlex.join(words), f"in {folder}"]
-    # A title with a line break or hidden characters must not look like another command, or another folder.
-    app.push_screen(Confirm(custom.name, "\n".join(map(visible_line, told)), "run it"), on_answered)
+    app.push_screen(Confirm(custom.name, "\n".join(prepared.lines), "run it"), on_answered)
 
 
 def _find_pane(app: AppInterface, action: Action) -> Pane | None:

@@ -49,4 +49,4 @@ def leave(app: AppInterface, _arguments: list[str]) -> None:
 
 def save_screenshot(app: AppInterface, arguments: list[str]) -> None:
     """Save what is on the screen."""
-    app.say(f"saved {app.save_screenshot(arguments[0] if arguments else None)}")
+    app.say(f"Saved {app.save_screenshot(arguments[0] if arguments else None)}")

@@ -87,7 +87,7 @@ def jump(app: AppInterface) -> None:
 def next_theme(app: AppInterface) -> None:
     """Change the theme."""
     app.theme = theming.after(app.theme)
-    app.say(f"theme {theming.label(app.theme)}")
+    app.say(f"Theme {theming.label(app.theme)}")
 
 
 def leave(app: AppInterface, question: str = "Quit?", result: str | None = None) -> None:

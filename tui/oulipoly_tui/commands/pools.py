@@ -12,7 +12,7 @@ from oulipoly_tui.commands.frame_keys import leave
 from oulipoly_tui.view.frame import words
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.account_setup import Step
+    from oulipoly_engine.facade.accounts.changes import Step
     from oulipoly_engine.facade.configuration import SetUp
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.quota.quota import RefreshResult
@@ -38,7 +38,7 @@ def _change(app: AppInterface, name: str, function: Callable[[], Any], done: str
 def refresh(app: AppInterface, arguments: list[str]) -> None:
     """Read the quota of some accounts, or of all."""
     engine = _engine(app)
-    app.say(f"reading {', '.join(arguments) or 'every account'} …")
+    app.say(f"Reading {', '.join(arguments) or 'every account'} …")
 
     def on_said(done: tuple[RefreshResult, ...]) -> None:
         failed = [one for one in done if one.text is not None and one.kind != "updated"]
@@ -57,7 +57,7 @@ def _format_read(done: tuple[RefreshResult, ...]) -> str:
     """Say how many accounts were read; another process, or an earlier wish, may be reading some right now."""
     by_others = [one.account for one in done if one.kind == "in-flight"]
     count = len(done) - len(by_others)
-    ours = f"read {count} account{'s' * (count != 1)}" if count or not by_others else ""
+    ours = f"Read {count} account{'s' * (count != 1)}" if count or not by_others else ""
     theirs = f"{', '.join(by_others)} {'is' if len(by_others) == 1 else 'are'} being read already" if by_others else ""
     return "; ".join(filter(None, (ours, theirs)))
 
@@ -96,7 +96,7 @@ def set_reserve(app: AppInterface, arguments: list[str]) -> str | None:
     try:
         share = float(text.removesuffix("%").strip()) / 100
     except ValueError:
-        return f"{text!r} is no percentage from 0 to 99"
+        return f"{text!r} is not a percentage from 0 to 99"
     done = f"{name} keeps {words.percent(share)} of every window" if share else f"{name} keeps no reserve"
     _change(app, "reserve", partial(_engine(app).accounts.reserve, name, share), done)
     return None
@@ -155,7 +155,7 @@ def set_up(app: AppInterface, _arguments: list[str]) -> None:
                 app.work("set-up", lambda: configuration.write_set_up(found), on_written)
 
         def on_written(_result: None) -> None:
-            app.say(f"Set up {', '.join(login.account for login in found.logins)}. `:setup undo` takes it back")
+            app.say(f"Set up {', '.join(login.account for login in found.logins)}. Undo: `:setup undo`")
             app.take_snapshot()
 
         if found.files:
@@ -172,17 +172,26 @@ def add_account(app: AppInterface, arguments: list[str]) -> str | None:
         return "this app shows no terminals: run `agents account add` in a shell"
     from oulipoly_tui.commands.terminals import show_program  # noqa: PLC0415 - only when it is done
 
-    show_program(app, (sys.executable, "-m", "oulipoly_tui", "account", "add", *arguments))
+    before = app.frame.current.id
+
+    def on_ended() -> None:
+        """Give the keys back, unless the user has gone elsewhere meanwhile."""
+        pane = app.frame.find("repl")
+        if pane is not None and app.frame.current is pane and before not in (None, pane.id):
+            app.call_next(app.frame.turn_to, before)
+            app.say("Ended: account add. What it said is in the terminal's tab")
+
+    show_program(app, (sys.executable, "-m", "oulipoly_tui", "account", "add", *arguments), ended=on_ended)
     return None
 
 
 def undo_set_up(app: AppInterface, _arguments: list[str]) -> None:
     """Take back the last change of the accounts: a set-up, an addition, a rename, a removal. Asks first."""
-    setup = _engine(app).account_setup
+    setup = _engine(app).account_setup.changes
 
     def on_known(step: Step | None) -> None:
         if step is None:
-            app.say("there is nothing to undo: no account was added, renamed or removed", severity="warning")
+            app.say("There is nothing to undo: no account was added, renamed or removed", severity="warning")
             return
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
 

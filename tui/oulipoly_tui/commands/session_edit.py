@@ -58,7 +58,7 @@ def _take_answer(app: AppInterface, chain_id: str, draft: Draft, found: Import |
         return
     draft.close()  # an import holds its lines itself
     if found is None:
-        app.say("the file is as it was: nothing is changed")
+        app.say("The file is as it was: nothing is changed")
     else:
         show_difference(app, found, "what you have written")
 
@@ -72,6 +72,6 @@ def _offer_again(app: AppInterface, chain_id: str, draft: Draft, wrong: str) -> 
             _write(app, chain_id, draft)
         else:
             draft.close()
-            app.say("what you have written is thrown away: nothing is changed")
+            app.say("What you have written is thrown away: nothing is changed")
 
     app.push_screen(Confirm("This cannot be imported. Edit it again?", wrong, "edit again"), on_answered)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def archive(app: AppInterface, arguments: list[str]) -> None:
     """Keep copies of sessions."""
     sessions, texts = sessions_of(app), arguments[0].split()
-    app.say("archiving …")
+    app.say("Archiving …")
 
     def work() -> str:
         return sessions.archive.keep([sessions.catalogue.find(text).chain_id for text in texts])
@@ -34,7 +34,7 @@ def archive(app: AppInterface, arguments: list[str]) -> None:
 
 def archive_all(app: AppInterface, _arguments: list[str]) -> None:
     """Keep copies of every account's sessions."""
-    app.say("archiving …")
+    app.say("Archiving …")
     title, work = "archiving every session", sessions_of(app).archive.keep_all
 
     def on_done(kept: KeepResult) -> None:
@@ -110,7 +110,7 @@ def unbundle(app: AppInterface, arguments: list[str]) -> None:
             if yes:
                 work = partial(sessions.bundles.unpack, source, folder=folder)
                 _start(
-                    app, "unbundle", work, lambda _: app.say(f"unpacked on {plan.account}"), f"unpacking {source.name}"
+                    app, "unbundle", work, lambda _: app.say(f"Unpacked on {plan.account}"), f"unpacking {source.name}"
                 )
 
         app.push_screen(Confirm("Unpack this session?", format_unpacking(plan), "unpack"), on_answered)
@@ -152,10 +152,10 @@ def show_difference(app: AppInterface, wish: Import, source: str) -> None:
 
     def on_replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
         if receipt.operation_uuid is None:
-            app.say("the transcript was as wanted already: nothing was changed")
+            app.say("The transcript was as wanted already: nothing was changed")
             return
         back = partial(sessions.edits.undo, receipt.session_id)
-        did(app, "the turns are replaced", back)
+        did(app, "Session replaced", back)
 
     app.push_screen(_review(wish.plan, source, "replace"), on_decided)
 
@@ -169,7 +169,7 @@ def _review(plan: Plan, source: str, deed: str) -> Screen[bool]:
         summary(plan),
         diff_lines(plan.steps),
         yes=f"Yes, {deed}",
-        note="; u takes it back later",
+        note=" · then u: undo",
         can_do=bool(plan.changes),
     )
 
@@ -183,7 +183,9 @@ def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
             def on_decided(yes: bool | None) -> None:
                 if yes:
                     app.work(
-                        "undo", partial(sessions.edits.undo, one.chain_id), lambda _: app.say("put back as it was")
+                        "undo",
+                        partial(sessions.edits.undo, one.chain_id),
+                        lambda _: app.say("Undone: session replaced"),
                     )
 
             app.push_screen(_review(plan, "what it was before the latest replacement", "put back"), on_decided)

@@ -91,7 +91,7 @@ def move(app: AppInterface, arguments: list[str]) -> None:
 
         def on_moved() -> None:
             back = partial(sessions.moves.move, one.chain_id, one.active.account)
-            done = f"moved to {account}"
+            done = f"Session moved to {account}"
             work = partial(sessions.moves.move, one.chain_id, account)
             app.work("move", work, lambda _: did(app, done, back), title=f"moving to {account}")
 
@@ -108,7 +108,7 @@ def rename(app: AppInterface, arguments: list[str]) -> None:
     def on_found(one: Session) -> None:
         def on_named(before: str | None) -> None:
             back = partial(sessions.notes.rename, one.chain_id, before or "")
-            did(app, f"named “{name}”" if name.strip() else "called by its first words", back)
+            did(app, f"Session named “{name}”" if name.strip() else "Session called by its first words", back)
 
         app.work("name", partial(sessions.notes.rename, one.chain_id, name), on_named)
 
@@ -123,7 +123,7 @@ def annotate(app: AppInterface, arguments: list[str]) -> None:
     def on_found(one: Session) -> None:
         def on_noted(before: str | None) -> None:
             back = partial(sessions.notes.annotate, one.chain_id, before or "")
-            did(app, "noted" if note.strip() else "the note is gone", back)
+            did(app, "Note kept" if note.strip() else "Note deleted", back)
 
         app.work("note", partial(sessions.notes.annotate, one.chain_id, note), on_noted)
 
@@ -132,15 +132,15 @@ def annotate(app: AppInterface, arguments: list[str]) -> None:
 
 def pin(app: AppInterface, arguments: list[str]) -> None:
     """Keep sessions at the top."""
-    _pin(app, arguments[0].split(), "pinned", on=True)
+    _pin(app, arguments[0].split(), on=True)
 
 
 def unpin(app: AppInterface, arguments: list[str]) -> None:
     """Let sessions take their places again."""
-    _pin(app, arguments[0].split(), "no longer pinned", on=False)
+    _pin(app, arguments[0].split(), on=False)
 
 
-def _pin(app: AppInterface, texts: list[str], word: str, *, on: bool) -> None:
+def _pin(app: AppInterface, texts: list[str], *, on: bool) -> None:
     sessions = sessions_of(app)
 
     def on_resolved() -> list[str]:
@@ -148,6 +148,7 @@ def _pin(app: AppInterface, texts: list[str], word: str, *, on: bool) -> None:
 
     def on_pinned(changed: list[str]) -> None:
         back = partial(sessions.notes.pin, changed, on=not on) if changed else None
-        did(app, word if len(texts) == 1 else f"{len(texts)} {word}", back)
+        done = "pinned" if on else "unpinned"
+        did(app, f"Session {done}" if len(texts) == 1 else f"{len(texts)} sessions {done}", back)
 
     app.work("pin", on_resolved, on_pinned)

@@ -30,9 +30,11 @@ def set_up_with_agent(app: AppInterface, _arguments: list[str]) -> None:
     def on_answered(answer: Answer | None) -> None:
         if isinstance(answer, FormAnswer):
             from oulipoly_engine.facade.setup.agent import SetupWish  # noqa: PLC0415 - only where one begins
+            from oulipoly_tui.view.setup.dialogs import EVERY_CLI  # noqa: PLC0415 - loaded already
 
-            text, model = (str(answer.values.get(name, "")) for name in ("wish", "model"))
-            screen.begin(app, engine.setup_agent, SetupWish(text, model or None))
+            text, model, cli = (str(answer.values.get(name, "")) for name in ("wish", "model", "cli"))
+            wish = SetupWish(text, model or None, cli=None if cli == EVERY_CLI else cli)
+            screen.begin(app, engine.setup_agent, wish)
 
     app.work("set-up", engine.setup_agent.offers, on_offered)
 

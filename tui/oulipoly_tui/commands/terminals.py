@@ -25,7 +25,7 @@ def run_program(app: AppInterface, arguments: list[str]) -> str | None:
     try:
         argv = tuple(shlex.split(" ".join(arguments)))
     except ValueError as error:
-        return f"that is no command line: {error}"
+        return f"that is not a command line: {error}"
     if not argv:
         return "no command is named"
     show_program(app, argv)
@@ -63,7 +63,7 @@ def end_run(app: AppInterface, arguments: list[str]) -> str | None:
 
     def answer(yes: bool | None) -> None:
         if yes:
-            app.work("end run", end, lambda ended: app.say(f"process {ended.pid} of {ended.account} has ended"))
+            app.work("end run", end, lambda ended: app.say(f"Process {ended.pid} of {ended.account} has ended"))
 
     app.push_screen(Confirm("End this program?", f"{orphan.text}, with all that it does", "end it"), answer)
     return None

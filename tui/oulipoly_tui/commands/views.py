@@ -55,7 +55,7 @@ def save_view(app: AppInterface, arguments: list[str]) -> str | None:
         back = partial(settings.delete_view, view.name)
 
     def on_kept(was_there: bool) -> None:
-        _did(app, f"view {view.name} is {'replaced' if was_there else 'kept'}", back)
+        _did(app, f"View {view.name} {'replaced' if was_there else 'saved'}", back)
 
     app.work("view", partial(settings.save_view, view), on_kept)
     return None
@@ -74,11 +74,9 @@ def delete_view(app: AppInterface, arguments: list[str]) -> str | None:
 
     def answer(yes: bool | None) -> None:
         if yes:
-            app.work("view", gone, lambda _: _did(app, f"view {view.name} is gone", back))
+            app.work("view", gone, lambda _: _did(app, f"View {view.name} deleted", back))
 
-    app.push_screen(
-        Confirm("Delete this view?", f"{view.name}: u brings it back until the app ends.", "delete it"), answer
-    )
+    app.push_screen(Confirm("Delete this view?", f"{view.name}. u: undo, until the app ends.", "delete it"), answer)
     return None
 
 

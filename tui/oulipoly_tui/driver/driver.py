@@ -14,6 +14,7 @@ import contextlib
 import os
 import re
 import select
+import signal
 import sys
 import termios
 import threading
@@ -50,9 +51,8 @@ _WAITING_LIMIT = 128 << 10  # bytes that a slow terminal may leave with us befor
 _PARTING_S = 2.0  # for a terminal that does not read to take what restores it
 # What is used below and is not promised to us; a Textual without any of it has the terminal for itself.
 _OF_DRIVERS = ("run_input_thread", "disable_input", "close", "write", "flush", "send_message", "process_message")
-_OF_EACH_DRIVER = ("_app", "_debug", "_loop", "_key_thread", "fileno")
-_OF_EACH_APP = ("_context", "_thread_id")
-_TO_GO_ON = ("_auto_restart", "_must_signal_resume")
+_OF_EACH_DRIVER = ("_app", "_debug", "_loop", "_key_thread", "_auto_restart", "_must_signal_resume", "fileno")
+_OF_EACH_APP = ("_context", "_exit", "_thread_id")
 # A whole sequence; not what a mouse or a mode's report begins with, nor the keys of Linux' own console (`ESC [ [ A`).
 _WHOLE = re.compile(r"\x1b\[(?!M|<|\[)[0-?]*[ -/]*[@-~]")
 _REPORT = re.compile(r"\x1b\[\?[0-9;]*\$y")
@@ -88,7 +88,7 @@ class _Sequences(XTermParser):
             return []
         alt, self._is_after_escape = alt or self._is_after_escape, False
         keys: list[events.Key] = []
-        with contextlib.suppress(ValueError, OverflowError):  # a number that is none, or is no character's
+        with contextlib.suppress(ValueError, OverflowError):  # a number that is none, or is not a character's
             if alt and len(sequence) == 1:
                 keys = [self._with_alt(_ESC + sequence)]
             elif len(sequence) == 2 and sequence[0] == _ESC and sequence[1] not in _BEGIN_SEQUENCES:
@@ -116,6 +116,8 @@ def _can_drive() -> bool:
 
 class LoopDriver(LinuxDriver):
     """Reads and writes the terminal in the event loop's thread; where that cannot be done, as Textual does."""
+
+    _may_read_and_write = False
 
     def __init__(
         self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
@@ -177,20 +179,46 @@ class LoopDriver(LinuxDriver):
             os.close(self._from)
             self._from = None
 
+    def _sigtstp_application(self, *_: object) -> None:
+        """Stop in the loop's turn.
+
+        A handler runs between any two steps of ours, also in the midst of another's work at the same descriptors: a
+        stop while the app went on from one before would leave half of each.
+        """
+        if not self._may_read_and_write:
+            super()._sigtstp_application()
+        elif self._is_ours_to_restart():
+            self._loop.call_soon_threadsafe(self._stop)
+        else:  # an editor has the terminal, and stops with us: the loop waits for it
+            os.kill(os.getpid(), signal.SIGSTOP)
+
     def _sigcont_application(self, *_: object) -> None:
-        """Go on after a stop.
+        """Go on after a stop, in the loop's turn."""
+        if not self._may_read_and_write:
+            super()._sigcont_application()
+        elif self._is_ours_to_restart():
+            self._loop.call_soon_threadsafe(self._go_on)
+
+    def _is_ours_to_restart(self) -> bool:
+        return self._auto_restart and not self._loop.is_closed()
+
+    def _stop(self) -> None:
+        if not self._app._exit:
+            with self._app._context():
+                super()._sigtstp_application()
+
+    def _go_on(self) -> None:
+        """Take the terminal again.
 
         The kernel sends the signal also when the terminal has gone away, with the one that ends us; to begin again then
         would leave threads that nobody ends. And a stop that came unheard (SIGSTOP) has left all as it was.
         """
-        if not (all(hasattr(self, name) for name in _TO_GO_ON) and hasattr(self._app, "_exit")):
-            super()._sigcont_application()
+        if self._app._exit or not self._is_there():
             return
-        if not self._auto_restart or self._app._exit or not self._is_there():
-            return
-        if not self._must_signal_resume:
-            self.suspend_application_mode()
-        self.resume_application_mode()
+        with self._app._context():
+            if not self._must_signal_resume:
+                self.suspend_application_mode()
+            self.resume_application_mode()
 
     def _is_there(self) -> bool:
         try:
@@ -200,6 +228,8 @@ class LoopDriver(LinuxDriver):
         return True
 
     def _open(self) -> None:
+        if self._from is not None:
+            return  # by a start that ended in the background
         try:
             self._from = os.open(os.ttyname(self.fileno), os.O_RDONLY | _OURS)
             self._to = os.open(os.ttyname(_STDOUT), os.O_WRONLY | _OURS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 _ESC = "\x1b"
 BEGINS, _ENDS = "\x1b[200~", "\x1b[201~"
 _KEPT = len(BEGINS) - 1  # letters of what came last, in which a mark may have begun
-_UNMISTAKABLE = len("\x1b[2")  # so much of a mark is no key that somebody pressed
+_UNMISTAKABLE = len("\x1b[2")  # so much of a mark is not a key that somebody pressed
 _LIMIT = 16 << 20  # letters; a terminal that never ends its paste must not keep us waiting for ever
 
 

@@ -225,7 +225,7 @@ def slips(own: Mapping[str, str]) -> Iterable[KeymapProblem]:
         if identity not in known:
             found = get_close_matches(identity, known, n=1)
             fix = f"write {found[0]!r}" if found else "see the ids in the help (?)"
-            yield KeymapProblem(identity, f"[keys] has {identity!r}, which is no action", fix)
+            yield KeymapProblem(identity, f"[keys] has {identity!r}, which is not an action", fix)
             continue
         for key, fix in _unknown_keys(written):
             yield KeymapProblem(identity, f"[keys] gives {identity} the key {key!r}, which there is not", fix)

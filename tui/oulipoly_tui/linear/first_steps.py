@@ -1,28 +1,49 @@
-"""Where nothing is configured: add an account, set up what is there, check everything, or see the demo."""
+"""Set-up and checks: add an account, set up what is there, sync skills, check everything, or see the demo."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.checks.finding import to_lines
 from oulipoly_engine.facade import own_process
+from oulipoly_engine.facade.setup.sync import find_filled, tell_empty
+from oulipoly_tui.linear.interactive import PROGRAM, run_own_command
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
 
-_PROGRAM = (sys.executable, "-m", "oulipoly_tui")
-
 
 def add_account(talk: Talk, _snapshot: Snapshot) -> None:
     """Give the terminal to `account add`, which asks for everything. Raises RequestRefused where there is none."""
-    _run(talk, "account", "add")
+    run_own_command(talk, "account", "add")
 
 
 def set_up_with_agent(talk: Talk, _snapshot: Snapshot) -> None:
     """Give the terminal to `setup run`, which asks in lines too. Raises RequestRefused where there is none."""
-    _run(talk, "setup", "run")
+    run_own_command(talk, "setup", "run")
+
+
+def sync(talk: Talk, _snapshot: Snapshot) -> None:
+    """Say what skills and MCP servers each CLI has, and copy those of one to another, which shows each change first."""
+    homes = talk.engine.setup_sync.homes()
+    for home in find_filled(homes):
+        talk.say(f"{home.name}. Skills: {_join(home.skills)}. MCP servers: {_join(tuple(home.servers))}.")
+        for problem in home.problems:
+            talk.say(f"Warning. {problem}.")
+    for text in tell_empty(homes):
+        talk.say(text)
+    sources = [home.name for home in homes if home.skills or home.servers]
+    source = talk.choose("Copy from", sources) if sources else None
+    target = None if source is None else talk.choose("Copy to", [one.name for one in homes if one.name != source])
+    if source is not None and target is not None:  # it shows each change, and asks
+        run_own_command(talk, "setup", "sync", "--from", source, "--to", target)
+
+
+def undo_set_up(talk: Talk, _snapshot: Snapshot) -> None:
+    """Give the terminal to `account undo`, which shows what it would take back and asks."""
+    run_own_command(talk, "account", "undo")
 
 
 def set_up(talk: Talk, _snapshot: Snapshot) -> None:
@@ -35,7 +56,7 @@ def set_up(talk: Talk, _snapshot: Snapshot) -> None:
         talk.say(plain(line))
     if found.files and talk.confirm("Write the files?"):
         talk.engine.configuration.write_set_up(found)
-        talk.say(f"Set up {', '.join(login.account for login in found.logins)}. `agents account undo` takes it back.")
+        talk.say(f"Set up {', '.join(login.account for login in found.logins)}. Undo: `agents account undo`.")
 
 
 def run_doctor(talk: Talk, _snapshot: Snapshot) -> None:
@@ -49,9 +70,8 @@ def go_to_demo(talk: Talk, _snapshot: Snapshot) -> None:
     """Leave for the demo world, in lines as here."""
     if talk.confirm("Leave for the demo?"):
         talk.engine.close()
-        own_process.replace_process((*_PROGRAM, "demo", "--", "--linear"), own_process.inherited_environment())
+        own_process.replace_process((*PROGRAM, "demo", "--", "--linear"), own_process.inherited_environment())
 
 
-def _run(talk: Talk, *words: str) -> None:
-    own_process.require_terminal()
-    talk.say(f"Ended with exit code {own_process.run_program((*_PROGRAM, *words))}.")
+def _join(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.sessions.sessions import Session, Sort, fits, sort_sessions
 from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.dialogue import Kind
 from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.paths import expand_user
-from oulipoly_tui.view.sessions.columns import short_age
+from oulipoly_tui.actions import row_values
+from oulipoly_tui.linear import custom
+from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.sessions.sessions import badges, title_of
+from oulipoly_tui.view.transcript.transcript import Target
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.types import Board
+    from pathlib import Path
+
+    from oulipoly_engine.facade.configuration import CustomCommand
+    from oulipoly_engine.facade.sessions.sessions import Sessions
+    from oulipoly_engine.facade.sessions.types import Board, Hit
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
 
 _AT_ONCE = 10
+_HITS, _WIDTH = 20, 160  # turns, and characters of each
+_QUERY = "Type words that are all needed, a phrase in quotes, begin*, -not, or fields such as account:NAME."
 _ENTRIES = 10
 _READ = "Read the last turns"
 
@@ -41,8 +53,33 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
         if chosen is None:
             return
         if chosen < len(page):
-            _open(talk, page[chosen])
+            _open(talk, page[chosen], board)
             return
+
+
+def search(talk: Talk, snapshot: Snapshot) -> None:
+    """Ask for words, say the turns that have them, the newest first, and let the session of one be chosen."""
+    sessions = talk.engine.sessions
+    if not talk.read_only:
+        sessions.scans.read_new()
+    text = talk.ask("Words that were said", _QUERY).strip()
+    if not text:
+        return
+    query = sessions.catalogue.query(text)
+    hits = sessions.catalogue.search_all(query, _HITS, width=_WIDTH, as_is=talk.read_only).found.hits
+    if not hits:
+        talk.say("Nothing was found.")
+        return
+    place = talk.choose_place("Session", [_format_hit(hit, snapshot) for hit in hits])
+    one = None if place is None else hits[place].session
+    if one is not None:
+        _open(talk, one, sessions.catalogue.board())
+
+
+def _format_hit(hit: Hit, snapshot: Snapshot) -> str:
+    title = "no session" if hit.session is None else sentence(title_of(hit.session))
+    age = words.age(from_text(hit.timestamp), snapshot.at)
+    return f"{title} {hit.role}, account {hit.account}, {age}: {plain(redact(hit.snippet.text))}"
 
 
 def line(one: Session, board: Board, snapshot: Snapshot) -> str:
@@ -51,17 +88,23 @@ def line(one: Session, board: Board, snapshot: Snapshot) -> str:
     now = snapshot.at.astimezone()
     told = ", ".join(text for text, _ in badges(listed, board, now)) if listed is not None else ""
     place = plain(one.workspace or "workspace unknown")
-    age = short_age(one.last_used_at, now)
-    return f"{title_of(one)}. Account {one.active.account}. In {place}. {age}." + (f" {told}." if told else "")
+    age = words.age(from_text(one.last_used_at), now)
+    told = f" {told[0].upper()}{told[1:]}." if told else ""
+    return f"{sentence(title_of(one))} Account {one.active.account}. In {place}. Used {age}.{told}"
+
+
+def sentence(text: str) -> str:
+    """Return a text with a full stop, unless it ends a sentence by itself."""
+    return text if text.endswith((".", "?", "!", "…")) else f"{text}."
 
 
 def unbundle(talk: Talk, _snapshot: Snapshot) -> None:
     """Check a bundle, say what it would do, and unpack it after a yes."""
-    path = talk.ask("Bundle to unpack")
-    if not path:
+    sessions = talk.engine.sessions
+    source = talk.ask_until("Bundle to unpack", lambda path: _look_at(sessions, expand_user(path)))
+    if source is None:
         return
-    sessions, source = talk.engine.sessions, expand_user(path)
-    wanted = talk.ask("Folder in which it goes on, empty for where it was")
+    wanted = talk.ask("Folder in which it goes on, empty for where it was").strip()
     folder = expand_user(wanted) if wanted else None
     plan = sessions.bundles.plan(source, folder=folder)
     files = f"{plan.files} file{'s' * (plan.files != 1)}"
@@ -73,17 +116,40 @@ def unbundle(talk: Talk, _snapshot: Snapshot) -> None:
         talk.say(f"Unpacked on {sessions.bundles.unpack(source, folder=folder).account}.")
 
 
+def _look_at(sessions: Sessions, source: Path) -> Path:
+    sessions.bundles.plan(source)  # raises what is wrong with it
+    return source
+
+
 def archive_all(talk: Talk, _snapshot: Snapshot) -> None:
     """Keep copies of everything."""
     done = talk.engine.sessions.archive.keep_all()
     talk.say(f"Archive. {done.kept} of {done.looked_at} files kept anew.")
 
 
-def _open(talk: Talk, one: Session) -> None:
-    actions = {_READ: _read} if talk.read_only else _ACTIONS
+def _open(talk: Talk, one: Session, board: Board) -> None:
+    actions: dict[str, Callable[[Talk, Session], None]] = dict(_READS if talk.read_only else {**_READS, **_WRITES})
+    listed = None if talk.read_only else board.of_chain(one.chain_id)
+    if listed is not None:  # their names may be those of actions of ours, which they would hide
+        part = one.active
+        target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
+        values = row_values.of_session(listed, target)
+        for command in custom.list_commands(talk, values, "sessions", "transcript"):
+            actions[f"{command.name}, your command"] = partial(_run_own, command, values)
     label = talk.choose(title_of(one), list(actions))
     if label is not None:
         actions[label](talk, one)
+
+
+def _run_own(command: CustomCommand, values: Mapping[str, str], talk: Talk, _one: Session) -> None:
+    custom.run(talk, command, values)
+
+
+def _say_ids(talk: Talk, one: Session) -> None:
+    part = one.active
+    talk.quote(f"Session {one.chain_id}. The CLI's own id {part.session_id}.")
+    talk.quote(f"Transcript {part.transcript or 'unknown'}.")
+    talk.quote(f"Resume it in a shell: agents repl --resume {one.chain_id}")
 
 
 def _resume(talk: Talk, one: Session, *, is_fork: bool = False) -> None:
@@ -96,14 +162,29 @@ def _fork(talk: Talk, one: Session) -> None:
     _resume(talk, one, is_fork=True)
 
 
+def _import(talk: Talk, one: Session) -> None:
+    edits = talk.engine.sessions.edits
+    wish = talk.ask_until("File to import", lambda path: edits.read_import(one.chain_id, expand_user(path)))
+    if wish is not None:
+        count = len(wish.plan.changes)
+        if talk.confirm(f"{count} turn{'s' * (count != 1)} would be replaced. Do it?"):
+            edits.carry_out(wish)
+            talk.say("Session replaced. Its menu has Undo.")
+
+
 def _name(talk: Talk, one: Session) -> None:
-    talk.engine.sessions.notes.rename(one.chain_id, talk.ask("Name, empty takes it away"))
-    talk.say("Done.")
+    _tell(talk, "Name", lambda text: talk.engine.sessions.notes.rename(one.chain_id, text))
 
 
 def _note(talk: Talk, one: Session) -> None:
-    talk.engine.sessions.notes.annotate(one.chain_id, talk.ask("Note, empty takes it away"))
-    talk.say("Done.")
+    _tell(talk, "Note", lambda text: talk.engine.sessions.notes.annotate(one.chain_id, text))
+
+
+def _tell(talk: Talk, what: str, save: Callable[[str], object]) -> None:
+    text = talk.ask(f"{what}, empty leaves it, a dash takes it away").strip()
+    if text:
+        save("" if text == "-" else text)
+        talk.say("Taken away." if text == "-" else "Saved.")
 
 
 def _pin(talk: Talk, one: Session) -> None:
@@ -158,23 +239,35 @@ def _read(talk: Talk, one: Session) -> None:
                 continue
             for piece in placed.entry.parts:
                 name = placed.entry.role if piece.kind is Kind.TEXT else f"{piece.kind.value} {piece.label}".strip()
-                text = piece.text if piece.kind is Kind.TEXT else piece.text[:200]
-                talk.quote(f"{plain(name)}: {plain(text)}")
+                is_said = piece.kind is Kind.TEXT  # code in it is read line by line
+                text = "\n".join(map(plain, piece.text.split("\n"))) if is_said else plain(piece.text[:200])
+                talk.quote(f"{plain(name)}: {text}")
     finally:
         pages.close()
 
 
-_ACTIONS: Mapping[str, Callable[[Talk, Session], None]] = {
+def _list_artifacts(talk: Talk, one: Session) -> None:
+    from oulipoly_tui.linear.artifacts import open_list as open_artifacts  # noqa: PLC0415 - few sessions have any
+
+    open_artifacts(talk, one)
+
+
+_READS: Mapping[str, Callable[[Talk, Session], None]] = {
     _READ: _read,
+    "Say its ids and its file": _say_ids,
+    "Artifacts of its runs": _list_artifacts,
+}
+_WRITES: Mapping[str, Callable[[Talk, Session], None]] = {
     "Go on with it": _resume,
     "Fork it: go on in a new session": _fork,
     "Name it": _name,
     "Note": _note,
     "Pin or unpin": _pin,
     "Archive": _archive,
-    "Put the archive's copy back": _restore,
+    "Restore the archive's copy": _restore,
     "Export as Markdown": _export,
     "Bundle it for another machine": _bundle,
+    "Import edited turns from a file": _import,
     "Move": _move,
     "Undo": _undo,
 }

@@ -17,6 +17,7 @@ ReadLine = Callable[[str], str]  # a label; raises EOFError at the end of the in
 Used = TypeVar("Used")
 _DURATION = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?) (min|[smhd])(?![\w/])")
 _UNITS = {"s": "second", "min": "minute", "m": "minute", "h": "hour", "d": "day"}
+_ASKS_HELP = ("?", "help")
 _HELP = "An empty answer goes back. The end of the input, control and d, leaves. Control and c stops what runs."
 
 
@@ -37,9 +38,9 @@ class Talk(Record):
         output.write_lines((first, *(f"  {line}" for line in others)))
 
     def ask(self, label: str, hint: str = "Type a text.") -> str:
-        """Return what is typed; raises EOFError at the end of the input. A question mark is answered by the hint."""
-        while (answer := self.read_line(label)).strip() == "?":
-            self.say(f"{hint} {_HELP}")
+        """Return what is typed; raises EOFError at the end of the input. `?` and `help` are answered by the hint."""
+        while (answer := self.read_line(label)) in _ASKS_HELP:
+            self.say(f"{hint} {_HELP} A space before it makes {answer} itself the answer.")
         return answer
 
     def ask_until(self, label: str, use: Callable[[str], Used], hint: str = "Type a text.") -> Used | None:
@@ -57,7 +58,10 @@ class Talk(Record):
 
     def confirm(self, question: str) -> bool:
         """Return whether the answer is yes; no is the default."""
-        while answer := self.ask(f"{question} y or n", "Type y for yes, n for no.").strip().lower():
+        while answer := self.read_line(f"{question} y or n").strip().lower():
+            if answer in _ASKS_HELP:
+                self.say(f"Type y for yes, n for no. {_HELP}")
+                continue
             if answer in ("y", "yes", "n", "no"):
                 return answer.startswith("y")
             self.say(f"{answer!r} is neither y nor n.")
@@ -70,11 +74,14 @@ class Talk(Record):
 
     def choose_place(self, label: str, names: Sequence[str]) -> int | None:
         """Let one of some names be chosen as `choose` does, and return its place: two of them may be the same."""
-        for number, name in enumerate(names, 1):
-            self.say(f"  {number}. {name}")
-        hint = f"Type a number, 1 to {len(names)}, or a name."
-        question = f"{label}, number or name, empty to go back"
-        while answer := self.ask(question, hint).strip():
+        self._list(names)
+        hint = f"Type a number, 1 to {len(names)}, or a name, or how it begins."
+        question = f"{label.rstrip('.')}, number or name, empty to go back"
+        while answer := self.read_line(question).strip():
+            if answer.lower() in _ASKS_HELP:
+                self.say(f"{hint} {_HELP}")
+                self._list(names)
+                continue
             if answer.isdecimal() and 1 <= int(answer) <= len(names):
                 return int(answer) - 1
             fits = [place for place, name in enumerate(names) if name == answer] or [
@@ -82,13 +89,13 @@ class Talk(Record):
             ]
             if len(fits) == 1:
                 return fits[0]
-            if answer.lower() == "help":
-                self.say(f"{hint} {_HELP}")
-                for number, name in enumerate(names, 1):
-                    self.say(f"  {number}. {name}")
-            else:
-                self.say(f"{answer!r} fits several of them." if fits else f"There is no {answer!r} here.")
+            told = f"{answer!r} fits several of them." if fits else f"There is no {answer!r} here."
+            self.say(f"{told} `help` tells what can be answered.")
         return None
+
+    def _list(self, names: Sequence[str]) -> None:
+        for number, name in enumerate(names, 1):
+            self.say(f"  {number}. {name}")
 
 
 def spell_out(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
@@ -57,6 +57,10 @@ class Pane(Widget, can_focus=False):
     def row_values(self) -> Mapping[str, str]:
         """Return what the row under the cursor has for the user's own commands, by the names of placeholders."""
         return {}
+
+    def named_actions(self) -> Collection[str]:
+        """Return the actions, by id, whose keys our own text names now: a narrow footer drops them last."""
+        return ()
 
     def inner_keys(self) -> tuple[Action, ...] | None:
         """Return what the footer shows while a part of ours takes every key, a terminal for one; None: our own keys.

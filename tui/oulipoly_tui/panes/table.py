@@ -16,15 +16,23 @@ class PaneEntry(Record):
     class_name: str
     column: Column
     wanted_width: int = 0  # see `view.frame.layout.Present`
-    keeps_width: bool = False  # as above
+    least_width: int = 0  # as above
 
 
 PANES: tuple[PaneEntry, ...] = (
     PaneEntry("pools", 1, "Pools", "oulipoly_tui.panes.quota.pools", "PoolsPane", "list"),
-    PaneEntry("quota", 2, "Quota", "oulipoly_tui.panes.quota.quota", "QuotaPane", "aside"),
+    PaneEntry("quota", 2, "Quota", "oulipoly_tui.panes.quota.quota", "QuotaPane", "aside", least_width=36),
     PaneEntry(
-        "sessions", 3, "Sessions", "oulipoly_tui.panes.sessions.sessions", "SessionsPane", "list", wanted_width=78
+        "sessions", 3, "Sessions", "oulipoly_tui.panes.sessions.sessions", "SessionsPane", "list", wanted_width=68
     ),
-    PaneEntry("transcript", 4, "Transcript", "oulipoly_tui.panes.transcript.transcript", "TranscriptPane", "detail"),
-    PaneEntry("repl", 5, "REPL", "oulipoly_tui.panes.terminal.repl", "ReplPane", "detail", keeps_width=True),
+    PaneEntry(
+        "transcript",
+        4,
+        "Transcript",
+        "oulipoly_tui.panes.transcript.transcript",
+        "TranscriptPane",
+        "detail",
+        least_width=36,
+    ),
+    PaneEntry("repl", 5, "REPL", "oulipoly_tui.panes.terminal.repl", "ReplPane", "detail", least_width=80),
 )

@@ -21,7 +21,7 @@ from oulipoly_tui.widgets.lines import VirtualList
 class Choice(ModalScreen[str | None]):
     """Its answer is the key of the row that was chosen; None: none of them."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "cancel")]
     DEFAULT_CSS = "Choice VirtualList { height: auto; max-height: 16; }"
 
     def __init__(self, title: str, rows: Sequence[Row], text: str = "", *, at: str = "") -> None:
@@ -36,7 +36,7 @@ class Choice(ModalScreen[str | None]):
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._title)
-            box.border_subtitle = f"{link('enter takes it', 'screen.take')}, {BACK}"
+            box.border_subtitle = f"{link('enter: OK', 'screen.take')} · {BACK}"
             if self._text:
                 yield Static(self._text, markup=False)
             yield VirtualList()

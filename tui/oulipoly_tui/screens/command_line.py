@@ -48,7 +48,7 @@ class CommandLine(ModalScreen[str | None]):
     """Asks for a command; tab or down takes what is offered."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "back", priority=True),
+        Binding("escape", "dismiss(None)", "close", priority=True),
         Binding("tab", "take", "complete", priority=True),
         Binding("down", "offer(1)", show=False, priority=True),
         Binding("up", "offer(-1)", show=False, priority=True),

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.frame.jobs import format_command, format_command_rows
 from oulipoly_tui.view.transcript.spans import wrap_lines
@@ -32,8 +32,7 @@ class CommandLogScreen(ModalScreen[None]):
         Binding("y", "copy", "copy the command"),
     ]
     DEFAULT_CSS = """
-    CommandLogScreen > Vertical { width: 96%; max-width: 180; height: 92%; padding: 0 1; }
-    CommandLogScreen > Vertical { border: round $accent; background: $surface; }
+    CommandLogScreen > Box { max-width: 180; height: 92%; }
     CommandLogScreen VirtualList { height: 1fr; }
     CommandLogScreen #detail { height: 6; border-top: solid $panel; }
     """
@@ -44,9 +43,9 @@ class CommandLogScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out filter, list and details."""
-        with Vertical() as box:
+        with Box() as box:
             box.border_title = "Commands that this app has run"
-            copies, filters = link("y copies the command", "screen.copy"), link("/ filters", "screen.filter")
+            copies, filters = link("y: copy the command", "screen.copy"), link("/: filter", "screen.filter")
             box.border_subtitle = " · ".join((copies, filters, CLOSE))
             yield Input(placeholder="filter by word …", compact=True)
             yield VirtualList()
@@ -68,11 +67,11 @@ class CommandLogScreen(ModalScreen[None]):
     @on(VirtualList.Chosen)
     def action_copy(self) -> None:
         """Copy the command under the cursor, as a shell would take it."""
-        from oulipoly_tui.driver.copying import copy_line  # noqa: PLC0415 - only when something is copied
+        from oulipoly_tui.driver.copying import copy_command  # noqa: PLC0415 - only when something is copied
 
         one = self._find_chosen()
         if one is not None:
-            copy_line(self.app, one.command)
+            copy_command(self.app, one.command)
 
     @on(Input.Submitted)
     def _focus_list(self) -> None:

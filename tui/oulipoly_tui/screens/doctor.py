@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from oulipoly_tui.keys.keymap import TABLE
+from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.view.frame.doctor import doctor_detail, doctor_rows, put_wrong_first
 from oulipoly_tui.view.frame.hints import CLOSE, link
@@ -31,12 +31,10 @@ class DoctorScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "close"),
-        Binding("R", "look", "look again"),
+        Binding("R", "look", "check again"),
         Binding("y", "copy", "copy the command"),
     ]
     DEFAULT_CSS = """
-    DoctorScreen > Vertical { width: 96%; max-width: 150; height: auto; padding: 0 1; }
-    DoctorScreen > Vertical { border: round $accent; background: $surface; }
     DoctorScreen VirtualList { scrollbar-gutter: stable; }
     DoctorScreen #detail { border-top: solid $panel; scrollbar-gutter: stable; }
     """
@@ -47,9 +45,9 @@ class DoctorScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out list and details."""
-        with Vertical() as box:
+        with Box() as box:
             box.border_title = "Doctor"
-            hints = (link("enter copies the command", "screen.copy"), link("R looks again", "screen.look"), CLOSE)
+            hints = (link("enter: copy the command", "screen.copy"), link("R: check again", "screen.look"), CLOSE)
             box.border_subtitle = " · ".join(hints)
             yield VirtualList()
             yield Lines(id="detail")
@@ -71,21 +69,21 @@ class DoctorScreen(ModalScreen[None]):
     def action_look(self) -> None:
         """Look at everything anew."""
         app: Any = self.app
-        self.query_one(Vertical).border_title = "Doctor · looking …"
+        self.query_one(Box).border_title = "Doctor · looking …"
         app.work(
             "doctor", app.engine.checks.run, self._take, failed=self._fail, title="checking everything", can_stop=True
         )
 
     def action_copy(self) -> None:
         """Copy the command of the row under the cursor."""
-        from oulipoly_tui.driver.copying import copy_line  # noqa: PLC0415 - only when something is copied
+        from oulipoly_tui.driver.copying import copy_command  # noqa: PLC0415 - only when something is copied
 
         app: Any = self.app
         one = self._find_chosen()
         if one is not None and one.command:
-            copy_line(app, one.command)
+            copy_command(app, one.command)
         elif one is not None:
-            app.say("nothing is to be run for this")
+            app.say("Nothing is to be run for this")
 
     @on(VirtualList.Chosen)
     def _handle_choice(self) -> None:
@@ -104,12 +102,12 @@ class DoctorScreen(ModalScreen[None]):
             from oulipoly_engine.core.checks.finding import summarize  # noqa: PLC0415 - loaded with the findings
 
             self._findings = put_wrong_first(findings)
-            self.query_one(Vertical).border_title = f"Doctor · {summarize(findings)}"
+            self.query_one(Box).border_title = f"Doctor · {summarize(findings)}"
             self._fit()
 
     def _fail(self, _error: Exception) -> None:
         if is_standing(self):
-            self.query_one(Vertical).border_title = "Doctor · stopped"
+            self.query_one(Box).border_title = "Doctor · stopped"
 
     def _find_chosen(self) -> Finding | None:
         key = self.query_one(VirtualList).cursor_key
@@ -131,7 +129,7 @@ class DoctorScreen(ModalScreen[None]):
 class Problems(Reading):
     """The list of problems, from which the doctor can be asked and the next alert gone to."""
 
-    HINTS = f"{link('d asks the doctor', 'screen.doctor')} · {CLOSE}"
+    HINTS = f"{link('d: doctor', 'screen.doctor')} · {CLOSE}"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d,f3", "doctor", "doctor"),
         *(Binding(row.keys, "next_alert", row.label, id=row.id) for row in TABLE if row.id == "frame.attention"),

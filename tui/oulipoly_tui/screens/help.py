@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_tui.keys.keymap import Keymap
+from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.help import help_rows
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
@@ -30,8 +30,7 @@ class Help(ModalScreen[str | None]):
         Binding("pageup", "move(-10)", show=False, priority=True),
     ]
     DEFAULT_CSS = """
-    Help > Vertical { width: 96%; max-width: 110; height: 90%; padding: 0 1; }
-    Help > Vertical { border: round $accent; background: $surface; }
+    Help > Box { max-width: 110; height: 90%; }
     Help Input { margin-bottom: 1; }
     Help VirtualList { height: 1fr; scrollbar-gutter: stable; }
     """
@@ -44,9 +43,9 @@ class Help(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the filter and the list."""
-        with Vertical() as box:
+        with Box() as box:
             box.border_title = "Keys"
-            box.border_subtitle = f"type a word or a key · {link('enter runs it', 'screen.run')} · {CLOSE}"
+            box.border_subtitle = f"Type a word or a key · {link('enter: run', 'screen.run')} · {CLOSE}"
             yield Input(placeholder="filter by word or key …", compact=True)
             yield VirtualList()
 

@@ -18,7 +18,7 @@ from textual.widgets import Input
 
 from oulipoly_tui.actions.action import LISTS, Action, find_term
 from oulipoly_tui.keys.keymap import format_first_key
-from oulipoly_tui.view.frame.hints import BACK, link
+from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.frame.menu import menu_rows
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
@@ -35,7 +35,7 @@ class Menu(ModalScreen[str | None]):
     """Its answer is the id of what shall be done; None: nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "back"),
+        Binding("escape", "back", "cancel"),
         Binding("q,full_stop", "dismiss(None)", "back"),
         Binding("tab", "search", "search"),
         Binding("down", "move(1)", show=False),
@@ -57,7 +57,8 @@ class Menu(ModalScreen[str | None]):
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._title)
-            box.border_subtitle = f"enter or its key does it, {link('tab searches', 'screen.search')}, {BACK}"
+            back = link("esc: cancel", "screen.back")  # as the key: a search ends first
+            box.border_subtitle = f"enter or its key: do it · {link('tab: search', 'screen.search')} · {back}"
             yield Input(placeholder="search …", compact=True)
             yield VirtualList()
 
@@ -135,7 +136,7 @@ def offer(app: AppInterface) -> None:
     pane = app.frame.current
     keys = [row for row in app.works_now() if row.where == pane.id or row.custom is not None]
     if not keys:
-        app.say(f"nothing can be done here: {format_first_key('question_mark')} shows every key")
+        app.say(f"Nothing can be done here: {format_first_key('question_mark')} shows every key")
         return
     lists = [one for one in pane.query(VirtualList) if one.has_focus]
     words = " ".join(plain(lists[0].cursor_line).split())[:_LONGEST] if lists else ""

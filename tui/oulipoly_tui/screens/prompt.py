@@ -19,7 +19,7 @@ class Prompt(ModalScreen[str | None]):
     """Asks for a prompt of any length; enter makes a new line, the button or ctrl+s sends."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "back", priority=True),
+        Binding("escape", "dismiss(None)", "cancel", priority=True),
         Binding("ctrl+s,ctrl+enter,f2", "send", "send", priority=True),
     ]
     DEFAULT_CSS = "Prompt TextArea { height: 8; border: tall $panel; }"
@@ -33,7 +33,7 @@ class Prompt(ModalScreen[str | None]):
         """Lay out the box."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(f"prompt {self._model} → {self._account or 'nobody can serve now'}")
-            box.border_subtitle = f"{link('ctrl+s or F2 sends', 'screen.send')} · {BACK}"
+            box.border_subtitle = f"{link('ctrl+s or F2: send', 'screen.send')} · {BACK}"
             yield TextArea(tab_behavior="focus")
             with Horizontal(classes="buttons"):
                 yield Button("Send", variant="primary")
@@ -45,7 +45,7 @@ class Prompt(ModalScreen[str | None]):
             self.dismiss(text)
             return
         app: Any = self.app
-        app.say("type a prompt first")
+        app.say("Type a prompt first")
 
     @on(Button.Pressed)
     def _handle_press(self) -> None:

@@ -40,7 +40,7 @@ class Confirm(ModalScreen[bool]):
     """Asks yes or no; the default is no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,n", "answer(False)", "no"),
+        Binding("escape,n", "answer(False)", "cancel"),
         Binding("y", "answer(True)", "yes"),
         Binding("left,h", "app.focus_previous", show=False),
         Binding("right,l", "app.focus_next", show=False),
@@ -56,6 +56,9 @@ class Confirm(ModalScreen[bool]):
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._title)
+            box.border_subtitle = (
+                f"{link('y: OK', 'screen.answer(True)')} · {link('esc: cancel', 'screen.answer(False)')}"
+            )
             yield Static(self._text, markup=False, id="text")
             with Horizontal(classes="buttons"):
                 yield Button("No (n)", id="no", variant="primary")
@@ -77,7 +80,7 @@ class Confirm(ModalScreen[bool]):
 class Question(ModalScreen[str | None]):
     """Asks for a short text; nothing is answered with escape."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "cancel")]
 
     def __init__(
         self, title: str, text: str, value: str = "", refuse: Callable[[str], str | None] | None = None
@@ -92,7 +95,7 @@ class Question(ModalScreen[str | None]):
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._title)
-            box.border_subtitle = f"{link('enter answers', 'screen.submit')}, {BACK}"
+            box.border_subtitle = f"{link('enter: OK', 'screen.submit')} · {BACK}"
             yield Static(self._text, markup=False, id="text")
             yield Input(self._value)
 

@@ -8,32 +8,24 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.markup import escape
-from textual.screen import ModalScreen
 
+from oulipoly_tui.screens.box import Box, ScrollScreen
 from oulipoly_tui.view.frame.hints import CLOSE
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 
 
-class Reading(ModalScreen[None]):
+class Reading(ScrollScreen[None]):
     """Shows lines until escape; a click outside closes it too."""
 
     HINTS: ClassVar[str] = CLOSE  # of the lower edge
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "close"),
-        Binding("down,j", "scroll(1)", "down", show=False),
-        Binding("up,k", "scroll(-1)", "up", show=False),
-        Binding("pagedown,space,ctrl+d", "scroll(10)", "further", show=False),
-        Binding("pageup,ctrl+u", "scroll(-10)", "back", show=False),
-        Binding("home,g", "scroll(-100000)", "top", show=False),
-        Binding("end,G", "scroll(100000)", "end", show=False),
     ]
     DEFAULT_CSS = """
-    Reading > Vertical { width: 96%; max-width: 150; height: auto; max-height: 90%; padding: 0 1; }
-    Reading > Vertical { border: round $accent; background: $surface; }
+    Reading > Box { max-height: 90%; }
     Reading Lines { height: auto; max-height: 100%; scrollbar-gutter: stable; }
     """
 
@@ -45,7 +37,7 @@ class Reading(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
-        with Vertical() as box:
+        with Box() as box:
             box.border_title = escape(self._title)
             box.border_subtitle = self.HINTS
             yield Lines(self._content)
@@ -58,10 +50,6 @@ class Reading(ModalScreen[None]):
         """Show other lines."""
         self._content = lines
         self._fit()
-
-    def action_scroll(self, by: int) -> None:
-        """Scroll."""
-        self.query_one(Lines).scroll_relative(y=by, animate=False)
 
     def on_click(self, event: events.Click) -> None:
         """Close on a click outside of the box."""

@@ -8,12 +8,12 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.markup import escape
-from textual.screen import ModalScreen
 from textual.widgets import Button
 
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_tui.screens.box import Box, ScrollScreen
 from oulipoly_tui.screens.question import Pause
 from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.transcript.spans import Line, cut, wrap_lines
@@ -28,27 +28,18 @@ _AROUND = 5  # rows of the box besides its texts: edges and buttons
 PAUSE_S = 0.4  # without a key, before one is heard where the question came up by itself
 
 
-class Review(ModalScreen[bool]):
+class Review(ScrollScreen[bool]):
     """Its answer is whether it shall be done; the default is no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,n,q", "answer(False)", "no"),
+        Binding("escape,n,q", "answer(False)", "cancel"),
         Binding("y", "answer(True)", "yes"),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space,ctrl+d", "scroll(10)", show=False),
-        Binding("pageup,ctrl+u", "scroll(-10)", show=False),
-        Binding("home,g", "scroll(-1000000)", show=False),
-        Binding("end,G", "scroll(1000000)", show=False),
         Binding("left,h", "app.focus_previous", show=False),
         Binding("right,l", "app.focus_next", show=False),
     ]
     DEFAULT_CSS = """
-    Review > Vertical { width: 96%; max-width: 150; height: auto; border: round $accent; background: $surface; }
-    Review > Vertical { padding: 0 1; }
     Review Lines { scrollbar-gutter: stable; }
     Review #review-head { border-bottom: solid $panel; }
-    Review .buttons { height: 3; align-horizontal: right; }
     """
 
     def __init__(  # noqa: PLR0913, RUF100 - what it shows, and how it is asked
@@ -79,9 +70,9 @@ class Review(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """Lay out what it comes to, all of it, the two answers."""
         yes, no = self._words
-        with Vertical() as box:
-            leave = link("esc leaves everything as it is", "screen.answer(False)")
-            does = f"{link('y does it', 'screen.answer(True)')}, " if self._can_do else ""
+        with Box() as box:
+            leave = link("esc: cancel", "screen.answer(False)")
+            does = f"{link('y: OK', 'screen.answer(True)')} · " if self._can_do else ""
             box.border_subtitle = f"{does}{leave}{self._note}"
             yield Lines(id="review-head")
             yield Lines(id="review-body")
@@ -116,9 +107,10 @@ class Review(ModalScreen[bool]):
         """Answer; a yes to nothing is a no."""
         self.dismiss(yes and self._can_do)
 
-    def action_scroll(self, by: int) -> None:
-        """Scroll."""
-        self.query_one("#review-body", Lines).scroll_relative(y=by, animate=False)
+    @property
+    def scrolled(self) -> Lines:
+        """Return what would be done; what it comes to stays in sight."""
+        return self.query_one("#review-body", Lines)
 
     @on(Button.Pressed)
     def _handle_press(self, event: Button.Pressed) -> None:
@@ -136,4 +128,4 @@ class Review(ModalScreen[bool]):
         head.show_lines(above)
         shown.show_lines(lines)
         more = f" · {len(lines)} lines" if len(lines) > room else ""  # who agrees shall know that there is more
-        self.query_one(Vertical).border_title = escape(visible_line(self._title)[:_TITLE] + more)
+        self.query_one(Box).border_title = escape(visible_line(self._title)[:_TITLE] + more)

@@ -31,7 +31,7 @@ class WhatIf(ModalScreen[None]):
     """Compares the choice with what it would be; every change of the line is tried at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "back", priority=True),
+        Binding("escape", "dismiss", "cancel", priority=True),
         Binding("ctrl+s,f2", "apply", "apply", priority=True),
     ]
     DEFAULT_CSS = """
@@ -51,7 +51,7 @@ class WhatIf(ModalScreen[None]):
         """Lay out line, outcome and buttons."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(f"What if … {self._pool.model.name}")
-            apply = f"{link('F2 or ctrl+s applies', 'screen.apply')} · " if self._can_apply else ""
+            apply = f"{link('F2 or ctrl+s: apply', 'screen.apply')} · " if self._can_apply else ""
             box.border_subtitle = apply + BACK
             yield Input("turns=+20", select_on_focus=False)
             yield Lines((((_FORMS, "dim"),),), id="forms")

@@ -14,7 +14,7 @@ from oulipoly_tui.view.frame.chords import format_chord
 def hand_over(socket: Path, terminal: Terminal, chord: str, *, only_reads: bool) -> str:
     """Show a terminal on the real one until it ends or is left; return what went wrong, or nothing.
 
-    chord: as Textual names it; one that is no single byte in every terminal is replaced by the default.
+    chord: as Textual names it; one that is not a single byte in every terminal is replaced by the default.
     Raises Interrupted for a signal that ends the app.
     """
     name = format_chord(chord)

@@ -31,7 +31,8 @@ class Lines(ScrollView, can_focus=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"tone--{tone}" for tone in TONES}
     DEFAULT_CSS = """
     Lines { scrollbar-size-vertical: 1; overflow-x: hidden; background: transparent; }
-    Lines > .tone--dim { text-style: dim; }
+    Lines > .tone--dim { color: $foreground-muted; }
+    Lines:ansi > .tone--dim { text-style: dim; }
     Lines > .tone--good { color: $text-success; }
     Lines > .tone--warn { color: $text-warning; }
     Lines > .tone--bad { color: $text-error; text-style: bold; }
@@ -111,8 +112,9 @@ class Lines(ScrollView, can_focus=False):
         return self._strip(self._lines[place], width, self.base_style)
 
     def style_of(self, tone: Tone, base: Style) -> Style:
-        """Return how a tone looks over a style of ours."""
-        return base + self.get_component_rich_style(f"tone--{tone}", partial=True) if tone else base
+        """Return how a tone looks over a style of ours. Dimmed on a reversed row would be its ground on its ground."""
+        is_plain = not tone or (tone == "dim" and base.reverse)
+        return base if is_plain else base + self.get_component_rich_style(f"tone--{tone}", partial=True)
 
     def _strip(self, line: Line, width: int, base: Style) -> Strip:
         segments = []

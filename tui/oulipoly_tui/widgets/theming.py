@@ -13,12 +13,26 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.configuration import ThemeFile
 
-DARK, LIGHT, CONTRAST, ANSI = "agents-dark", "agents-light", "agents-contrast", "ansi-dark"
+DARK, LIGHT, CONTRAST, ANSI = "agents-dark", "agents-light", "agents-contrast", "agents-ansi"
 BAR = "bar"  # the variable for what header and footer are drawn on
 VEIL = "veil"  # the variable for what lies between a question and the panes
 CURSOR, CURSOR_STYLE = "cursor", "cursor-style"  # the variables for the row under the cursor
 ORDER = (DARK, LIGHT, CONTRAST, ANSI)
 _NAMES = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "high-contrast": CONTRAST, "ansi": ANSI}
+_NAMES |= {"ansi-dark": ANSI}  # what `ansi` was called before; it is kept in the state of the app
+
+# Nobody knows the terminal's ground, nor its sixteen colours. Text on it is the terminal's own, but for two that
+# stand out from white and from black in the usual palettes (a test has them); on a ground of ours black on cyan does.
+# What is good has no colour: no green can be read on white. Bold and the words tell the rest.
+_ON_CYAN = ("block-cursor", "input-cursor", "input-selection", "screen-selection")
+_ANSI_VARIABLES = {
+    **{f"{name}-foreground": "ansi_black" for name in _ON_CYAN},
+    **{f"{name}-background": "ansi_cyan" for name in _ON_CYAN},
+    **{f"scrollbar{state}": "ansi_magenta" for state in ("", "-hover", "-active")},
+    **{f"scrollbar-background{state}": "ansi_default" for state in ("", "-hover", "-active")},
+    **dict.fromkeys(("ansi-background", "ansi-foreground", "border-blurred"), "ansi_default"),
+    "input-cursor-text-style": "none",
+}
 
 # Colours of different meaning stay apart where a terminal has 256, and greys are grey there: a test tells.
 _OWN = (
@@ -49,7 +63,7 @@ _OWN = (
         warning="#b04a00",
         error="#a81e2c",
         dark=False,
-        variables={"foreground-muted": "#5e6166"},  # Textual's own is 4.3:1
+        variables={"foreground-muted": "#4c4f54"},  # Textual's own is 4.3:1, and less under the cursor
     ),
     Theme(
         name=CONTRAST,
@@ -69,6 +83,23 @@ _OWN = (
         # question, and the footer with its keys, is as plain as the question.
         variables={"foreground-muted": "#d0d0d0", "text-muted": "#d0d0d0", "text-disabled": "#b0b0b0"}
         | {"panel-darken-1": "#101010", BAR: "#000000", VEIL: "transparent"},
+    ),
+    Theme(
+        name=ANSI,
+        primary="ansi_default",
+        secondary="ansi_default",
+        accent="ansi_magenta",
+        foreground="ansi_default",
+        background="ansi_default",
+        surface="ansi_default",
+        panel="ansi_default",
+        boost="ansi_default",
+        success="ansi_default",
+        warning="ansi_bright_red",
+        error="ansi_bright_red",
+        dark=True,
+        ansi=True,
+        variables=_ANSI_VARIABLES,
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 
+from oulipoly_tui.actions import row_values
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.frame import words
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _PROMPT_SHOWN = 60  # characters of a prompt in a question
 _DETAILS_FROM = 104  # columns of the pane at which the details find room beside the list
 _KEPT_SHOTS = 20
+_FIRST = ("pools.add_account", "pools.set_up", "pools.set_up_agent", "pools.demo")  # on the first screen
 _NEEDS_MEMBER = frozenset(
     ("why", "what_if", "one_shot", "start_repl", "pin", "drain", "reserve", "disable", "clear", "refresh")
 )
@@ -104,7 +106,7 @@ class PoolsPane(Pane):
         if action == "demo":
             return None if self._snapshot is not None and is_empty else "there are accounts: no need for the demo"
         if action == "log":
-            return None if self._shots else "no prompt has been sent yet"
+            return None if self._shots else "no prompt has been sent from here yet: p sends one"
         if action == "stop_one_shot":
             return None if self._live_shots() else "no prompt is being answered"
         if action == "start_repl":
@@ -119,13 +121,14 @@ class PoolsPane(Pane):
             return words.local(decision.error or "nobody can serve this model now", decision.now)
         return self._account_obstacle(action, None if found is None else found[2])
 
+    def named_actions(self) -> Collection[str]:
+        """Return what the first screen offers."""
+        return _FIRST if self.obstacle("demo") is None else ()
+
     def row_values(self) -> Mapping[str, str]:
         """Return what the row under the cursor has for the user's own commands."""
         found = self._find_member()
-        if found is None:
-            return {}
-        model = found[0].model.name
-        return {"account": found[2].name, "model": model, "pool": model}
+        return {} if found is None else row_values.of_account(found[2].name, found[0].model.name)
 
     def state(self) -> Mapping[str, object]:
         """Return the row of the cursor."""
@@ -275,7 +278,7 @@ class PoolsPane(Pane):
         def answer(yes: bool | None) -> None:
             if yes and shot.is_running:
                 app.engine.background.stop(shot.number)
-                app.say("stopping …")
+                app.say("Stopping …")
 
         asked = " ".join(shot.prompt.split())[:_PROMPT_SHOWN]
         text = f"{shot.model}: {asked}\nWhat it has not answered yet is lost."
@@ -332,13 +335,15 @@ class PoolsPane(Pane):
             return None
         if view.account is None and action in ("drain", "disable", "reserve", "clear", "refresh"):
             return f"{view.name} is not in providers.toml"
+        if action == "refresh" and view.uses_key:
+            return f"{view.name}: no quota known for API keys"
         if action == "refresh" and not view.has_source:
             return f"{view.name} has no quota script"
         if action == "refresh" and view.wishes.disabled:
             return f"{view.name} is disabled, so it is not read"
         has_mark = view.quota.exhausted_at is not None or view.attempts.backoff_until is not None
         if action == "clear" and not has_mark:
-            return f"{view.name} has neither a mark nor a pause"
+            return f"{view.name} is neither exhausted nor paused: nothing to clear"
         return None
 
     def _toggle(self, on_name: str, off_name: str, is_on: Any) -> None:  # noqa: ANN401 - a question to an account
@@ -408,4 +413,4 @@ def _refuse_percent(text: str) -> str | None:
         share = float(text.strip().removesuffix("%"))
     except ValueError:
         share = -1.0
-    return None if 0 <= share <= 99 else f"{text!r} is no percentage: write a number from 0 to 99"
+    return None if 0 <= share <= 99 else f"{text!r} is not a percentage: write a number from 0 to 99"

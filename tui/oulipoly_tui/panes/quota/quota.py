@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.markup import escape
 
+from oulipoly_tui.actions import row_values
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.quota.consumers import ORDER, burner_lines
 from oulipoly_tui.view.quota.quota import RANGES, chart_of, chart_title, parse_key, quota_rows, record
@@ -105,7 +106,7 @@ class QuotaPane(Pane):
     def row_values(self) -> Mapping[str, str]:
         """Return what the row under the cursor has for the user's own commands."""
         account = self._account()
-        return {} if account is None else {"account": account}
+        return {} if account is None else row_values.of_account(account)
 
     def state(self) -> Mapping[str, object]:
         """Return the row of the cursor, the range, and how who burned it is listed."""

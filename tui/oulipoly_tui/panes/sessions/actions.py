@@ -63,7 +63,7 @@ class SessionActions(SessionUndo):
         if action in ("resume", "resume_elsewhere", "fork") and not self.app.has_pane("repl"):
             return "this version has no terminals yet: `agents repl --resume` does it in the shell"
         if action in _NEEDS_TRANSCRIPT and self._has_transcript(listed) is False:
-            return "its transcript is gone" + (f": {restoring} puts the archive's copy back" if is_kept else "")
+            return "its transcript is gone" + (f": {restoring} restores the archive's copy" if is_kept else "")
         if (
             action in ("resume_elsewhere", "move", "export", "import_file", "edit_file")
             and board is not None
@@ -272,7 +272,7 @@ class SessionActions(SessionUndo):
             return
         names = self.app.engine.sessions.moves.targets(listed.session)
         if not names:
-            self.app.say(f"no other account can go on with a session of {listed.session.active.account}")
+            self.app.say(f"No other account can go on with a session of {listed.session.active.account}")
             return
         from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
 

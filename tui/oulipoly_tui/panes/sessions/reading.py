@@ -94,7 +94,7 @@ class SessionReading:
         self._is_reading = False
         if isinstance(found, Exception):
             app: Any = self.app
-            app.say(f"the list is as it was: {getattr(found, 'message', found)}", severity="warning")
+            app.say(f"The list is as it was: {getattr(found, 'message', found)}", severity="warning")
             return
         board, index = found
         if board is not self.board:

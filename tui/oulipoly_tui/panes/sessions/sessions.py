@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import replace
+from oulipoly_tui.actions import row_values
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.sessions.actions import SessionActions
 from oulipoly_tui.panes.sessions.reading import SessionReading
@@ -42,7 +43,7 @@ _SCAN_EVERY_S = 120.0
 _FILTER_HINT = "words, account: cli: model: cwd: date:<7d is:pinned -not"
 _NEEDS_SESSION = frozenset(
     ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
-) | {"export", "import_file", "edit_file", "bundle", "copy"}
+) | {"export", "import_file", "edit_file", "bundle", "copy", "artifacts"}
 _EMPTY: tuple[Line, ...] = (
     (("No session is known yet.", "strong"),),
     (),
@@ -167,10 +168,12 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
                 return "the trace has its own order: t goes back to the list"
             if action == "filter" and self._trace is not None:
                 return "the trace is shown whole: t goes back to the list, / filters there"
-            return "nothing was done here yet" if action == "undo" and not self.can_undo else None
+            return "there is nothing to undo" if action == "undo" and not self.can_undo else None
         if action in ("expand", "collapse"):
             return None
         listed = self.listed
+        if action == "artifacts" and self._traced is not None:
+            return None
         if action in _NEEDS_SESSION and listed is None and not (self.marked and self._trace is None):
             return "choose a session first"
         return None if listed is None else self.obstacle_of(action, listed)
@@ -205,21 +208,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
     def row_values(self) -> Mapping[str, str]:
         """Return what the session under the cursor has for the user's own commands."""
         target, listed = self.target(), self.listed
-        if target is None or listed is None:
-            return {}
-        one = listed.session
-        values = {
-            "session": target.chain_id,
-            "native_id": target.session_id,
-            "account": target.account,
-            "model": "" if one.model.startswith("<") else one.model,
-            "pool": self.model,
-            "cli": listed.kind,
-            "cwd": one.workspace,
-            "transcript": target.path,
-            "title": target.title,
-        }
-        return {name: text for name, text in values.items() if text}
+        return {} if target is None or listed is None else row_values.of_session(listed, target, self.model)
 
     @property
     def chosen_chains(self) -> tuple[str, ...]:
@@ -308,6 +297,14 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
         app: Any = self.app
         app.work("trace", app.engine.sessions.catalogue.list_spawned, self._traces)
 
+    def action_artifacts(self) -> None:
+        """Show what the session's runs have returned, received, sent and kept; in the trace, what the run has."""
+        listed, traced = self.listed, self._traced
+        if traced is not None:
+            self.wish("run artifacts", traced.uuid)
+        elif listed is not None:
+            self.wish("session artifacts", listed.session.chain_id)
+
     def action_find_next(self) -> None:
         """Go to the next session that fits the filter."""
         self._step_to_session(1)
@@ -319,7 +316,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
     def action_scan(self) -> None:
         """Read what the CLIs have written."""
         app: Any = self.app
-        app.say("reading transcripts …")
+        app.say("Reading transcripts …")
 
         def on_scanned(new: int) -> None:
             app.say(f"{new:,} new turn{'s' * (new != 1)}")
@@ -418,7 +415,11 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
 
     def _edge(self) -> str:
         """Return what the pane's lower edge says."""
-        shown = self._summary() if self._trace is None else f"trace of {len(self._trace):,} invocations"
+        shown = (
+            self._summary()
+            if self._trace is None
+            else f"trace of {len(self._trace):,} run{'' if len(self._trace) == 1 else 's'}"
+        )
         return escape(" · ".join(part for part in (self.undo_text(), shown) if part))
 
     def _summary(self) -> str:

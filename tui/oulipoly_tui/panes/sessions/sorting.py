@@ -153,4 +153,4 @@ class SessionOrder:
         if rows:
             self.app.push_screen(Choice(title, rows), lambda key: None if key is None else act(key))
         else:
-            self.app.say("no view is saved, and this app is read-only")
+            self.app.say("No view is saved, and this app is read-only")

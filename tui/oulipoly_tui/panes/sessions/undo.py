@@ -59,7 +59,7 @@ class SessionUndo:
 
     def did(self, text: str, take_back: Callable[[], object] | None) -> None:
         """Remember what takes an action back, and say so."""
-        self.app.say(f"{text}; u takes it back" if take_back is not None else text)
+        self.app.say(f"{text}. u: undo" if take_back is not None else text)
         if take_back is None:
             return
         until = self.app.now().astimezone() + timedelta(seconds=_AT_ONCE_S)
@@ -87,7 +87,7 @@ class SessionUndo:
         left = self._measure_left_s()
         if left <= 0:
             return ""
-        return f"u undoes until {self._undo[-1].until:%H:%M:%S}" if self._is_still else f"u undoes: {ceil(left)} s"
+        return f"u: undo, until {self._undo[-1].until:%H:%M:%S}" if self._is_still else f"u: undo, {ceil(left)} s"
 
     @property
     def _is_still(self) -> bool:
@@ -113,17 +113,17 @@ class SessionUndo:
 
         minutes = int((monotonic() - deed.at) // 60)
         when = f"{minutes} min ago" if minutes else "less than a minute ago"
-        self.app.push_screen(Confirm("Take this back?", f"{deed.text}, {when}.", "take back"), on_answered)
+        self.app.push_screen(Confirm("Undo this?", f"{deed.text}, {when}.", "undo"), on_answered)
 
     def _take_back(self, deed: _UndoStep) -> None:
         def on_taken_back(_: object) -> None:
             self.app.take_snapshot()
-            self.app.say(f"taken back: {deed.text}")
+            self.app.say(f"Undone: {deed.text}")
 
         def on_failed(_: Exception) -> None:  # what hindered it has been said, and may be gone at the next try
             self._undo.append(deed)
             self._count_down()
 
         self._undo.remove(deed)
-        self.app.work("undo", deed.take_back, on_taken_back, on_failed, title=f"taking back: {deed.text}")
+        self.app.work("undo", deed.take_back, on_taken_back, on_failed, title=f"undo: {deed.text}")
         self._count_down()

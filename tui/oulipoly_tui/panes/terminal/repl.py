@@ -12,6 +12,7 @@ from textual.binding import BindingType
 
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import Interrupted
+from oulipoly_tui.actions import row_values
 from oulipoly_tui.driver.clipboard_leave import ClipboardLeave
 from oulipoly_tui.panes.pane import bindings
 from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, title_in
@@ -77,7 +78,7 @@ class ReplPane(TerminalTabs):
             existing.is_entered = True
             self._choose(existing.id)
             self.focus_inside()
-            app.say(f"that session is open already, in the tab of {existing.tab.label}")
+            app.say(f"That session is open already, in the tab of {existing.tab.label}")
             return
         hosts, size = app.engine.new_terminals, self._room()
         start = partial(hosts.begin, model) if session is None else partial(hosts.resume, session)
@@ -95,14 +96,12 @@ class ReplPane(TerminalTabs):
         app: Any = self.app
         self._start(argv[0], partial(app.engine.new_terminals.run, argv, self._room(), folder), ended)
 
-    def row_values(self) -> dict[str, str]:
+    def row_values(self) -> Mapping[str, str]:
         """Return what the chosen terminal has for the user's own commands."""
         if self._current is None:
             return {}
         one = self._current.terminal
-        values = {"terminal": one.id, "cwd": one.cwd, "account": one.account, "model": one.model, "pool": one.model}
-        title = title_in(self.app, one.session_id)
-        return {name: text for name, text in {**values, "native_id": one.session_id, "title": title}.items() if text}
+        return row_values.of_terminal(one, title_in(self.app, one.session_id))
 
     def attention(self) -> tuple[Attention, ...]:
         """Return the terminals that ring or have ended since they were last seen."""

@@ -114,7 +114,7 @@ class TerminalTabs(Pane):
             way = self._way_in(from_pane=app.frame.current is self)
             app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app{way and f': {way}'}")
         elif not new and not quietly:
-            app.say("no terminal runs without a tab")
+            app.say("No terminal runs without a tab")
 
     def _way_in(self, *, from_pane: bool = True) -> str:
         """Say which key leads into the terminal, or here from another pane; empty where none does: read-only."""
@@ -322,9 +322,9 @@ class TerminalTabs(Pane):
     def _to_clipboard(self, text: str) -> None:
         app: Any = self.app
         if copying.send(app, text):
-            app.say(f"copied {len(text)} characters")
+            app.say(f"Copied {len(text)} characters")
         else:
-            app.say("too long for the terminal's clipboard: select less", severity="warning")
+            app.say("Too long for the terminal's clipboard: select less", severity="warning")
 
     def _draw(self) -> None:
         if not is_standing(self):

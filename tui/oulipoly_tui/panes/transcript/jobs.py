@@ -11,6 +11,7 @@ from oulipoly_tui.view.transcript.transcript import Target
 from oulipoly_tui.widgets.transcript_entries import PAGE
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.artifacts.versions import Version
     from oulipoly_engine.core.transcripts.dialogue import Entry
     from oulipoly_engine.facade.sessions.types import Inside, PlacedEntry, TranscriptFollower
 
@@ -44,6 +45,20 @@ def inside_of(engine: Any, target: Target) -> Inside:  # noqa: ANN401 - as above
     """Return the branches and sub-agent sessions of a target's session."""
     sessions = engine.sessions
     found: Inside = sessions.catalogue.inside(sessions.catalogue.find(target.chain_id or target.session_id))
+    return found
+
+
+def returned_of(engine: Any, target: Target) -> tuple[Version, ...] | Exception:  # noqa: ANN401 - as above
+    """Return what the runs of a target's session have returned; nothing of a session that no run was started for."""
+    from oulipoly_engine.errors import RunnerError, SessionNotFound  # noqa: PLC0415 - loaded already
+
+    try:
+        one = engine.sessions.catalogue.find(target.chain_id or target.session_id)
+        found: tuple[Version, ...] = engine.artifacts.returned_of_session([part.session_id for part in one.parts])
+    except SessionNotFound:
+        return ()
+    except RunnerError as error:
+        return error
     return found
 
 

@@ -12,12 +12,22 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.markup import escape
+from textual.timer import Timer
 from textual.widgets import Input
 
 from oulipoly_engine.records import replace
+from oulipoly_tui.actions import row_values
 from oulipoly_tui.driver.copying import copy
+from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.panes.pane import Pane, bindings
-from oulipoly_tui.panes.transcript.jobs import entry_from, find_around, inside_of, open_followed, read_page
+from oulipoly_tui.panes.transcript.jobs import (
+    entry_from,
+    find_around,
+    inside_of,
+    open_followed,
+    read_page,
+    returned_of,
+)
 from oulipoly_tui.view.transcript.spans import Line, Row, wrap_lines
 from oulipoly_tui.view.transcript.transcript import (
     Target,
@@ -33,6 +43,7 @@ from oulipoly_tui.widgets.transcript_entries import PAGE
 from oulipoly_tui.widgets.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.artifacts.versions import Version
     from oulipoly_engine.core.transcripts.dialogue import Entry
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.sessions.types import Inside, PlacedEntry, TranscriptFollower, TranscriptGrew
@@ -43,6 +54,8 @@ _EMPTY: tuple[Line, ...] = (
     (),
     (("Choose one under Sessions: ", ""), ("3", "key"), (", then ", ""), ("enter", "key"), (".", "")),
 )
+_LOOK_S = 1.0  # at most so often is it looked for what was returned
+_RETURNED, _TALL = 3, 20  # artifacts that are told, in a pane of so many rows; in a lower one the newest alone
 _NEEDS_ENTRY = frozenset(("copy", "copy_code", "provenance", "unfold"))
 
 
@@ -63,11 +76,14 @@ class TranscriptPane(Pane):
         self._new = 0  # turns that came while the user reads further up
         self._shows_secrets = False
         self._told = ("", "")
+        self._returned: tuple[Version, ...] | Exception = ()
+        self._returned_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the view and the line to find with."""
         yield TranscriptView(self._ask, id="transcript-view")
         yield Lines(_EMPTY, id="transcript-empty")
+        yield Lines(id="transcript-returned")
         yield Input(placeholder="find …", id="transcript-find")
 
     def on_mount(self) -> None:
@@ -76,11 +92,7 @@ class TranscriptPane(Pane):
 
     def row_values(self) -> Mapping[str, str]:
         """Return what the session that is shown has for the user's own commands."""
-        one = self.target
-        if one is None:
-            return {}
-        values = {"session": one.chain_id, "native_id": one.session_id, "account": one.account, "title": one.title}
-        return {name: text for name, text in {**values, "transcript": one.path}.items() if text}
+        return {} if self.target is None else row_values.of_transcript(self.target)
 
     def on_unmount(self) -> None:
         """Let go of the file."""
@@ -127,7 +139,9 @@ class TranscriptPane(Pane):
         app.work("transcript", partial(open_followed, app.engine, target), opened, opened)
 
     def take_event(self, event: Event) -> None:
-        """Take what was appended."""
+        """Take what was appended, and look for what was returned when a run may have ended."""
+        if type(event).__name__ == "StateChanged" and self._returned_timer is None and self.target is not None:
+            self._returned_timer = self.set_timer(_LOOK_S, self.look_for_returned)
         if type(event).__name__ != "TranscriptGrew":
             return
         grew = cast("TranscriptGrew", event)
@@ -187,7 +201,7 @@ class TranscriptPane(Pane):
         """Unfold what is under the cursor, or fold it."""
         if not self.view.toggle():
             app: Any = self.app
-            app.say("nothing is folded here")
+            app.say("Nothing is folded here")
 
     def action_unfold_all(self) -> None:
         """Unfold everything, or fold it."""
@@ -276,8 +290,13 @@ class TranscriptPane(Pane):
         """Show secrets, or hide them."""
         app: Any = self.app
         self._shows_secrets = not self._shows_secrets
-        app.say("secrets are shown" if self._shows_secrets else "secrets are hidden")
+        app.say("Secrets are shown" if self._shows_secrets else "Secrets are hidden")
         self.view.restart(self.view.length)
+
+    def action_artifacts(self) -> None:
+        """Show what the session's runs have returned, received, sent and kept."""
+        if self.target is not None:
+            self.wish("session artifacts", self.target.chain_id or self.target.session_id)
 
     def action_resume(self) -> None:
         """Go on with it."""
@@ -285,6 +304,10 @@ class TranscriptPane(Pane):
             self.wish("session resume", self.target.chain_id)
 
     # ---- what the widgets say
+
+    def on_resize(self) -> None:
+        """Fit what was returned."""
+        self._draw_returned()
 
     @on(Input.Submitted, "#transcript-find")
     def _handle_find_submit(self, event: Input.Submitted) -> None:
@@ -323,6 +346,9 @@ class TranscriptPane(Pane):
             if target.entry_id:
                 self._find_entry(follower, target)
             self._tell()
+        self._show_returned(())
+        if self.target is not None:
+            self.look_for_returned()
         if waiting is not None:
             self._wanted = None
             self.open_target(waiting)
@@ -373,6 +399,46 @@ class TranscriptPane(Pane):
                 self._tell()
 
         app.work("page", partial(read_page, follower, number, redacting=not self._shows_secrets), on_came)
+
+    # ---- what was returned
+
+    def look_for_returned(self) -> None:
+        """Tell what the session's runs have returned by now."""
+        app: Any = self.app
+        self._returned_timer = None
+        app.work_newest("returned", self._ask_for_returned)
+
+    def _ask_for_returned(self) -> None:
+        app: Any = self.app
+        target = self.target
+        if target is None or target.side:
+            return
+
+        def on_came(found: tuple[Version, ...] | Exception) -> None:
+            if self.target is not None and self.target.key == target.key:
+                self._show_returned(found)
+
+        app.work("returned", partial(returned_of, app.engine, target), on_came)
+
+    def _show_returned(self, found: tuple[Version, ...] | Exception) -> None:
+        self._returned = found
+        self._draw_returned()
+
+    def _draw_returned(self) -> None:
+        shown = self.query_one("#transcript-returned", Lines)
+        if not self._returned:
+            shown.display = False
+            return
+        from oulipoly_tui.view.sessions.artifacts import returned_lines  # noqa: PLC0415 - few sessions have any
+
+        app: Any = self.app
+        width = max(20, self.size.width - 2)
+        row = app.keys.find("transcript.artifacts")
+        most = _RETURNED if self.size.height >= _TALL else 1
+        lines = returned_lines(self._returned, width, "c" if row is None else format_first_key(row.keys), most)
+        shown.styles.height = len(lines) + 1
+        shown.display = True
+        shown.show_lines(lines)
 
     # ---- parts
 
@@ -453,7 +519,7 @@ class TranscriptPane(Pane):
     def _offer(self, target: Target, inside: Inside) -> None:
         app: Any = self.app
         if not inside.side_files:
-            app.say("no sub-agent has a file of its own here; turns of sub-agent sessions in this one unfold with o")
+            app.say("No sub-agent has a file of its own here; turns of sub-agent sessions in this one unfold with o")
             return
         from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.facade.sessions.values import Exported, ExportOptions, FileExists
 from oulipoly_engine.paths import expand_user
+from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS, option_lines, preview_lines
 from oulipoly_tui.view.transcript.spans import wrap_lines
@@ -34,19 +34,19 @@ class Export(ModalScreen[Mapping[str, Path]]):
     """Writes one session to a file, or several into a folder; tells where each lossless one lies, by chain."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "back", priority=True),
+        Binding("escape", "dismiss", "cancel", priority=True),
         Binding("f2,ctrl+s", "write", "write", priority=True),
-        Binding("ctrl+o", "turn('format')", "format", priority=True),
-        Binding("ctrl+r", "turn('redacting')", "secrets", priority=True),
-        Binding("ctrl+t", "turn('tools')", "tools", priority=True),
-        Binding("ctrl+k", "turn('thinking')", "thinking", priority=True),
+        # These stand in the box, each beside what it changes.
+        Binding("ctrl+o", "turn('format')", "format", show=False, priority=True),
+        Binding("ctrl+r", "turn('redacting')", "secrets", show=False, priority=True),
+        Binding("ctrl+t", "turn('tools')", "tools", show=False, priority=True),
+        Binding("ctrl+k", "turn('thinking')", "thinking", show=False, priority=True),
         Binding("ctrl+x", "stop", "stop", priority=True),
         Binding("pagedown", "scroll(10)", show=False, priority=True),
         Binding("pageup", "scroll(-10)", show=False, priority=True),
     ]
     DEFAULT_CSS = """
-    Export > Vertical { width: 96%; max-width: 150; height: 92%; border: round $accent; background: $surface; }
-    Export > Vertical { padding: 0 1; }
+    Export > Box { height: 92%; }
     Export #export-options { height: auto; max-height: 8; }
     Export Input { border: tall $panel; height: 3; }
     Export Input:focus { border: tall $accent; }
@@ -63,9 +63,9 @@ class Export(ModalScreen[Mapping[str, Path]]):
     def compose(self) -> ComposeResult:
         """Lay out options, place and preview."""
         count = len(self._chosen_sessions)
-        with Vertical() as box:
+        with Box() as box:
             box.border_title = "Export" if count == 1 else f"Export {count} sessions"
-            box.border_subtitle = f"{link('enter or F2 writes', 'screen.write')}, {BACK}"
+            box.border_subtitle = f"{link('enter or F2: write', 'screen.write')} · {BACK}"
             yield Lines(id="export-options")
             yield Input(self._suggest_path())
             preview = Lines(id="export-preview")
@@ -118,7 +118,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         text = self.query_one(Input).value.strip()
         app: Any = self.app
         if not text:
-            app.say("name a file", severity="warning")
+            app.say("Name a file", severity="warning")
             return
         work = partial(_write, app.engine.sessions, self._chosen_sessions, self._wish, expand_user(text))
         asked = (text, self._wish.format)

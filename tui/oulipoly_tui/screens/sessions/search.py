@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.sessions.search import as_typed, count_text, hit_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
@@ -33,13 +33,12 @@ class Search(ModalScreen["Hit | None"]):
     """Asks for a query and shows what fits it; its answer is the turn that was chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "back", priority=True),
+        Binding("escape", "dismiss(None)", "close", priority=True),
         Binding("down", "step(1)", show=False, priority=True),
         Binding("up", "step(-1)", show=False, priority=True),
     ]
     DEFAULT_CSS = """
-    Search > Vertical { width: 96%; max-width: 150; height: 90%; border: round $accent; background: $surface; }
-    Search > Vertical { padding: 0 1; }
+    Search > Box { height: 90%; }
     Search #search-line { border: none; height: 1; padding: 0; }
     Search Static { height: auto; color: $foreground-muted; }
     Search VirtualList { height: 1fr; }
@@ -55,9 +54,9 @@ class Search(ModalScreen["Hit | None"]):
 
     def compose(self) -> ComposeResult:
         """Lay out the line and what was found."""
-        with Vertical() as box:
+        with Box() as box:
             box.border_title = "Search everything"
-            box.border_subtitle = f"{link('enter opens', 'screen.open')}, {CLOSE}"
+            box.border_subtitle = f"{link('enter: open', 'screen.open')} · {CLOSE}"
             yield Input(placeholder="what was said …", select_on_focus=False, id="search-line")
             yield Static(_HINT, markup=False, id="search-state")
             yield VirtualList()
@@ -139,7 +138,7 @@ class Search(ModalScreen["Hit | None"]):
 
 
 def _ask(sessions: Any, text: str) -> Found | str:  # noqa: ANN401 - engine.sessions, whose import is deferred
-    """Return what was found, or what is wrong with the query: half a query is no failure."""
+    """Return what was found, or what is wrong with the query: half a query is not a failure."""
     from oulipoly_engine.errors import UsageInvalid  # noqa: PLC0415 - loaded already
 
     try:

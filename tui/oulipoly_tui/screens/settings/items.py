@@ -31,7 +31,7 @@ class Items(ModalScreen[None]):
     """Shows the items of a list. Each change is checked and written at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss(None)", "back"),
+        Binding("escape,q", "dismiss(None)", "cancel"),
         Binding("a", "add", "add"),
         Binding("x,delete,backspace", "take_away", "take away"),
     ]
@@ -51,8 +51,8 @@ class Items(ModalScreen[None]):
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._setting.name)
-            change = "" if self._setting.choices else f"{link('enter changes', 'screen.change')} · "
-            keys = f"{link('a adds', 'screen.add')} · {change}{link('x takes away', 'screen.take_away')}"
+            change = "" if self._setting.choices else f"{link('enter: change', 'screen.change')} · "
+            keys = f"{link('a: add', 'screen.add')} · {change}{link('x: remove', 'screen.take_away')}"
             box.border_subtitle = f"{keys} · {BACK}"
             yield VirtualList()
             yield Static(self._setting.description, markup=False)

@@ -24,7 +24,7 @@ class KeyPress(ModalScreen[str | None]):
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._title)
-            box.border_subtitle = f"press a key · {BACK}"
+            box.border_subtitle = f"Press a key · {BACK}"
             yield Static(self._text, markup=False, id="text")
 
     async def on_event(self, event: events.Event) -> None:

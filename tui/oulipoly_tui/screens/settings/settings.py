@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from oulipoly_engine.facade.configuration import PLACEHOLDERS, is_command, is_of_command
 from oulipoly_engine.records import replace
 from oulipoly_tui.actions.custom import custom_id
 from oulipoly_tui.keys import keymap
+from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.settings.items import Items
@@ -23,11 +24,13 @@ from oulipoly_tui.screens.settings.key_press import KeyPress
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.frame.settings import (
     KEY_ROW,
+    NEW_COMMAND,
     Control,
     about,
     describe_choices,
     describe_control,
     describe_key,
+    describe_new_command,
     describe_setting,
     format_setting_rows,
     list_controls,
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.actions.action import Action
 
 _TITLE = "Settings"
-_LOOK_S = 1.0  # how often the controls are looked at: others change them too
+_LOOK_S = 1.0  # how often controls and files are looked at: others change them too
 
 Change = tuple["Setting", str]  # a setting, and what is typed for it
 
@@ -58,16 +61,15 @@ class SettingsScreen(ModalScreen[None]):
         Binding("right,l,space", "turn(1)", "next choice", show=False),
         Binding("left,h", "turn(-1)", "choice before", show=False),
         Binding("a", "add_key", "one more key", show=False),
-        Binding("x", "take_keys", "no key", show=False),
+        Binding("x", "take_away", "no key, or no command", show=False),
         Binding("backspace,delete", "reset", "default", show=False),
         Binding("u", "undo", "undo", show=False),
     ]
     DEFAULT_CSS = """
-    SettingsScreen > Vertical { width: 96%; max-width: 180; height: 92%; padding: 0 1; }
-    SettingsScreen > Vertical { border: round $accent; background: $surface; }
+    SettingsScreen > Box { max-width: 180; height: 92%; }
     SettingsScreen Input { margin-bottom: 1; }
     SettingsScreen VirtualList { height: 1fr; }
-    SettingsScreen Static { height: 4; border-top: solid $panel; color: $text-muted; }
+    SettingsScreen Static { height: auto; min-height: 4; border-top: solid $panel; color: $text-muted; }
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -76,15 +78,17 @@ class SettingsScreen(ModalScreen[None]):
         self._sections: tuple[Section, ...] = ()
         self._by_identity: dict[str, Setting] = {}
         self._controls: dict[str, Control] = {}
+        self._readings = 0
+        self._added = ""  # the user's own command that was added last and has not been shown yet
         self._undo: list[list[Change]] = []  # what brings the values before back, the latest change last
 
     def compose(self) -> ComposeResult:
         """Lay out the filter, the list, and what is said of the row under the cursor."""
-        with Vertical() as box:
+        with Box() as box:
             box.border_title = f"{_TITLE} (read-only)" if self._settings.read_only else _TITLE
-            deeds = f"{link('enter changes', 'screen.change')} · {link('→ next', 'screen.turn(1)')} · "
-            deeds += f"{link('u undoes', 'screen.undo')} · "
-            filters = link("/ filters", "screen.filter")
+            deeds = f"{link('enter: change', 'screen.change')} · {link('→: next', 'screen.turn(1)')} · "
+            deeds += f"{link('u: undo', 'screen.undo')} · "
+            filters = link("/: filter", "screen.filter")
             box.border_subtitle = f"{'' if self._settings.read_only else deeds}{filters} · {CLOSE}"
             yield Input(placeholder="filter by word …", compact=True)
             yield VirtualList()
@@ -94,7 +98,8 @@ class SettingsScreen(ModalScreen[None]):
         """Read the files."""
         self.query_one(VirtualList).focus()
         self._read()
-        self.set_interval(_LOOK_S, self._draw)
+        self._readings = self._app.live_settings.readings
+        self.set_interval(_LOOK_S, self._look)
 
     def on_resize(self) -> None:
         """Fit the rows."""
@@ -114,7 +119,7 @@ class SettingsScreen(ModalScreen[None]):
             return
         value = None if self._key_row is not None else next_choice(self._with_themes(row), step)
         if value is None:
-            self._app.say("enter changes it: there is nothing to choose from")
+            self._app.say("Enter changes it: there is nothing to choose from")
         else:
             self._save([(row, value)])
 
@@ -124,10 +129,13 @@ class SettingsScreen(ModalScreen[None]):
             bound = self._keys_of(self._key_row)
             self._ask_key(self._key_row, bound.split(",") if bound else ())
 
-    def action_take_keys(self) -> None:
-        """Leave the action under the cursor without a key."""
+    def action_take_away(self) -> None:
+        """Leave the action under the cursor without a key, or remove the user's own command under it after a yes."""
+        row = self._row
         if self._key_row is not None and self._may_change():
             self._save([(self._key_setting(self._key_row), keymap.UNBOUND)])
+        elif row is not None and not isinstance(row, Control) and is_of_command(row) and self._may_change():
+            self._remove_command(self._settings.command(row.owner))
 
     def action_reset(self) -> None:
         """Take the setting under the cursor away, so that its default holds."""
@@ -150,7 +158,7 @@ class SettingsScreen(ModalScreen[None]):
         if self._undo:
             self._save(self._undo.pop(), is_undo=True)
         else:
-            self._app.say("nothing was changed here that could be undone")
+            self._app.say("Nothing was changed here that could be undone")
 
     @property
     def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
@@ -161,6 +169,10 @@ class SettingsScreen(ModalScreen[None]):
         """Return the action whose keys are under the cursor."""
         key = self.query_one(VirtualList).cursor_key or ""
         return key.removeprefix(KEY_ROW) if key.startswith(KEY_ROW) else None
+
+    @property
+    def _is_new_command(self) -> bool:
+        return self.query_one(VirtualList).cursor_key == NEW_COMMAND
 
     @property
     def _row(self) -> Setting | Control | None:
@@ -177,10 +189,21 @@ class SettingsScreen(ModalScreen[None]):
         row = self._app.keys.find(identity)
         return self._settings.key(identity, keymap.UNBOUND if row is None else row.keys)
 
+    def _is_key_of_command(self, row: Setting) -> bool:
+        """Tell whether a key can be pressed for it: a broken command, and the second of one name, is no action."""
+        return is_of_command(row) and self._key_setting(f"commands.{row.owner}").path == row.path
+
     @on(Input.Changed)
     def _filter(self) -> None:
         self._draw()
         self.query_one(VirtualList).action_first()
+
+    def _look(self) -> None:
+        """Draw what others have changed; their files are read again when the app has done so."""
+        if self._readings != self._app.live_settings.readings:
+            self._readings = self._app.live_settings.readings
+            self._read()
+        self._draw()
 
     def _draw(self) -> None:
         if not is_standing(self) or not self._sections:  # still being read: a cursor set now would stay at the keys
@@ -200,10 +223,12 @@ class SettingsScreen(ModalScreen[None]):
         lines: Sequence[str] = ()
         if isinstance(row, Control):
             lines = describe_control(row)
+        elif self._is_new_command:
+            lines = describe_new_command(PLACEHOLDERS)
         elif self._key_row is not None and row is not None:
             lines = describe_key(self._app.keys, self._key_row, row.source)
         elif row is not None:
-            lines = describe_setting(row)
+            lines = describe_setting(row, is_of_command=is_of_command(row), is_key=self._is_key_of_command(row))
         self.query_one(Static).update("\n".join(lines[:2] if self._settings.read_only else lines))
 
     @on(Input.Submitted)
@@ -212,7 +237,9 @@ class SettingsScreen(ModalScreen[None]):
 
     @on(VirtualList.Chosen)
     def action_change(self) -> None:
-        """Flip the setting under the cursor, or ask for its value."""
+        """Flip the setting under the cursor, or ask for its value, or for a new command."""
+        if self._is_new_command and self._may_change():
+            self._ask_command()
         row = self._row
         if row is None or not self._may_change():
             return
@@ -220,12 +247,14 @@ class SettingsScreen(ModalScreen[None]):
             self._ask_key(self._key_row)
         elif isinstance(row, Control):
             self._ask_control(row)
+        elif self._is_key_of_command(row):
+            self._ask_key(f"commands.{row.owner}")
         else:
             self._ask(self._with_themes(row))
 
     def _may_change(self) -> bool:
         if self._settings.read_only:
-            self._app.say("this app is read-only: settings are shown, not changed")
+            self._app.say("This app is read-only: settings are shown, not changed")
         return not self._settings.read_only
 
     def _with_themes(self, setting: Setting) -> Setting:
@@ -279,6 +308,40 @@ class SettingsScreen(ModalScreen[None]):
         if typed is not None:
             self._save([(setting, typed)])
 
+    # ---- the user's own commands
+
+    def _ask_command(self) -> None:
+        def refuse(name: str) -> str | None:
+            if not name.strip():
+                return "✗ a command needs a name"
+            return f"✗ there is a command {name!r} already" if self._settings.command(name.strip()).text else None
+
+        def on_named(name: str | None) -> None:
+            if name is not None:
+                self._ask_line(self._settings.command(name.strip()))
+
+        text = "What it is called in menu, palette, help and behind `:`."
+        self.app.push_screen(Question("new command: name", text, "", refuse), on_named)
+
+    def _ask_line(self, new: Setting) -> None:
+        def refuse(line: str) -> str | None:
+            return self._refuse(new, line) if line.strip() else "✗ a command needs a program"
+
+        def on_typed(line: str | None) -> None:
+            if line is not None:
+                self._added = new.name
+                self._save([(new, line)])
+
+        text = f"A program and its arguments. Placeholders for the row: {describe_new_command(PLACEHOLDERS)[1]}"
+        self.app.push_screen(Question(f"new command: {new.name}", text, "", refuse), on_typed)
+
+    def _remove_command(self, command: Setting) -> None:
+        def on_answered(yes: bool | None) -> None:  # noqa: FBT001, RUF100 - as Textual calls it
+            if yes:
+                self._save([(command, "")])
+
+        self.app.push_screen(Confirm(f"Remove {command.name}?", command.shown, "remove it"), on_answered)
+
     # ---- keys
 
     def _ask_key(self, identity: str, more: Sequence[str] = ()) -> None:
@@ -302,7 +365,7 @@ class SettingsScreen(ModalScreen[None]):
         wanted = ",".join(dict.fromkeys((*more, key)))
         slip = next(iter(keymap.slips({keymap.TABLE[0].id: wanted})), None)
         if slip is not None:
-            self._app.say(f"there is no key {wanted!r} that could be bound: {slip.fix}", severity="warning")
+            self._app.say(f"There is no key {wanted!r} that could be bound: {slip.fix}", severity="warning")
             return
         options = self._app.options
         taken = keymap.free_keys(options.preset, options.own_keys, identity, wanted, options.commands)
@@ -342,7 +405,7 @@ class SettingsScreen(ModalScreen[None]):
             value = values[(values.index(control.value) + step) % len(values)] if control.value in values else ""
             self._order((*control.command, value) if value else control.undo)
         else:
-            self._app.say("enter changes it: there is nothing to choose from")
+            self._app.say("Enter changes it: there is nothing to choose from")
 
     def _take_control(self, control: Control, key: str | None) -> None:
         if key is not None:
@@ -360,18 +423,15 @@ class SettingsScreen(ModalScreen[None]):
     def _save(self, changes: Sequence[Change], *, is_undo: bool = False) -> None:
         before = [(one, self._by_identity.get(one.identity, one).text) for one, _ in reversed(changes)]
 
-        def save() -> None:
-            for setting, typed in changes:
-                self._settings.save(setting, typed)
-
         def on_saved(_result: None) -> None:
             if not is_undo:
                 self._undo.append(before)
             self._app.live_settings.read(self._read)
             setting, typed = changes[-1]
-            self._app.say(f"{setting.file.name}: {setting.name} {'is saved' if typed else 'is back at its default'}")
+            gone = "is removed" if is_command(setting) else "is back at its default"
+            self._app.say(f"{setting.file.name}: {setting.name} {'is saved' if typed else gone}")
 
-        self._app.work("settings", save, on_saved)
+        self._app.work("settings", partial(self._settings.save_all, changes), on_saved)
 
     def _read(self) -> None:
         if self.is_attached:
@@ -380,4 +440,12 @@ class SettingsScreen(ModalScreen[None]):
     def _take_sections(self, sections: tuple[Section, ...]) -> None:
         self._sections = sections
         self._by_identity = {one.identity: one for section in sections for one in section.settings}
+        added = [one for one in self._by_identity.values() if is_of_command(one) and one.owner == self._added]
+        if not added:
+            self._draw()
+            return
+        self._added = ""
+        with self.prevent(Input.Changed):
+            self.query_one(Input).value = ""  # what was filtered for may leave the new command out
         self._draw()
+        self.query_one(VirtualList).go_to(added[0].identity)

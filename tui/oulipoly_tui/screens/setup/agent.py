@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 
 from oulipoly_engine import stopping
 from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, Cancelled, LoginDone, LoginRequest
 from oulipoly_engine.core.setup.events import Agreement, Progress, Told
 from oulipoly_engine.records import Record
 from oulipoly_tui.commands.frame_keys import SET_UP
+from oulipoly_tui.screens.box import Box, ScrollScreen
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.setup import questions
 from oulipoly_tui.view.frame.hints import CLOSE, link
@@ -50,21 +49,14 @@ class Question(Record, frozen=False, eq=False):
     reply: SimpleQueue[Any]
 
 
-class AgentScreen(ModalScreen[None]):
+class AgentScreen(ScrollScreen[None]):
     """Shows one set-up until it has ended and is closed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "close"),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("pagedown,space,ctrl+d", "scroll(10)", show=False),
-        Binding("pageup,ctrl+u", "scroll(-10)", show=False),
-        Binding("home,g", "scroll(-1000000)", show=False),
-        Binding("end,G", "scroll(1000000)", show=False),
     ]
     DEFAULT_CSS = """
-    AgentScreen > Vertical { width: 96%; max-width: 150; height: 92%; padding: 0 1; }
-    AgentScreen > Vertical { border: round $accent; background: $surface; }
+    AgentScreen > Box { height: 92%; }
     AgentScreen Lines { height: 1fr; scrollbar-gutter: stable; }
     """
 
@@ -87,7 +79,7 @@ class AgentScreen(ModalScreen[None]):
         super().__init__()
         self._agent = agent
         self._wish = wish
-        self._log: list[Line] = list(log.wish_lines(wish.text, wish.model or ""))
+        self._log: list[Line] = list(log.wish_lines(wish.text, wish.model or "", wish.cli or ""))
         self._heading = "begins"
         self._job: Job | None = None
         self._question: Question | None = None  # that waits for an answer
@@ -96,7 +88,7 @@ class AgentScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the log."""
-        with Vertical():
+        with Box():
             yield Lines(id="setup-log")
 
     def on_mount(self) -> None:
@@ -116,10 +108,6 @@ class AgentScreen(ModalScreen[None]):
     def reason_to_stay(self) -> str | None:
         """Say what quitting the app would end; None: nothing."""
         return None if self._job is None else "the set-up with an agent is under way, and ends with the app"
-
-    def action_scroll(self, by: int) -> None:
-        """Scroll."""
-        self.query_one(Lines).scroll_relative(y=by, animate=False)
 
     def action_close(self) -> None:
         """Close; while the set-up runs, ask whether to end it."""
@@ -142,7 +130,7 @@ class AgentScreen(ModalScreen[None]):
         if is_standing(self):
             self._ask()
         else:
-            self._app.say("the set-up asks something: `:setup agent` shows it")
+            self._app.say("The set-up asks something: `:setup agent` shows it")
 
     @on(Noted)
     def _take_lines(self, message: Noted) -> None:
@@ -199,7 +187,7 @@ class AgentScreen(ModalScreen[None]):
         self._withdraw()
         self._note(log.end_lines(end))
         if not is_standing(self):
-            self._app.say("the set-up has ended: `:setup agent` shows what came of it")
+            self._app.say("The set-up has ended: `:setup agent` shows what came of it")
         self._app.take_snapshot()
 
     def _fail(self, error: Exception) -> None:
@@ -222,9 +210,9 @@ class AgentScreen(ModalScreen[None]):
     def _draw(self) -> None:
         if not is_standing(self):
             return
-        box, shown = self.query_one(Vertical), self.query_one(Lines)
+        box, shown = self.query_one(Box), self.query_one(Lines)
         box.border_title = f"{_TITLE} · {self._heading}"
-        box.border_subtitle = CLOSE if self._job is None else link("esc ends or hides it", "screen.close")
+        box.border_subtitle = CLOSE if self._job is None else link("esc: end or hide", "screen.close")
         is_at_end = shown.scroll_offset.y >= shown.max_scroll_y
         shown.show_lines(wrap_lines(self._log, max(20, shown.scrollable_content_region.width)))
         if is_at_end:

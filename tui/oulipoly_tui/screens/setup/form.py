@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input
@@ -16,6 +16,7 @@ from textual.widgets import Button, Input
 from oulipoly_engine.core.setup.dialogs import Answer, Cancelled, Skipped, check_values
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.screens import review
+from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.question import Confirm, Pause
 from oulipoly_tui.screens.setup.fields import FieldBox, Given
 from oulipoly_tui.view.frame.hints import link
@@ -43,11 +44,9 @@ class FormScreen(ModalScreen[Answer | None]):
         Binding("pageup", "scroll(-5)", show=False),
     ]
     DEFAULT_CSS = """
-    FormScreen > Vertical { width: 96%; max-width: 110; height: auto; padding: 0 1; }
-    FormScreen > Vertical { border: round $accent; background: $surface; }
+    FormScreen > Box { max-width: 110; }
     FormScreen VerticalScroll { height: auto; scrollbar-size-vertical: 1; }
     FormScreen Lines { height: auto; }
-    FormScreen .buttons { height: 3; align-horizontal: right; }
     """
 
     def __init__(self, page: Page, given: Mapping[str, Given] | None = None) -> None:
@@ -61,7 +60,7 @@ class FormScreen(ModalScreen[Answer | None]):
     def compose(self) -> ComposeResult:
         """Lay out text, fields and buttons."""
         page = self._page
-        with Vertical() as box:
+        with Box() as box:
             title = visible_line(page.title)[:_TITLE]
             box.border_title = escape(f"{title} · {page.steps}" if page.steps else title)
             box.border_subtitle = self._hints()
@@ -167,10 +166,10 @@ class FormScreen(ModalScreen[Answer | None]):
 
     def _hints(self) -> str:
         page = self._page
-        goes = link("ctrl+s or F2 goes on", "screen.submit")
+        goes = link("ctrl+s or F2: go on", "screen.submit")
         goes_back = page.is_back_possible or not page.is_begun
-        leaves = link("esc goes back" if goes_back else "esc ends the set-up", "screen.back")
-        return " · ".join((goes, "tab next field", leaves) if page.form.fields else ("tab next button", leaves))
+        leaves = link("esc: back" if goes_back else "esc: end the set-up", "screen.back")
+        return " · ".join((goes, "tab: next field", leaves) if page.form.fields else ("tab: next button", leaves))
 
     def _fit(self) -> None:
         if not is_standing(self):

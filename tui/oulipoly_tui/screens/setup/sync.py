@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from oulipoly_engine.facade.setup.sync import find_filled, tell_empty
+from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.review import Review
 from oulipoly_tui.view.frame.hints import CLOSE, link
@@ -33,11 +34,9 @@ class SyncScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "close"),
         Binding("space", "mark", "mark"),
-        Binding("R", "look", "look again"),
+        Binding("R", "look", "check again"),
     ]
     DEFAULT_CSS = """
-    SyncScreen > Vertical { width: 96%; max-width: 150; height: auto; padding: 0 1; }
-    SyncScreen > Vertical { border: round $accent; background: $surface; }
     SyncScreen VirtualList { scrollbar-gutter: stable; }
     """
 
@@ -50,8 +49,8 @@ class SyncScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list."""
-        with Vertical() as box:
-            keys = (("enter copies", "copy"), ("space marks", "mark"), ("R looks again", "look"))
+        with Box() as box:
+            keys = (("enter: copy", "copy"), ("space: mark", "mark"), ("R: check again", "look"))
             box.border_subtitle = " · ".join((*(link(text, f"screen.{action}") for text, action in keys), CLOSE))
             yield VirtualList()
 
@@ -66,7 +65,7 @@ class SyncScreen(ModalScreen[None]):
 
     def action_look(self) -> None:
         """Look at every home anew."""
-        self.query_one(Vertical).border_title = f"{_TITLE} · looking …"
+        self.query_one(Box).border_title = f"{_TITLE} · looking …"
         self._app.work("sync", self._sync.homes, self._take)
 
     def action_mark(self) -> None:
@@ -84,7 +83,7 @@ class SyncScreen(ModalScreen[None]):
         keys = sorted(self._marked, key=int) or ([key] if key is not None and key.isdecimal() else [])
         entries = [self._entries[int(one)] for one in keys]
         if not entries:
-            self._app.say("there is nothing to copy")
+            self._app.say("There is nothing to copy: choose a skill or an MCP server")
             return
         targets = [home for home in self._homes if any(entry.home != home.name for entry in entries)]
         rows = [Row(home.name, ((home.name, ""), (f"  {home.cli.title}", "dim"))) for home in targets]
@@ -108,13 +107,13 @@ class SyncScreen(ModalScreen[None]):
 
         title = f"Copy to {target}"
         self._app.push_screen(
-            Review(title, plan_head(plans, target), plan_body(plans), yes="Yes, copy", note="; undo takes it back"),
+            Review(title, plan_head(plans, target), plan_body(plans), yes="Yes, copy", note=" · then :setup undo"),
             on_answered,
         )
 
     def _did(self, target: str, count: int) -> None:
         self._marked.clear()
-        self._app.say(f"{count} copied to {target}. `:setup undo` takes the last one back")
+        self._app.say(f"{count} copied to {target}. Undo the last one: `:setup undo`")
         if is_standing(self):
             self.action_look()
 
@@ -131,9 +130,10 @@ class SyncScreen(ModalScreen[None]):
             return
         rows = self.query_one(VirtualList)
         width = rows.scrollable_content_region.width - GUTTER
-        shown = sync_rows(self._homes, self._marked, width) if width > 0 else ()
+        homes = self._homes
+        shown = sync_rows(find_filled(homes), self._marked, width, tell_empty(homes)) if width > 0 else ()
         marked = f" · {len(self._marked)} marked" if self._marked else ""
-        self.query_one(Vertical).border_title = f"{_TITLE}{marked}"
+        self.query_one(Box).border_title = f"{_TITLE}{marked}"
         rows.styles.height = max(1, min(self.size.height - _EDGES, len(shown)))
         rows.show_rows(shown)
 

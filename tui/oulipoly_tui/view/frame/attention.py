@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.events import AlertRaised
     from oulipoly_engine.facade.snapshot import AtRisk, Snapshot
 
-PROBLEMS = "problems"  # the list of them, which is no pane
+PROBLEMS = "problems"  # the list of them, which is not a pane
 
 
 class Attention(Record):

@@ -73,7 +73,7 @@ def set_up_lines(found: SetUp) -> tuple[Line, ...]:
         quota = "its quota can be read" if login.has_credentials else "its calls are counted: no quota is known"
         lines.append(((f"  {login.account}", "strong"), (f"  {login.cli.title} in {login.folder}; {quota}", "")))
     if not found.logins:
-        text = "  no login that is no account yet: install claude, codex, gemini or opencode, or log in once more"
+        text = "  no login that is not an account yet: install claude, codex, gemini or opencode, or log in once more"
         lines.append(((text, "warn"),))
     lines += [((f"  ! {note}", "warn"),) for note in found.notes]
     for change in found.files:

@@ -10,5 +10,5 @@ def link(text: str, action: str) -> str:
     return f"[@click={action}]{escape(text)}[/]"
 
 
-BACK = link("esc goes back", "screen.dismiss(None)")
-CLOSE = link("esc closes", "screen.dismiss(None)")
+BACK = link("esc: cancel", "screen.dismiss(None)")
+CLOSE = link("esc: close", "screen.dismiss(None)")

@@ -60,7 +60,7 @@ def format_command_rows(commands: Sequence[RanCommand], width: int) -> tuple[Row
 def format_command(one: RanCommand) -> tuple[Line, ...]:
     """Return all about a command."""
     how = one.outcome or "runs"
-    took = "" if one.took_s is None else f" after {_took(one)}"
+    took = "" if one.took_s is None else f" after {format_took(one.took_s)}"
     told = f"{one.at.astimezone():%Y-%m-%d %H:%M:%S} · {one.action or 'from the app itself'} · {how}{took}"
     return ((("in " + one.folder, "dim"),), ((told, "dim"),), ((one.command, "strong"),))
 
@@ -69,13 +69,13 @@ def _format_row(one: RanCommand, width: int) -> Line:
     is_bad = one.took_s is not None and "ended with 0" not in one.outcome
     head = f"{one.at.astimezone():%H:%M:%S} "
     how = fit_text(one.outcome or "runs", _OUTCOME_WIDTH) + " "
-    took = fit_text("" if one.took_s is None else _took(one), _TOOK_WIDTH, right=True) + " "
+    took = fit_text("" if one.took_s is None else format_took(one.took_s), _TOOK_WIDTH, right=True) + " "
     room = max(10, width - cells(head) - _TOOK_WIDTH - _OUTCOME_WIDTH - 2)
     return ((head, "dim"), (took, "dim"), (how, "bad" if is_bad else "dim"), (cut(one.command, room), ""))
 
 
-def _took(one: RanCommand) -> str:
-    took_s = one.took_s or 0.0
+def format_took(took_s: float) -> str:
+    """Return how long a command took."""
     return f"{took_s:.1f} s" if took_s < _ROUGH_FROM_S else duration(timedelta(seconds=took_s))
 
 

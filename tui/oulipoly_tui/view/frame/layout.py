@@ -1,8 +1,8 @@
 """Which panes are on the screen, and where. Pure.
 
 Below 50 columns one pane alone; to 79 a list above its detail; from 80 side by side; from 160 a third column. From 100
-a list that has the keys and wants room gets it from the detail beside it, unless a terminal stands there: its program
-would be drawn anew with each change of focus.
+the lists have the width that their columns want, as far as what stands beside them can do with less. Which pane has the
+keys changes no width: nobody's text shall move for a step from pane to pane.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from oulipoly_engine.records import Record
 Column = Literal["list", "detail", "aside"]
 SINGLE_BELOW, STACKED_BELOW, TWO_BELOW = 50, 80, 160
 _WANTED_FROM = 100
-_LEAST_DETAIL = 30  # columns of a detail beside a list that takes what it wants
 _LEAST_HEIGHT = 7  # of a pane in the list column: a border, a heading and four rows
 _LIST_SHARE = 0.45
-_LIST_SHARE_OF_THREE = 0.34
+_LIST_SHARE_OF_THREE = 0.42
+_LIST_LEAST_OF_THREE = 0.34  # where a terminal in the middle needs the rest
+_ASIDE_SHARE = 0.26  # of the third column, which has bars and a chart; the rest is the transcript's
 
 
 class PaneRectangle(Record):
@@ -36,8 +37,8 @@ class Present(Record):
 
     id: str
     column: Column
-    wanted_width: int = 0  # of a list that has the keys; its columns have room then
-    keeps_width: bool = False  # as a detail: it gives nothing to a list
+    wanted_width: int = 0  # of a list: its columns have room then
+    least_width: int = 0  # of what stands beside the lists: they take more than their share only of what is above
 
 
 def arrange(
@@ -63,7 +64,7 @@ def arrange(
         return _stack_panes(panes, size, focused, detail)
     tall = focused if listed is None or any(one.id == focused and one.column == "list" for one in panes) else listed
     columns = _columns(panes, height, focused, detail, tall, has_aside=width >= TWO_BELOW)
-    return tuple(_place_columns(columns, size, tall, _wanted_width(panes, width, focused, columns[1])))
+    return tuple(_place_columns(panes, columns, size, tall))
 
 
 def _stack_panes(
@@ -101,28 +102,29 @@ def _choose_panes(ids: list[str], height: int, focused: str) -> list[str]:
     return ids[first : first + room]
 
 
-def _wanted_width(panes: Sequence[Present], width: int, focused: str, details: Sequence[str]) -> int:
-    """Return how many columns the list that has the keys wants, 0 where it takes none from what is beside it."""
-    if width < _WANTED_FROM or any(one.keeps_width for one in panes if one.id in details):
-        return 0
-    return next((one.wanted_width for one in panes if one.id == focused), 0)
+def _widths(panes: Sequence[Present], width: int, shown: Sequence[list[str]]) -> list[int]:
+    """Return each column's width: the lists have what their columns want, as far as the others keep their least."""
+    if len(shown) == 1:
+        return [width]
+    detail, *asides = (max(one.least_width for one in panes if one.id in column) for column in shown[1:])
+    aside = max(*asides, round(width * _ASIDE_SHARE)) if asides else 0
+    wanted = max(one.wanted_width for one in panes) if width >= _WANTED_FROM else 0
+    if asides:
+        wanted, least = max(wanted, round(width * _LIST_SHARE_OF_THREE)), round(width * _LIST_LEAST_OF_THREE)
+    else:
+        least = round(width * _LIST_SHARE)
+    lists = max(least, min(wanted, width - aside - detail))
+    return [lists, width - lists - aside, aside][: len(shown)]
 
 
 def _place_columns(
-    columns: Sequence[list[str]], size: tuple[int, int], tall: str, wanted_width: int
+    panes: Sequence[Present], columns: Sequence[list[str]], size: tuple[int, int], tall: str
 ) -> list[PaneRectangle]:
     width, height = size
     shown = [column for column in columns if column]
-    share = _LIST_SHARE_OF_THREE if len(shown) > 2 else _LIST_SHARE
-    first = width if len(shown) == 1 else round(width * share)
-    widths = [first] + [(width - first) // max(1, len(shown) - 1)] * (len(shown) - 1)
-    widths[-1] += width - sum(widths)
-    if len(shown) > 1:
-        more = max(0, min(wanted_width - widths[0], widths[1] - _LEAST_DETAIL))
-        widths[0], widths[1] = widths[0] + more, widths[1] - more
     found: list[PaneRectangle] = []
     x = 0
-    for column, wide in zip(shown, widths, strict=True):
+    for column, wide in zip(shown, _widths(panes, width, shown), strict=True):
         y = 0
         for place, (pane, high) in enumerate(zip(column, _heights(column, height, tall), strict=True)):
             high = height - y if place == len(column) - 1 else high

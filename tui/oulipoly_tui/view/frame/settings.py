@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import AccountView, PoolView, Snapshot
 
 KEY_ROW = "key:"  # begins the key of a row that binds a key of the app
+NEW_COMMAND = "new command"  # the key of the row that adds a command of the user's own
+_NEW_COMMAND = "add a command of your own"
 _NAME_WIDTH, _SOURCE_WIDTH = 24, 10
 _VALUE_WIDTH = 34  # where there is room for the description too
 _ROOM_FOR_DESCRIPTION = 100
@@ -27,6 +29,7 @@ _HOW = {
     "number": "enter: type a number",
     "text": "enter: type it",
 }
+_NEW_KEY = "enter: press a new key"
 
 
 class Control(Record):
@@ -81,7 +84,13 @@ def format_setting_rows(
     """
     word = wanted.strip().lower()
     found = [row for section in sections for row in _section(section, width, word)]
-    return (*found, *_controls(controls, width, word), *_keys(keys, word))
+    return (*found, *_new_command(word), *_controls(controls, width, word), *_keys(keys, word))
+
+
+def _new_command(word: str) -> Iterator[Row]:
+    if _holds(word, _NEW_COMMAND, "app.toml"):
+        yield Row("# new", (("commands of your own", "heading"),), is_selectable=False)
+        yield Row(NEW_COMMAND, ((f"+ {_NEW_COMMAND} …", "key"),))
 
 
 def about(setting: Setting) -> str:
@@ -101,11 +110,22 @@ def place_of(setting: Setting) -> str:
     return f"{setting.file.name}, {setting.source}" if setting.source != "default" else f"not in {setting.file.name}"
 
 
-def describe_setting(setting: Setting) -> tuple[str, ...]:
-    """Return what stands below the list while the cursor is on a setting."""
+def describe_setting(setting: Setting, *, is_of_command: bool = False, is_key: bool = False) -> tuple[str, ...]:
+    """Return what stands below the list while the cursor is on a setting. is_key: it is pressed, not typed."""
     reset = " · backspace: its default" if setting.source != "default" else ""
     told = f"default {setting.default or 'not set'} · {place_of(setting)}"
-    return (setting.description, told, f"{_HOW[setting.kind]}{reset}")
+    remove = f" · x: remove the command {setting.owner}" if is_of_command else ""
+    change = _NEW_KEY if is_key else _HOW[setting.kind]
+    return (setting.description, told, f"{change}{reset}{remove}")
+
+
+def describe_new_command(placeholders: Sequence[str]) -> tuple[str, ...]:
+    """Return what stands below the list while the cursor is on the row that adds a command."""
+    return (
+        "A program that runs on the row under the cursor.",
+        " ".join(f"{{{one}}}" for one in placeholders),
+        "enter: type its name and its line; its key, panes and the rest are settings then",
+    )
 
 
 def describe_control(control: Control) -> tuple[str, ...]:
@@ -123,7 +143,7 @@ def describe_key(keys: Keymap, identity: str, source: str) -> tuple[str, ...]:
     told = f"default {default} · {'app.toml, ' + source if source != 'default' else 'not in app.toml'}"
     clash = clash_text(keys, identity)
     told = told if clash is None else f"{told} · ✗ {clash}"
-    return (f"{action.description}.", told, f"enter: press a new key · a: one more · x: no key{reset}")
+    return (f"{action.description}.", told, f"{_NEW_KEY} · a: one more · x: no key{reset}")
 
 
 def describe_choices(setting: Setting) -> tuple[Row, ...]:
@@ -229,7 +249,9 @@ def _keys(keys: Keymap, word: str) -> Iterator[Row]:
         if not _holds(word, "keys", row.id, row.description, text):
             continue
         clash = clash_text(keys, row.id)
-        source = "app.toml" if row.custom else "changed" if row.id in keys.changed else "preset"
+        source = "changed" if row.id in keys.changed else "preset"
+        if row.custom is not None:
+            source = "app.toml" if row.keys else "default"
         end: Line = ((f" {row.description}", "dim"),) if clash is None else ((f" ✗ {clash}", "bad"),)
         head: Line = ((fit_text(row.id, _NAME_WIDTH), ""), (" " + fit_text(source, _SOURCE_WIDTH), "dim"))
         rows.append(Row(KEY_ROW + row.id, (*head, (" " + fit_text(text, 18), "key"), *end)))

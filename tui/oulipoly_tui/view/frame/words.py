@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,13 @@ from oulipoly_engine.core.text.quantities import clock as clock
 from oulipoly_engine.core.text.quantities import duration as duration
 from oulipoly_engine.core.text.quantities import headroom as headroom
 from oulipoly_engine.core.text.quantities import hours as hours
+from oulipoly_engine.core.text.quantities import local as local
 from oulipoly_engine.core.text.quantities import percent as percent
 
 if TYPE_CHECKING:
     from oulipoly_tui.view.transcript.spans import Tone
 
 HIGH, NEARLY_SPENT = 0.7, 0.9  # shares of a window
-_UTC = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?Z")  # as the engine's sentences have instants
 
 
 def use_tone(used: float | None, unknown: Tone = "") -> Tone:
@@ -46,8 +45,3 @@ def read(since: datetime | None, now: datetime) -> str:
 def reset(instant: datetime, now: datetime) -> str:
     """Return when a window resets, as the rest of a sentence: `resets in 2 h 10 m`."""
     return "has reset" if instant <= now else f"resets in {until(instant, now)}"
-
-
-def local(text: str, now: datetime) -> str:
-    """Return a sentence of the engine's, which says its times in UTC, with the user's own times."""
-    return _UTC.sub(lambda found: clock(datetime.fromisoformat(found[0]), now), text)

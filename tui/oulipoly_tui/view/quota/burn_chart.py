@@ -256,7 +256,7 @@ def _places(column: int, texts: Sequence[str], plot: _Plot) -> Iterator[tuple[in
 def _cells(row: int, width: int, layers: Sequence[_Layer]) -> tuple[bytes, bytearray]:
     """Return a row's dots and the code of each cell's tone, all cells at once: a row of bytes is one number.
 
-    Empty cells have the marks' tone: on a blank it cannot be seen, and a mark between blanks is no piece of its own.
+    Empty cells have the marks' tone: on a blank it cannot be seen, and a mark between blanks is not a piece of its own.
     """
     dots, tones = 0, int.from_bytes(bytes((_MARK,)) * width)
     for layer in reversed(layers):

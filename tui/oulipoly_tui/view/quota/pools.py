@@ -117,6 +117,8 @@ def choose_standing(pool: PoolView, verdict: Verdict, view: AccountView | None, 
         return Standing("!", f"erring ({verdict.candidate.recent_errors})", "bad")
     if verdict.candidate.account == pool.pin:
         return Standing("·", "pinned", "accent")
+    if verdict.score is None and view is not None and view.uses_key:
+        return Standing("·", "API key, no quota", "dim")
     if verdict.score is None:
         return Standing("?", "unlearned" if verdict.live_windows else "quota unknown", "warn")
     if verdict.hides_window:

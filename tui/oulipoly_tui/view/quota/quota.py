@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import AccountView, Snapshot
 
 _NAME_LEAST, _NAME_MOST = 9, 24
-_BAR_LEAST, _BAR_MOST = 8, 24
+_BAR_LEAST, _BAR_MOST = 7, 24
 _WINDOW_MOST, _USED, _PACE = 16, 5, 11
 _INDENT = 2  # of a window beneath its account
 _FULL, _EMPTY, _EVEN, _UNKNOWN = "█", "░", "┃", "·"
@@ -340,6 +340,8 @@ def _unknown_row(snapshot: Snapshot, view: AccountView, name_width: int, width: 
         said = "state file unreadable"
     elif view.account is None:
         said = "not in providers.toml"
+    elif view.uses_key:
+        said = "no quota known for API keys"
     elif not view.has_source:
         said = "no quota script"
     elif view.attempts.last_failure is not None:

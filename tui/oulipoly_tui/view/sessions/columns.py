@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import ListedSession
 
 _AGE_WIDTH, _CREATED_WIDTH = 7, 9  # a space before it; "created" and its mark take more than an age
-_ENTRIES_WIDTH = 7
-_COLUMNS_FROM = 64  # columns of a row: the pane has them from 100 columns of the terminal
+_ENTRIES_WIDTH = 6  # its mark takes one more
+_COLUMNS_FROM = 58  # columns of a row: the pane has them from 100 columns of the terminal
 _TITLE_ROOM = 20  # columns that the model's name leaves the title, and what stands before it
 _MODEL_LEAST = 9
 _BEFORE_TITLE = 3  # mark and fold
@@ -88,7 +88,9 @@ def _fit_columns(width: int, longest: Longest, sort: Sort, *, has_account: bool)
         return (age,)
     account = Column(Sort.ACCOUNT, longest.account + 1, _account, is_right=False)
     cli = Column(None, longest.cli + 1, lambda listed, _: listed.kind, is_right=False)
-    entries = Column(Sort.ENTRIES, _ENTRIES_WIDTH, lambda listed, _: f"{listed.session.entries:,}")
+    entries = Column(
+        Sort.ENTRIES, _ENTRIES_WIDTH + (sort is Sort.ENTRIES), lambda listed, _: f"{listed.session.entries:,}"
+    )
     found = [*((account,) if has_account else ()), cli, entries, age]
     room = width - sum(one.width for one in found) - _TITLE_ROOM
     model = Column(Sort.MODEL, min(longest.model + 1, max(_MODEL_LEAST, room)), _model, is_right=False)

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Board, ListedSession
 
 _SOON = timedelta(days=7)  # a deletion that near is said
-_TITLE_LEAST = 12  # beside what is merely good to know
+_TITLE_LEAST = 11  # beside what is merely good to know
 _TITLE_CUT = 2  # beside what is pressing: a title can be read elsewhere, a transcript that is gone cannot
 _PRESSING = ("bad", "warn")
-_SHORT = {"transcript gone": "gone", "archived only": "archived"}  # where there is no room
+_SHORT = {"transcript gone": "gone", "archived only": "archived", "pinned": "pin"}  # where there is no room
 
 
 class Kind(StrEnum):
@@ -289,6 +289,8 @@ def _format_badges(listed: ListedSession, board: Board, look: Look, left: int) -
             if room >= _TITLE_CUT:
                 said.append((f" {text}", tone))
             continue
+        if room - cells(text) - 1 < _TITLE_LEAST:
+            text = _SHORT.get(text, text)
         has_room = has_room and room - cells(text) - 1 >= _TITLE_LEAST
         if has_room:
             room -= cells(text) + 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.sessions.session_table import ID_LENGTH
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.view.sessions.columns import short_age
-from oulipoly_tui.view.transcript.spans import Row, Span, Tone, fit_text
+from oulipoly_tui.view.transcript.spans import Row, Span, Tone, cells, cut, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Spawned
@@ -62,14 +62,16 @@ def _rows(
     title = titles.get(one.session_id or "", "")
     if one.is_resumed:
         title = f"resumed {title or plain(one.session_id or '?')[:ID_LENGTH]}"
+    handed = f" returned {cut(plain(one.returned[0]), _NAME_LEAST)}" if one.returned else ""
+    handed += f" +{len(one.returned) - 1}" if len(one.returned) > 1 else ""
     head = "  " * min(depth, _DEEPEST) + fold
     text = f"{name}  {title}" if title else name
     room = width - len(head) - sum(len(span) for span, _ in told) - len(age)
-    if one.reason and one.status == "failed":
-        reason = f" {plain(one.reason)}"
-        if room - len(reason) >= min(_NAME_LEAST, len(name)):
-            told.append((reason, "dim"))
-            room -= len(reason)
+    reason = f" {plain(one.reason)}" if one.reason and one.status == "failed" else ""
+    for more, least in ((reason, min(_NAME_LEAST, len(name))), (handed, len(name))):
+        if more and room - cells(more) >= least:
+            told.append((more, "dim"))
+            room -= cells(more)
     yield Row(f"i:{one.uuid}", ((head, "dim"), (fit_text(text, max(4, room)), ""), *told, (age, "dim")))
     if not is_closed:
         for child in own:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.setup.dialogs import (
     TO_MODEL,
     Answer,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.setup.agent import Offers
 
-_KEY, _CLIS = "key", "clis"
+_KEY, _KEYRING, _CLIS = "key", "keyring", "clis"
+EVERY_CLI = "all"
 _NOTE: Line = ((TO_MODEL, "dim"),)
 
 
@@ -54,13 +56,16 @@ class Page(Record):
 
 def wish_page(offers: Offers) -> Page:
     """Return the page that a set-up begins with; where there is no model yet, the set-up itself sees to one."""
-    hint = "Leave it empty, and the agent looks what is there and asks."
+    hint = "Leave it empty, and the agent looks at what is there and asks."
     example = "one line, as you would tell a colleague"
     wish = FormField("wish", "What do you want", placeholder=example, help_text=hint)
     options = tuple(Option(name) for name in offers.models)
     name = "Model that does it"
     model = FormField("model", name, "select", required=True, default_value=offers.model, options=options)
-    form = Form("Set up with an agent", (wish, model) if options else (wish,), submit_label="Begin")
+    clis = (Option(EVERY_CLI, "whatever is wanted"), *(Option(one.name, f"{one.title} alone") for one in CLIS.values()))
+    cli = FormField("cli", "What it sets up", "select", required=True, default_value=EVERY_CLI, options=clis)
+    fields = (wish, model, cli) if options else (wish, cli)
+    form = Form("Set up with an agent", fields, submit_label="Begin")
     text = "An agent looks at this machine and sets it up. It runs no command and writes no file without your yes."
     return replace(form_page(form), head=text_lines(text), is_begun=False)
 
@@ -93,13 +98,17 @@ def wizard_page(wizard: Wizard, place: int) -> Page:
 def key_page(asked: KeyRequest) -> Page:
     """Return the page that asks for an API key."""
     where = f"Where you get one: {asked.help_url}" if asked.help_url else ""
-    field = FormField(_KEY, asked.env_var, "password", required=True, help_text=where)
+    fields = [FormField(_KEY, asked.env_var, "password", required=True, help_text=where)]
     note = "What you type is not shown. No model gets it: it is kept in a file that only you can read."
+    if asked.keyring:
+        note = "What you type is not shown, and no model gets it."
+        places = (Option("file", "a file that only you can read"), Option(_KEYRING, f"the keyring ({asked.keyring})"))
+        fields.append(FormField("place", "Kept in", "select", required=True, default_value="file", options=places))
     return Page(
         asked.title,
         text_lines(note),
-        Form(asked.title, (field,)),
-        lambda values: KeyGiven(asked.provider, asked.env_var, str(values[_KEY])),
+        Form(asked.title, tuple(fields)),
+        lambda values: KeyGiven(asked.provider, asked.env_var, str(values[_KEY]), values.get("place") == _KEYRING),
         "Keep the key",
     )
 

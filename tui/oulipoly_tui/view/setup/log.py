@@ -40,10 +40,14 @@ _OUTCOMES: dict[Outcome, tuple[str, Tone]] = {
 }
 
 
-def wish_lines(wish: str, model: str) -> tuple[Line, ...]:
-    """Return what was asked for, and of whom."""
+def wish_lines(wish: str, model: str, cli: str = "") -> tuple[Line, ...]:
+    """Return what was asked for, and of whom. cli: the one that is set up alone."""
     wanted = wish or "find out what is there, and ask"
-    return ((("wanted  ", "dim"), (wanted, "strong")), (("model   ", "dim"), (model or "the first that can serve", "")))
+    return (
+        (("wanted  ", "dim"), (wanted, "strong")),
+        *(((("CLI     ", "dim"), (f"{cli} alone", "")),) if cli else ()),
+        (("model   ", "dim"), (model or "the first that can serve", "")),
+    )
 
 
 def answered_lines(asked: AnyDialog, answer: Answer) -> tuple[Line, ...]:

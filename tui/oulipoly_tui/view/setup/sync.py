@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.setup.log import diff_lines
-from oulipoly_tui.view.transcript.spans import Line, Row, cut, fit_text
+from oulipoly_tui.view.transcript.spans import Line, Row, cut, fit_text, wrap_lines
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.setup.sync import SyncHome, SyncPlan
@@ -32,8 +32,10 @@ def list_entries(homes: Sequence[SyncHome]) -> tuple[Entry, ...]:
     return tuple(entry for home in homes for entry in _of_home(home, homes))
 
 
-def sync_rows(homes: Sequence[SyncHome], marked: Collection[str], width: int) -> tuple[Row, ...]:
-    """Return a heading a home and a row an entry; the key of a row is its place in `list_entries`."""
+def sync_rows(
+    homes: Sequence[SyncHome], marked: Collection[str], width: int, notes: Sequence[str] = ()
+) -> tuple[Row, ...]:
+    """Return a heading a home, a row an entry, and notes; the key of an entry's row is its place in `list_entries`."""
     rows: list[Row] = []
     place = 0
     for home in homes:
@@ -48,6 +50,8 @@ def sync_rows(homes: Sequence[SyncHome], marked: Collection[str], width: int) ->
         for entry in entries:
             rows.append(Row(str(place), _line(entry, width, is_marked=str(place) in marked)))
             place += 1
+    lines = wrap_lines([((text, "dim"),) for text in notes], width)
+    rows += [Row(f"note {at}", line, is_selectable=False) for at, line in enumerate(lines)]
     return tuple(rows)
 
 

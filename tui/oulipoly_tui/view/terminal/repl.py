@@ -27,7 +27,7 @@ def _hint(identity: str, keys: str, label: str, description: str, weight: int = 
     return Action(identity, label, description, "repl", keys=keys, weight=weight)
 
 
-COPYING = "copy mode: v select, y copy, / find, esc leave"
+COPYING = "Copy mode · v: select · y: copy · /: find · esc: leave"
 _COPY_KEYS = (
     _hint("repl.copy.select", "v", "select", "Begin to select here"),
     _hint("repl.copy.copy", "y", "copy", "Copy what is selected"),

@@ -98,8 +98,7 @@ def _wrap(line: Line, width: int) -> list[Line]:
             if cells(word) > left and found[-1]:
                 found.append([(indent, "")] if indent else [])
                 left, word = width - len(indent), word.lstrip()
-            while cells(word) > left:  # longer than a line by itself
-                place = _place_of(word, left)
+            while (place := _place_of(word, left)) < len(word):  # longer than a line by itself
                 found[-1].append((word[:place], tone))
                 word = word[place:]
                 found.append([])

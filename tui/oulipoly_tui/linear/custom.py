@@ -1,0 +1,94 @@
+"""The user's own commands on a row that was chosen, with the checks of the full screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.facade import own_process
+from oulipoly_tui.actions import row_values
+from oulipoly_tui.actions.custom import find_missing, prepare
+from oulipoly_tui.linear.terminals import choose_terminal
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.configuration import CustomCommand
+    from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.linear.talk import Talk
+
+Values = Mapping[str, str]
+
+
+def list_commands(talk: Talk, values: Values, *panes: str) -> tuple[CustomCommand, ...]:
+    """Return the commands for a row of some panes that has all that they need."""
+    found = talk.engine.configuration.app().value.commands
+    return tuple(
+        one for one in found if (not one.panes or set(one.panes) & set(panes)) and find_missing(one, values) is None
+    )
+
+
+def run(talk: Talk, command: CustomCommand, values: Values) -> None:
+    """Run a command on a row, after a question where the user wants one. Raises RequestRefused."""
+    prepared = prepare(command, values)
+    if command.confirm:
+        for line in prepared.lines:
+            talk.quote(line)
+        if not talk.confirm("Run it?"):
+            return
+    programs = talk.engine.programs
+    if command.run != "background":  # there are no tabs here: the terminal is given to it
+        own_process.require_terminal()
+        problem = programs.run_on_screen(prepared.words, prepared.folder)
+        if problem is not None:
+            raise RequestRefused(problem)
+        return
+    talk.say(f"{command.name} runs.")
+    try:
+        ended = programs.run(prepared.words, prepared.folder)
+    except KeyboardInterrupt:
+        talk.say("Stopped.")
+        return
+    talk.say(f"{ended.outcome.capitalize()}." + ("" if ended.output.strip() else " It printed nothing."))
+    for text in ended.output.splitlines():
+        talk.quote(text)
+
+
+def run_on_member(talk: Talk, snapshot: Snapshot) -> None:
+    """Choose a model, an account of it and a command, and run it."""
+    name = talk.choose("Model", [view.model.name for view in snapshot.pools])
+    pool = None if name is None else snapshot.pool(name)
+    accounts = () if pool is None else tuple(dict.fromkeys(one.account for one in pool.model.members))
+    account = talk.choose("Account", accounts) if accounts else None
+    if account is not None:
+        _choose_and_run(talk, row_values.of_account(account, name or ""), "pools")
+
+
+def run_on_account(talk: Talk, snapshot: Snapshot) -> None:
+    """Choose an account and a command, and run it."""
+    account = talk.choose("Account", [view.name for view in snapshot.accounts])
+    if account is not None:
+        _choose_and_run(talk, row_values.of_account(account), "quota")
+
+
+def run_on_terminal(talk: Talk, snapshot: Snapshot) -> None:
+    """Choose a terminal and a command, and run it."""
+    one = choose_terminal(talk, snapshot)
+    if one is not None:
+        title = _find_title(talk, one.session_id)
+        _choose_and_run(talk, row_values.of_terminal(one, title), "terminals")
+
+
+def _find_title(talk: Talk, session_id: str | None) -> str | None:
+    rows = talk.engine.sessions.catalogue.board().rows if session_id else ()
+    parts = ((row.session, part) for row in rows for part in row.session.parts)
+    return next((one.title for one, part in parts if part.session_id == session_id), None)
+
+
+def _choose_and_run(talk: Talk, values: Values, pane: str) -> None:
+    found: Sequence[CustomCommand] = list_commands(talk, values, pane)
+    if not found:
+        talk.say("No command of your own is for this. Settings, Show and change, Add a command of your own.")
+        return
+    place = talk.choose_place("Command", [one.name for one in found])
+    if place is not None:
+        run(talk, found[place], values)

@@ -1,0 +1,72 @@
+"""Terminals and CLIs without a runner for screen readers: listed, attached to, ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_tui.linear.interactive import run_own_command
+from oulipoly_tui.view.frame import words
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_engine.facade.terminals.terminals import Terminal
+    from oulipoly_tui.linear.talk import Talk
+
+
+def terminal_lines(talk: Talk, snapshot: Snapshot) -> Iterator[str]:
+    """Yield a line a terminal."""
+    found = talk.engine.terminals.list()
+    yield from (line(one, snapshot.at) for one in found)
+    if not found:
+        yield "No terminals. The command terminal new starts one."
+
+
+def line(one: Terminal, now: datetime) -> str:
+    """Return a terminal in a line."""
+    account = f" Account {one.account}." if one.account else ""
+    title = f" Title {plain(one.title)}." if one.title else ""
+    state = "Running" if one.exit_code is None else f"Ended with exit code {one.exit_code}"
+    age = words.age(from_text(one.started_at), now)
+    return f"Terminal {one.id}. {state}. Started {age}.{account} {plain(one.label)}.{title}"
+
+
+def choose_terminal(talk: Talk, snapshot: Snapshot) -> Terminal | None:
+    """Let a terminal be chosen."""
+    found = talk.engine.terminals.list()
+    if not found:
+        talk.say("There is no terminal.")
+        return None
+    place = talk.choose_place("Terminal", [line(one, snapshot.at) for one in found])
+    return None if place is None else found[place]
+
+
+def attach(talk: Talk, snapshot: Snapshot) -> None:
+    """Show a terminal here until it ends or is left."""
+    one = choose_terminal(talk, snapshot)
+    if one is not None:
+        talk.say(f"The key {talk.engine.terminals.leave_key} leaves it; its program runs on.")
+        run_own_command(talk, "terminal", "attach", *(("--read-only",) if talk.read_only else ()), one.id)
+
+
+def kill(talk: Talk, snapshot: Snapshot) -> None:
+    """End a terminal's program after a yes."""
+    one = choose_terminal(talk, snapshot)
+    if one is not None and talk.confirm(f"End {plain(one.label)} in terminal {one.id}?"):
+        talk.engine.terminals.kill(one.id)
+        talk.say("Ended.")
+
+
+def end_run(talk: Talk, snapshot: Snapshot) -> None:
+    """End a CLI whose runner was killed, after a yes."""
+    if not snapshot.orphans:
+        talk.say("No CLI runs without its runner.")
+        return
+    place = talk.choose_place("CLI", [one.text for one in snapshot.orphans])
+    if place is not None and talk.confirm(f"End it: {snapshot.orphans[place].text}, with all that it does?"):
+        ended = talk.engine.orphans.kill(snapshot.orphans[place].uuid)
+        talk.say(f"Process {ended.pid} of {ended.account} has ended.")
