@@ -224,6 +224,12 @@ def test_neither_hashes_nor_the_redactor_are_loaded_where_nothing_needs_them(
     assert set() == modules & {"hashlib", "oulipoly_engine.core.text.redact", "oulipoly_engine.store.base.read_only"}
 
 
+def test_a_one_shot_that_returns_nothing_loads_no_artifacts(loaded_modules, configured):
+    modules = loaded_modules("-m", "still", "hello")
+
+    assert not [name for name in modules if "artifacts" in name]
+
+
 def test_an_agent_file_costs_the_first_one_shot_yaml_and_nothing_else(loaded, configured):
     plain = loaded("-m", "still", "hello")
 

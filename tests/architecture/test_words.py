@@ -1,7 +1,8 @@
 """What users read has the product's words: one word for one thing, and the one that the field uses.
 
-Held are the app's actions, every sentence of the engine, which help and manual are made of, and the few words that
-stand alone. Keys of JSON, slugs, columns and options are contracts and have no blank, which is how they are told apart.
+Held are the app's actions, every sentence of the engine, which help and manual are made of, the few words that stand
+alone, and the forms of errors, of what was done and of the keys under a box. Keys of JSON, slugs, columns and options
+are contracts and have no blank, which is how they are told apart.
 """
 
 import ast
@@ -49,6 +50,12 @@ EXCEPTIONS = {
 }
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "engine" / "oulipoly_engine"
+APP = ROOT / "tui" / "oulipoly_tui"
+OWN_DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+IS_NO = re.compile(
+    r"(?<!here )\b(?:is|are) no (?!longer\b|unless\b)(?:[A-Za-z]|$)"
+    r"|\b(?:takes?|puts?) (?:it|them|this) back\b"
+)
 
 
 def sentences(file):
@@ -117,3 +124,43 @@ def test_no_action_that_destroys_is_first_for_an_innocent_word(word):
     best = max(ACTIONS, key=lambda one: weigh(matcher, one.description if one.keys else one.command.usage, one)[0])
 
     assert not best.destroys
+
+
+def first_texts(*, of, under=APP, besides=()):
+    """The first argument of each call of a name, as written; what is put in at run time is {}."""
+    for file in under.rglob("*.py"):
+        if any(part in file.parts for part in besides):
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            name = getattr(getattr(node, "func", None), "attr", getattr(getattr(node, "func", None), "id", None))
+            if isinstance(node, ast.Call) and name == of and node.args:
+                for one in (node.args[0].body, node.args[0].orelse) if is_choice(node.args[0]) else node.args[:1]:
+                    parts = one.values if isinstance(one, ast.JoinedStr) else [one]
+                    text = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
+                    yield f"{file.name}:{node.lineno}", text
+
+
+def is_choice(node):
+    return isinstance(node, ast.IfExp)
+
+
+def test_an_error_says_is_not_a_and_undo_is_the_one_word():
+    files = [*ENGINE.rglob("*.py"), *APP.rglob("*.py")]
+    told = [(file.name, text) for file in files for text in sentences(file)]
+    told += [(page.name, line) for page in OWN_DOCS for line in page.read_text().splitlines()]
+
+    assert [] == [(name, text) for name, text in told if IS_NO.search(text)]
+
+
+def test_the_keys_under_a_box_are_told_as_key_and_verb():
+    told = [(place, text) for place, text in first_texts(of="link") if not text.startswith("{}")]
+
+    assert len(told) > 20
+    assert [] == [(place, text) for place, text in told if not re.fullmatch(r"\S[^:]*: \S.*", text)]
+
+
+def test_what_a_toast_says_is_a_sentence():
+    told = list(first_texts(of="say", besides=["linear"]))
+
+    assert len(told) > 30
+    assert [] == [(place, text) for place, text in told if text[:1].islower()]

@@ -194,7 +194,7 @@ def test_unknown_session_and_missing_terminal_are_said_plainly(demo, start, agen
     done = agents("repl", "demo-opus", env=world.environment_for(demo, os.environ))
 
     assert (1, 1) == (cli.exitstatus, done.returncode)
-    assert b"stdin is no terminal" in done.stderr
+    assert b"stdin is not a terminal" in done.stderr
     assert b"" == done.stdout
 
 

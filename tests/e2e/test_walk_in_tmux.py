@@ -130,11 +130,11 @@ def test_a_session_is_exported_edited_imported_and_taken_back_by_keyboard(app, d
     app.press("Enter")  # what was exported is offered
     app.sees("1 changed", re.escape(f"- {ASKED}"), re.escape("+ What is a hare?"))
     app.press("y")
-    app.sees("turns are replaced", r"u undoes: \d+ s|u undoes until")
+    app.sees("Session replaced", r"u: undo, \d+ s|u: undo, until")
     assert "What is a hare?" in transcript.read_text()
 
     app.press("u")
-    app.sees("taken back|taking back")
+    app.sees("Undone|taking back")
     deadline = time.monotonic() + PATIENCE_S
     while transcript.read_bytes() != before and time.monotonic() < deadline:
         time.sleep(0.05)

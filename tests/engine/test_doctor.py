@@ -92,8 +92,11 @@ class BrokenHome:
         with closing(self.store()) as store, store.write():
             chains.mint(store, account, SESSION, "opus", self.clock.now())
 
+    def engine(self):
+        return Engine(Surroundings(paths=self.paths, clock=self.clock, checks_files=True))
+
     def check(self):
-        engine = Engine(Surroundings(paths=self.paths, clock=self.clock, checks_files=True))
+        engine = self.engine()
         try:
             return engine.checks.run(self.limits)
         finally:
@@ -218,7 +221,7 @@ def _(it):
     it.claude.symlink_to(it.home / "old")
 
 
-@_break("home a file", Area.LOGINS, "error", "is no folder", "mv ")
+@_break("home a file", Area.LOGINS, "error", "is not a folder", "mv ")
 def _(it):
     it.claude.rename(it.home / "old")
     it.claude.touch()
@@ -244,7 +247,7 @@ def _(it):
     it.login(it.clock.now() - timedelta(hours=1))
 
 
-@_break("login no JSON", Area.LOGINS, "error", "is no JSON", "agents account login claude")
+@_break("login no JSON", Area.LOGINS, "error", "is not JSON", "agents account login claude")
 def _(it):
     (it.claude / ".credentials.json").write_text(TOKEN)
 
@@ -258,6 +261,18 @@ def _(it):
 def _(it):
     (it.claude / ".credentials.json").unlink()
     os.mkfifo(it.claude / ".credentials.json")
+
+
+@_break(
+    "login that its CLI denies", Area.LOGINS, "error", "nobody is signed in: claude says so", "account login claude"
+)
+def _(it):
+    it.program("claude", """[ "$1" = auth ] && echo '{"loggedIn": false}' || echo 2.1.99 claude""")
+
+
+@_break("login that its CLI does not tell", Area.LOGINS, "warning", "`claude auth status` printed more", "account show")
+def _(it):
+    it.program("claude", """[ "$1" = auth ] && head -c 2000000 /dev/zero || echo 2.1.99 claude""")
 
 
 @_break("login for all to read", Area.LOGINS, "warning", "can be read by others", "chmod 600")
@@ -432,6 +447,26 @@ def test_login_that_renews_itself_is_in_order_though_its_token_is_old(broken):
     broken.login(broken.clock.now() - timedelta(days=9), refreshToken=TOKEN)
 
     assert [] == broken.wrong()
+
+
+def test_login_that_lies_elsewhere_than_in_its_file_is_one_to_whoever_asks(broken):
+    broken.program("claude", """[ "$1" = auth ] && echo '{"loggedIn": true, "email": "a@b.c"}' || echo 2.1.99 claude""")
+    (broken.claude / ".credentials.json").unlink()
+    shown = broken.engine().account_setup.logins.show("claude")
+
+    assert [] == broken.wrong()
+    assert ("a@b.c", None) == (shown.login.profile.text, shown.problem)
+
+
+def test_login_that_has_expired_is_none_to_whoever_asks(broken):
+    broken.login(broken.clock.now() - timedelta(hours=1))
+    shown = broken.engine().account_setup.logins.show("claude")
+    (found,) = broken.wrong()
+
+    assert shown.problem == found.cause
+    assert found.cause in [
+        home.problem for cli in broken.engine().account_setup.detection.detect().report.clis for home in cli.homes
+    ]
 
 
 def test_login_by_a_key_needs_no_file(broken):

@@ -109,7 +109,7 @@ def test_a_state_file_that_was_deleted_is_told_with_its_way_out_and_a_new_start_
     failure = engine.snapshot().store_failure
     later = Engine(Surroundings(paths=from_environment()))
 
-    assert "put it back, or start again, which makes a fresh one" in failure
+    assert "restore it, or start again, which makes a fresh one" in failure
     assert later.snapshot().store_failure is None
     later.close()
 
@@ -213,6 +213,14 @@ def test_a_what_if_changes_nothing_until_it_is_applied(engine):
     assert ("bob", False) == (supposed.account, before)
     snapshot = engine.snapshot()
     assert (True, 0.2) == (snapshot.account("ada").wishes.drained, snapshot.account("bob").wishes.reserve)
+
+
+def test_a_what_if_keeps_the_pin_that_there_is(engine):
+    engine.pools.pin("opus", "bob")
+
+    choices = [engine.pools.what_if("opus", texts).account for texts in ([], ["turns=+20"], ["drain=bob"], ["pin=ada"])]
+
+    assert ["bob", "bob", None, "ada"] == choices
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_a_program_is_made_for_its_user_alone(home, model, engine):
     made = home / ".local" / "bin" / "agents-work"
     assert (made.stat().st_mode & 0o777, made.read_text()) == (0o700, "#!/bin/sh\nexec agents\n")
     assert end.changes == (f"wrote {made}",)
-    engine.account_setup.undo()
+    engine.account_setup.changes.undo()
     assert not made.exists()
 
 
@@ -273,7 +273,7 @@ NUMBER = {"type": "form", "title": "t", "fields": [{"name": "n", "field_type": "
     [
         (
             r'{"actions": [{"type": "x\ud800\u0000", "\udc00": "\ud800"}]}',
-            "x<U+D800>\u2400: refused: a text is no Unicode",
+            "x<U+D800>\u2400: refused: a text is not Unicode",
         ),
         (json.dumps({"actions": [{"type": "ask_user", "action": NUMBER}]}).replace('"@"', "NaN"), "could not be read"),
         (
@@ -399,7 +399,18 @@ def test_a_login_is_looked_at_and_not_believed(model, engine):
         ("codex", "agents account add codex"),
     ]
     assert "the model wrote this command" in person.asked[0].instructions
-    assert model.prompt(2).count("there is no login that is no account yet") == 2
+    assert model.prompt(2).count("there is no login that is not an account yet") == 2
+
+
+def test_whoever_is_asked_for_a_key_or_a_login_reads_whose_it_is(model, engine):
+    key = {"type": "api_key_entry", "provider": "OpenAI", "env_var": "GEMINI_API_KEY"}
+    login = {"type": "oauth_flow", "provider": "My Bank", "login_command": "claude login", "instructions": "run x"}
+    model.says([{"type": "ask_user", "action": key}, {"type": "ask_user", "action": login}])
+    person = Person()
+    engine.setup_agent.run(SetupWish("x"), person)
+
+    assert [one.title for one in person.asked] == ["API key for Gemini CLI", "Log in to Claude Code"]
+    assert person.asked[1].instructions == "The model says: run x"
 
 
 def test_no_key_is_asked_for_but_that_of_the_cli_that_gets_it(model, engine):
@@ -411,6 +422,55 @@ def test_no_key_is_asked_for_but_that_of_the_cli_that_gets_it(model, engine):
 
     assert person.asked == []
     assert model.prompt(2).count("ask_user: refused: ") == 3
+
+
+def test_a_set_up_of_one_cli_touches_no_other(home, world, model, engine):
+    providers = (world.config / "providers.toml").read_text()
+    codex = '[mine]\ncommand = "codex"\n'
+    skill = {"type": "sync_skill", "source_cli": "codex", "skill_name": "x"}
+    key = {"type": "api_key_entry", "provider": "gemini", "env_var": "GEMINI_API_KEY"}
+    refused = [
+        {"type": "run_command", "command": "claude", "args": ["--version"]},
+        {"type": "write_config", "path": "config.toml", "content": "x = 1\n"},
+        {"type": "write_config", "path": "agents/a.md", "content": "x\n"},
+        {"type": "write_config", "path": "providers.toml", "content": codex},
+        {"type": "write_config", "path": "providers.toml", "content": providers + '[new]\ncommand = "claude"\n'},
+        {"type": "write_config", "path": "providers.toml", "content": providers.replace("fake", "mine")},
+        {"type": "sync_mcp", "source_cli": "codex", "target_cli": "claude", "mcp_name": "x"},
+        {**skill, "target_cli": "claude"},
+        {"type": "ask_user", "action": {"type": "oauth_flow", "provider": "claude", "login_command": "x"}},
+        {"type": "ask_user", "action": key},
+    ]
+    model.says([*refused, {"type": "write_config", "path": "providers.toml", "content": providers + codex}])
+    person = Person()
+
+    engine.setup_agent.run(SetupWish("add it", cli="codex"), person)
+
+    assert model.prompt(2).count(": refused: ") == len(refused)
+    assert [one.question for one in person.agreements] == [f"Write {world.config}/providers.toml?"]
+    assert person.asked == []
+    assert (world.config / "providers.toml").read_text() == providers + codex
+    assert "about Codex (codex) alone" in model.prompt(1)
+    assert '"name": "gemini"' not in model.prompt(1)
+    assert "runs one of: which, type, codex, npm, npx, curl, bash." in model.prompt(1)
+
+
+def test_all_changes_of_a_set_up_can_be_undone(world, model, engine):
+    def pools(turn):
+        return [
+            {"type": "write_config", "path": f"models/p{turn}-{n}.toml", "content": "[[providers]]\nname = 'fake'\n"}
+            for n in range((20, 1)[turn])
+        ]
+
+    model.says(*map(pools, range(2)))
+    before = sorted(world.config.rglob("*"))
+
+    end = engine.setup_agent.run(SetupWish("x"), Person())
+    assert len(end.changes) == 21
+    for _ in end.changes:
+        engine.account_setup.changes.undo()
+
+    assert sorted(world.config.rglob("*")) == before
 
 
 def test_a_person_may_end_it_at_any_question(model, engine):
@@ -450,13 +510,22 @@ def test_another_thread_stops_the_turn_that_runs(world, tmp_path, engine):
     assert [row["status"] for row in world.rows("SELECT status FROM invocations")] == ["failed"]
 
 
+def test_a_pool_is_named_as_the_user_knows_it(world, model, engine):
+    world.model("lost", "nobody")
+    end = engine.setup_agent.run(SetupWish("x", model="lost"), Person())
+
+    assert end.outcome is Outcome.AGENT_ERROR
+    assert "the pool of model 'lost' names the account 'nobody'" in end.summary
+
+
 def test_nothing_begins_without_what_serves_it(home, engine):
     with pytest.raises(ModelUnknown):
         engine.setup_agent.run(SetupWish(model="none"), Person())
     with pytest.raises(RequestRefused):
         engine.setup_agent.run(SetupWish(account="none"), Person())
-    with pytest.raises(UsageInvalid):
-        engine.setup_agent.run(SetupWish(max_turns=26), Person())
+    for wrong in (SetupWish(max_turns=26), SetupWish(cli="vim")):
+        with pytest.raises(UsageInvalid):
+            engine.setup_agent.run(wrong, Person())
     assert list(home.iterdir()) == []
 
 

@@ -1,12 +1,16 @@
 """What the system says about a path becomes one sentence with the path, the reason and the way out."""
 
 import errno
+import json
 import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.errors import SystemRefused, translate_system_errors
+from oulipoly_engine.core.text.quantities import moment
+from oulipoly_engine.errors import RunnerError, SystemRefused, translate_system_errors
+from oulipoly_engine.facade import diagnostics
 
 
 @pytest.mark.parametrize(
@@ -35,3 +39,16 @@ def test_what_names_no_path_stays_what_it_is(error):
     with pytest.raises(type(error)) as caught, translate_system_errors():
         raise error
     assert error is caught.value
+
+
+def test_errors_say_local_times_and_markers_and_json_utc(capfd):
+    at = "2026-04-17T08:00:00.000000Z"
+
+    diagnostics.fail(RunnerError(f"session s is held until {at} by process 7"))
+    diagnostics.note(f"OULIPOLY_X={at}")
+    diagnostics.fail_json(RunnerError(f"held until {at}"))
+
+    said, marker, document = capfd.readouterr().err.splitlines()
+    assert f"Error: session s is held until {moment(datetime.fromisoformat(at))} by process 7" == said
+    assert f"OULIPOLY_X={at}" == marker
+    assert f"held until {at}" == json.loads(document)["error"]["message"]

@@ -44,6 +44,11 @@ class Kills:
         changes, seconds = self._measured.read_text().split()
         self._most, self._seconds = int(changes), float(seconds)
 
+    @property
+    def steps(self):
+        """Return how many changes to the disk the command has made."""
+        return self._most
+
     def __len__(self):
         """Return how many kills there will be."""
         return self._count

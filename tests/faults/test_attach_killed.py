@@ -203,7 +203,7 @@ def test_attach_without_a_terminal_is_refused(agents, terminal, env):
     done = agents("attach", terminal, env=env)
 
     assert 1 == done.returncode
-    assert b"stdin is no terminal" in done.stderr
+    assert b"stdin is not a terminal" in done.stderr
 
 
 @pytest.mark.parametrize(

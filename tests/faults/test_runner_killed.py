@@ -12,6 +12,8 @@ import pytest
 
 from oulipoly_engine.process.liveness import here
 
+MESSENGER = "from oulipoly_engine.cli.artifacts.messenger import main; raise SystemExit(main())"
+
 
 @pytest.fixture
 def killed(world, tmp_path):
@@ -154,3 +156,26 @@ def test_program_that_has_the_number_after_a_boot_is_none_of_ours(world, killed)
 
     assert (b"", "guard_drop", False) == (listed.stderr, row(world)["terminal_reason"], is_gone(pid))
     os.killpg(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("script", "kept"),
+    [
+        pytest.param(f"{sys.executable} -c '{MESSENGER}' return --name n --body x", ["n"], id="whole receipt"),
+        pytest.param("printf '{\"schema_version\":1,' >>$OULIPOLY_RETURN_CHANNEL", [], id="half a receipt"),
+    ],
+)
+def test_what_a_cli_returns_without_its_runner_is_kept_whole_or_not_at_all(world, killed, tmp_path, script, kept):
+    os.mkfifo(tmp_path / "gate")
+    pid = killed(f"read go <{tmp_path}/gate; {script}")
+    left = [path.stem for path in (world.data / "invocations").glob("*.returns")]
+    (tmp_path / "gate").write_text("go\n")
+    until(lambda: is_gone(pid))
+
+    world.run("session", "list")
+
+    lost = row(world)
+    assert [lost["invocation_uuid"]] == left
+    assert ("failed", "guard_drop") == (lost["status"], lost["terminal_reason"])
+    assert kept == [one["name"] for one in world.rows("SELECT name FROM invocation_returned_artifacts")]
+    assert [] == [*(world.data / "invocations").glob("*.returns")]

@@ -22,20 +22,21 @@ def _answers(pid):
     return True
 
 
-def start(world, *arguments):
+def start(world, *arguments, **variables):
     return subprocess.Popen(
         [sys.executable, "-m", "oulipoly_tui", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=world.home,
+        env=dict(os.environ) | variables,
         start_new_session=True,
     )
 
 
-def wait_for(path, within_s=20.0):
+def wait_for(path, within_s=20.0, lines=1):
     deadline = time.monotonic() + within_s
-    while not (path.exists() and path.read_text().strip()):
+    while not (path.exists() and len(path.read_text().splitlines()) >= lines):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return [int(word) for word in path.read_text().split()]
@@ -47,11 +48,15 @@ MANNERS = {
     "deaf": "trap '' INT TERM HUP; ",
     "closed": "exec >&- 2>&-; ",
 }
-SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+# Every signal, and every manner of a CLI; one function answers all signals, and a deaf CLI takes six seconds.
+CASES = [("dies", number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)]
+CASES += [("exit0", signal.SIGINT), ("deaf", signal.SIGTERM), ("closed", signal.SIGINT), ("closed", signal.SIGTERM)]
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=["INT", "TERM", "HUP", "QUIT"])
-@pytest.mark.parametrize("manners", MANNERS.values(), ids=MANNERS)
+@pytest.mark.parametrize(
+    ("manners", "number"),
+    [pytest.param(MANNERS[name], number, id=f"{name}-{number.name[3:]}") for name, number in CASES],
+)
 def test_a_stopped_one_shot_is_a_failure_and_leaves_nothing(world, markers, tmp_path, number, manners):
     pids = tmp_path / "pids"
     world.account("a", f"{manners}sleep 60 & echo $! $$ > {pids}; wait; sleep 60")
@@ -174,3 +179,29 @@ def test_a_stopped_command_leaves_no_script_behind(world, tmp_path, number, argu
     assert 128 + number == ours.returncode
     assert (b"", False) == (stdout, b"Traceback" in stderr)
     assert not lives(child)
+
+
+QUESTIONS = {"setup detect": 4, "doctor": 4, "account show claude": 2}  # and how many CLIs are started for it
+
+
+@pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: words.replace(" ", "-"))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
+def test_a_question_to_clis_that_hang_ends_at_once_and_leaves_nothing(world, tmp_path, number, words):
+    folder, pids = tmp_path / "programs", tmp_path / "pids"
+    folder.mkdir()
+    for name, login in (("claude", ".credentials.json"), ("codex", "auth.json")):
+        (folder / name).write_text(f"#!/bin/sh\necho $$ >> {pids}\nexec sleep 60\n")
+        (folder / name).chmod(0o755)
+        (world.home / f".{name}").mkdir()
+        (world.home / f".{name}" / login).write_text("{}")
+    (world.config / "providers.toml").write_text('[claude]\ncommand = "claude"\n[codex]\ncommand = "codex"\n')
+    ours = start(world, *words.split(), PATH=f"{folder}:{os.environ['PATH']}")
+    children = wait_for(pids, lines=QUESTIONS[words])
+
+    begun = time.monotonic()
+    ours.send_signal(number)
+    _stdout, stderr = ours.communicate(timeout=25)
+
+    assert (128 + number, b"") == (ours.returncode, stderr)
+    assert time.monotonic() - begun < 3  # the CLIs would be asked for 4 s and more
+    assert not any(lives(pid) for pid in children)

@@ -100,9 +100,8 @@ def test_every_spoiled_line_is_counted_and_named_and_the_rest_ingested(spoiled):
 
     assert (4, 1, 2) == (found["new_turns"], found["error_count"], found["damaged_lines"])
     assert [spoiled.at(6)] == [f"{error['file']}:{error['line']}" for error in found["errors"]]
-    assert [f"{spoiled.at(2)}: no JSON object", f"{spoiled.at(4)}: a message without `timestamp`, left out"] == found[
-        "notes"
-    ]
+    without_time = f"{spoiled.at(4)}: a message without `timestamp`, left out"
+    assert [f"{spoiled.at(2)}: not a JSON object", without_time] == found["notes"]
     shown = spoiled.world.run("session-scan", "--again").stdout.decode()
     assert "1 errors, 2 damaged lines (" in shown
     listed = json.loads(spoiled.world.run("session", "list", "--json").stdout)
@@ -167,8 +166,8 @@ def test_damaged_messages_of_opencode_are_named_everywhere(world):
     told = json.loads(world.run("report", "--json").stdout)
 
     assert (2, 1) == (found["new_turns"], found["damaged_lines"])
-    assert [f"{folder}/opencode.db: message m1: its data is no JSON object"] == found["notes"]
-    assert ([f"{folder}/opencode.db: a message of session s: no JSON object"], 2) == (
+    assert [f"{folder}/opencode.db: message m1: its data is not a JSON object"] == found["notes"]
+    assert ([f"{folder}/opencode.db: a message of session s: not a JSON object"], 2) == (
         told["first_damaged"],
         told["total"]["calls"],
     )

@@ -56,8 +56,8 @@ def add(world, machine, cli, name):
     agents.expect_exact("Who? ")
     agents.send(f"{name}\r")
     begun = time.monotonic()
-    agents.expect("logged in: [^\r]*")
-    agents.expect_exact("quota: weekly 12% used")
+    agents.expect("logged in[^\r]*")
+    agents.expect_exact("quota: weekly 12 % used")
     to_quota = time.monotonic() - begun
     agents.expect_exact("It joins [")
     agents.send("both\r")

@@ -16,7 +16,7 @@ from oulipoly_engine.core.balance.balance import Candidate
 from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES
 from oulipoly_engine.core.quota.burn import learn
 from oulipoly_engine.core.quota.forecast import Reading
-from oulipoly_engine.core.quota.staleness import ROUTING_TTL_S
+from oulipoly_engine.core.quota.staleness import ROUTING_TTL_S, is_reading_due
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import Record, field, replace
 
@@ -63,12 +63,15 @@ class _Known(Record, frozen=False):
 class Simulation:
     """A fleet, a stream of prompts and a policy."""
 
-    def __init__(self, plans: Sequence[Plan], prompts: Sequence[Prompt], policy: Policy, seed: int) -> None:
+    def __init__(  # noqa: PLR0913, RUF100 - what makes up a fortnight
+        self, plans: Sequence[Plan], prompts: Sequence[Prompt], policy: Policy, seed: int, *, is_shown: bool = False
+    ) -> None:
+        """is_shown: the app is open, and reads accounts that work runs on as it does."""
         fleet_rng = random.Random(seed)  # the same fleet for each policy
         shuffled = fleet_rng.sample(list(plans), len(plans))
         self._logins = [Login(plan, fleet_rng) for plan in shuffled]
         self._known = [_Known(QuotaState(plan.name)) for plan in shuffled]
-        self._policy, self._prompts = policy, prompts
+        self._policy, self._prompts, self._is_shown = policy, prompts, is_shown
         self._rng, self._luck = random.Random(seed + 1), random.Random(seed + 2)
         self._events: list[tuple[float, int, _Run]] = []
         self._order = 0
@@ -126,6 +129,8 @@ class Simulation:
 
     def _go_on(self, now_s: float, run: _Run) -> None:
         login, known = self._logins[run.account], self._known[run.account]
+        if self._is_shown:
+            self._read_if_due(now_s, login, known)
         if run.turns_left <= 0:
             known.calls += 1
             self._served += 1
@@ -152,16 +157,25 @@ class Simulation:
 
     def _refresh(self, now_s: float) -> None:
         for login, known in zip(self._logins, self._known, strict=True):
-            if now_s - known.asked_s <= ROUTING_TTL_S or now_s < known.blocked_until_s:
-                continue
-            known.asked_s = now_s
-            if self._rng.random() < REFRESH_FAILS:
-                known.blocked_until_s = now_s + BACK_OFF_S
-                continue
-            windows = login.read(now_s)
-            known.quota = learn(known.quota, windows, known.turns, instant(now_s))
-            known.turns = 0
-            known.history.append((now_s, windows))
+            if now_s - known.asked_s > ROUTING_TTL_S and now_s >= known.blocked_until_s:
+                self._read(now_s, login, known)
+
+    def _read_if_due(self, now_s: float, login: Login, known: _Known) -> None:
+        attempted_at = instant(known.asked_s)
+        if now_s >= known.blocked_until_s and is_reading_due(
+            known.quota, instant(now_s), attempted_at=attempted_at, is_busy=True
+        ):
+            self._read(now_s, login, known)
+
+    def _read(self, now_s: float, login: Login, known: _Known) -> None:
+        known.asked_s = now_s
+        if self._rng.random() < REFRESH_FAILS:
+            known.blocked_until_s = now_s + BACK_OFF_S
+            return
+        windows = login.read(now_s)
+        known.quota = learn(known.quota, windows, known.turns, instant(now_s))
+        known.turns = 0
+        known.history.append((now_s, windows))
 
     def _candidates(self, now_s: float) -> list[Candidate]:
         return [

@@ -13,6 +13,7 @@ from world import World
 
 from rows import (
     app,
+    artifacts,
     choosing,
     crowd,
     drawing,
@@ -53,6 +54,9 @@ ROWS = (
     Row("cat-pipe", "100 MB of `cat` through us into a pipe", passing.into_pipe),
     Row("cat-file", "100 MB of `cat` through us into a file", passing.into_file),
     Row("cat-memory", "peak memory with 200 MB against 10 MB", passing.memory),
+    Row("artifact-put", "1 GB into the artifact store", artifacts.put),
+    Row("artifact-get", "1 GB out of it, through a pipe", artifacts.get),
+    Row("artifact-memory", "peak memory of both", artifacts.memory),
     Row("crowd", "200 one-shots from 8 processes on one state file", crowd.one_state_file),
     Row("choose-100", "choosing among 100 accounts with 4 windows each", choosing.in_memory),
     Row("choose-store-50", "choosing among 50 accounts, everything read from the store", choosing.from_store),

@@ -47,7 +47,7 @@ def into_file(world: World) -> Result:
     whole: dict[Command, list[float]] = {ours: [], ours_empty: [], bare: [], bare_empty: []}
 
     def timed(command: Command, size: int) -> float:
-        target.unlink(missing_ok=True)  # giving a file's pages back is no part of writing the next
+        target.unlink(missing_ok=True)  # giving a file's pages back is not a part of writing the next
         spent = signalled(command, fifo, target)
         if target.stat().st_size < size:
             raise BenchBroken(f"only {target.stat().st_size} of {size} bytes came through")

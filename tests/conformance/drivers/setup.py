@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from oulipoly_engine.core.accounts.clis.table import CLIS
-from oulipoly_engine.core.setup.mcp import server_names
+from oulipoly_engine.core.setup.mcp import find_servers
 from oulipoly_engine.core.setup.models import is_model_name, model_names
 from oulipoly_engine.core.setup.turn import session_id
 from oulipoly_engine.store.base.db import open_store
@@ -11,7 +11,8 @@ from oulipoly_engine.store.runs.cli_versions import record
 
 
 def drive_mcp_names(vector, _tmp_path):
-    assert vector["expected"] == list(server_names(vector["input"]["json"], CLIS["claude"].mcp[0]))
+    _keys, found = find_servers(vector["input"]["json"], CLIS["claude"].mcp[0], "the file")
+    assert vector["expected"] == list(found)
 
 
 def drive_version_tracker(vector, tmp_path):

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.adapters.bundled import SessionCall, entry_reading, run_place, turn_call
-from oulipoly_engine.adapters.scripts.opencode import OpencodeFailed, Reading
+from oulipoly_engine.adapters.scripts.opencode import OpencodeFailed, Reading, find_origin
 from oulipoly_engine.adapters.scripts.turns import TurnsFailed
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "scripts" / "opencode-turns"
 SQL = ROOT / "tests" / "fixtures" / "transcripts" / "opencode" / "opencode-1.18.33.sql"
+FORK = "ses_e03b64746ffeDC5a0khpEgzF62"  # of LINEAR, by opencode itself
 LINEAR, TASK = "ses_e03b6b4cbffeMCq4uCbKk1rWZt", "ses_e03b6610fffe59GtG6NFESfqB1"
 NOW = 1795234060000
 
@@ -151,7 +152,7 @@ def test_damaged_messages_are_named_and_the_rest_is_read(folder, writer):
 
     assert 23 == len(list(reading.turns()))
     assert 4 == len(reading.notes)
-    assert "message msg_0: its data is no JSON object" in reading.notes[0]
+    assert "message msg_0: its data is not a JSON object" in reading.notes[0]
     assert reading.notes[-1].endswith("2 more damaged messages")
 
 
@@ -168,8 +169,8 @@ def test_what_a_message_lacks_is_told(folder, writer):
     assert ("1970-01-01T00:00:00.000Z", "kept") == (found["msg_b"]["timestamp"], found["msg_c"]["body"][0]["text"])
     assert [
         "message msg_a: it has no `role`, left out",
-        f"message msg_b: its time is no instant: {10**18}, kept as of 1970",
-        "message msg_c: 1 of its parts are no JSON objects, left out",
+        f"message msg_b: its time is not an instant: {10**18}, kept as of 1970",
+        "message msg_c: 1 of its parts are not JSON objects, left out",
     ] == [note.partition(": ")[2] for note in reading.notes]
     assert "msg_a" not in found
 
@@ -226,6 +227,28 @@ def test_the_folder_of_a_session_is_told(folder, writer):
     assert {"found": True, "cwd": str(folder)} == json.loads(said[0])
     assert {"found": False, "error": "opencode_cwd_missing"} == json.loads(said[1])
     assert {"found": False} == json.loads(said[2])
+
+
+def copy_session(database, source, name, title, most=99):
+    """Fork a session as opencode does: new ids, old instants."""
+    database.execute("CREATE TEMP TABLE copied AS SELECT * FROM session WHERE id = ?", (source,))
+    database.execute("UPDATE copied SET id = ?, title = ?, time_created = time_created + 60000", (name, title))
+    database.execute("INSERT INTO session SELECT * FROM copied")
+    database.execute("DROP TABLE copied")
+    copied = "SELECT id || ?, ?, time_created, time_updated, data FROM message WHERE session_id = ? ORDER BY id LIMIT ?"
+    database.execute(f"INSERT INTO message {copied}", (name, name, source, most))
+
+
+def test_a_fork_names_the_session_that_it_was_made_of(folder, writer):
+    copy_session(writer, FORK, "ses_again", "echo: first (fork #2)")
+    copy_session(writer, LINEAR, "ses_other", "echo: first (fork #1)", 2)
+    copy_session(writer, LINEAR, "ses_named", "renamed since")
+
+    found = {one: find_origin(folder, one) for one in (LINEAR, TASK, FORK, "ses_again", "ses_other", "ses_named")}
+
+    assert {
+        LINEAR: None, TASK: None, FORK: LINEAR, "ses_again": FORK, "ses_other": LINEAR, "ses_named": LINEAR,
+    } == found  # fmt: skip
 
 
 def test_reading_goes_on_while_opencode_writes(folder, writer):

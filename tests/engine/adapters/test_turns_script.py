@@ -209,7 +209,7 @@ def test_damaged_lines_are_counted_named_and_passed_over(bench):
 
     assert ["t0", "t1"] == bench.texts()
     assert 4 == bench.reading.damaged_lines
-    assert any(f"{bench.file}:{len(lines)}: no JSON object" == note for note in bench.reading.notes)
+    assert any(f"{bench.file}:{len(lines)}: not a JSON object" == note for note in bench.reading.notes)
     assert f"{bench.file}: 1 more damaged lines" == bench.reading.notes[-1]
 
 

@@ -10,6 +10,8 @@ import pexpect
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import KeyringSpec
+from oulipoly_engine.facade.engine import Engine, Surroundings
+from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts import keyring_entries
 
 pytest.importorskip("keyring", reason="the optional package keyring is not installed")
@@ -55,6 +57,28 @@ def keyed(run):
 ADD = ("account", "add", "claude", "keyed", "--api-key-env", "THE_KEY")
 
 
+def test_the_set_up_offers_the_keyring_for_a_key(world, home, agents, machine, tmp_path):
+    asked = {"type": "api_key_entry", "provider": "claude", "env_var": "ANTHROPIC_API_KEY", "keyring": "of the model"}
+    (tmp_path / "1").write_text(json.dumps({"actions": [{"type": "ask_user", "action": asked}]}))
+    (tmp_path / "2").write_text('{"done": true}')
+    world.account("fake", f"cd {tmp_path}; cat >>prompts; echo >>n; exec cat $(($(wc -l <n)))")
+    world.model("fake", "fake")
+    given = {"type": "api_key", "provider": "claude", "env_var": "ANTHROPIC_API_KEY", "key": KEY, "in_keyring": True}
+    leave = {"type": "confirm", "confirm_id": "agreement-1", "confirmed": True}
+
+    stdin = "".join(f"{json.dumps(line)}\n" for line in (given, leave)).encode()
+    done = agents("setup", "run", "--json", "a key", stdin=stdin, env=machine)
+
+    assert 0 == done.returncode, done.stderr
+    (place,) = [
+        json.loads(line)["data"]["action"]["keyring"] for line in done.stdout.splitlines() if b'"keyring"' in line
+    ]
+    assert "test keyring" in place
+    assert [KEY] == list(keyring_of(home).values())
+    assert KEY not in (tmp_path / "prompts").read_text() + done.stdout.decode()
+    assert not any(KEY.encode() in path.read_bytes() for path in (home / ".claude-claude").rglob("*") if path.is_file())
+
+
 def keyring_of(home):
     return json.loads((home / "keyring.json").read_text())
 
@@ -80,6 +104,49 @@ def test_a_key_in_the_keyring_is_in_no_file_and_reaches_the_cli(home, keyed, run
     assert b"keyed: signed in" in run("doctor").stdout
 
 
+def test_a_quota_script_gets_the_key_and_nobody_else_sees_it(home, keyed, run):
+    """What the script says of its trouble is stored and shown: not with the key in it."""
+    script = home / "quota"
+    reading = json.dumps({"windows": [{"used_percent": 25, "resets_at": "2999-01-01T00:00:00Z"}]})
+    script.write_text(f"""[ "$AGENT_RUNNER_API_KEY" = '{KEY}' ] && [ ! -e {home}/fails ] && echo '{reading}' ||
+        {{ echo "refused: <$AGENT_RUNNER_API_KEY>" >&2; exit 1; }}""")
+    providers = home / ".config/oulipoly-agent-runner/providers.toml"
+    providers.write_text(text(home).replace("[keyed]", f'[keyed]\nquota_script = "sh {script}"', 1))
+    script.touch()
+
+    read = run("quota", "check")
+    (home / "fails").touch()
+    failed = run("quota", "check")
+    (home / "keyring.json").write_text("{}")
+    without = run("quota", "check")
+
+    assert b"25" in read.stdout, read.stdout + read.stderr
+    assert "refused: <•••>".encode() in failed.stdout + failed.stderr
+    assert KEY.encode() not in failed.stdout + failed.stderr
+    assert b"the keyring does not have it" in without.stdout + without.stderr
+    assert [str(script)] == places_of(home, KEY)
+
+
+@pytest.mark.parametrize("way", [("--keyring",), ()], ids=["keyring", "file"])
+def test_a_key_has_no_quota_and_raises_no_alarm(home, run, way):
+    """Nothing is derived from its folder, where no login lies that could be asked."""
+    added = run(*ADD, *way, "--yes", "--no-test")
+    checked = run("quota", "check").stdout.decode()
+    run("-m", "claude", "hello")
+    doctor = run("doctor", "--json")
+    engine = Engine(Surroundings(paths=from_environment()))
+    try:
+        snapshot = engine.snapshot()
+    finally:
+        engine.close()
+
+    assert b"quota: no quota known for API keys" in added.stdout
+    assert ("FAILED" in checked, "  keyed: no quota known for API keys\n" in checked) == (False, True), checked
+    assert [] == [one for one in json.loads(doctor.stdout)["findings"] if one["area"] == "quota" and one["fix"]]
+    assert [(True, False, False)] == [(one.uses_key, one.has_source, one.is_due) for one in snapshot.accounts]
+    assert [] == [one for one in snapshot.problems if one.kind == "quota"]
+
+
 def test_the_key_follows_its_account(home, keyed, run):
     run("account", "rename", "keyed", "job", "--yes")
     (home / "backup").write_bytes(run("account", "export").stdout)
@@ -96,6 +163,39 @@ def test_the_key_follows_its_account(home, keyed, run):
     assert [True, True] == [KEY.encode() in after_import, OTHER.encode() in after_undo]
     assert (0, 0) == (renewed.returncode, gone.returncode), renewed.stderr + gone.stderr
     assert ({}, False) == (keyring_of(home), (home / ".claude-keyed").exists())
+
+
+@pytest.mark.parametrize("mood", ["locked", "keeps"])
+def test_an_account_is_removed_whole_or_not_at_all(home, keyed, run, mood):
+    """A keyring that is locked, or lets nobody delete anything, is noticed before anything is removed."""
+    (home / ".config/oulipoly-agent-runner/models/claude.toml").chmod(0o640)
+    before = (text(home), keyring_of(home), sorted(home.rglob(".claude-keyed/*")))
+    removed = run("account", "remove", "keyed", "--delete-home", "--yes", KEYRING_MOOD=mood)
+
+    assert 1 == removed.returncode, removed.stdout
+    assert b"still in the keyring" in removed.stderr or b"nothing was removed" in removed.stderr
+    assert before == (text(home), keyring_of(home), sorted(home.rglob(".claude-keyed/*")))
+
+
+def test_a_removal_that_fails_undoes_no_change_of_others(home, keyed, run):
+    other = f"{sys.executable} -P -m oulipoly_tui account add claude other --no-login --no-test --yes"
+    removed = run("account", "remove", "keyed", "--delete-home", "--yes", KEYRING_MOOD="keeps", KEYRING_MEANWHILE=other)
+
+    assert 1 == removed.returncode, removed.stdout
+    assert b"still in the keyring" in removed.stderr
+    assert b"nothing was undone: added the account other" in removed.stderr
+    assert b"[other]" in run("account", "export").stdout.replace(b"accounts.", b"")
+
+
+def test_a_key_comes_back_where_the_files_cannot_be_written(home, keyed, run):
+    undo = home / ".local/share/oulipoly-agent-runner/configuration-undo.json"
+    undo.write_text("no JSON")
+    before = (text(home), keyring_of(home))
+    removed = run("account", "remove", "keyed", "--delete-home", "--yes")
+
+    assert 0 != removed.returncode, removed.stdout
+    assert before == (text(home), keyring_of(home))
+    assert (home / ".claude-keyed").is_dir()
 
 
 NONE = "keyring.backends.null.Keyring"
@@ -184,7 +284,7 @@ def test_keys_of_several_providers_stand_side_by_side(home, run, place):
 def test_it_is_said_whose_key_it_is(home, run):
     for words, said in (
         (("opencode", "oc", "--api-key-env", "THE_KEY"), b"say whose key it is, with --provider"),
-        (("opencode", "oc", "--api-key-env", "THE_KEY", "--provider", "a/b"), b"'a/b' is no provider"),
+        (("opencode", "oc", "--api-key-env", "THE_KEY", "--provider", "a/b"), b"'a/b' is not a provider"),
         (("claude", "c", "--api-key-env", "THE_KEY", "--provider", "x"), b"leave --provider out"),
         (("opencode", "oc", "--provider", "openai"), b"--provider says whose API key it is"),
     ):

@@ -49,7 +49,7 @@ def test_an_account_from_an_empty_home_to_its_first_answer(home, world, ann, run
 
     assert 0 == code, shown
     assert "logged in: ann@example.com (max)" in shown
-    assert "quota: weekly 12.5% used" in shown
+    assert "quota: weekly 12 % used" in shown
     assert "+[work]" in shown
     assert "work answers in" in shown
     assert 'tie_rule = "most-headroom"' in text(home, "config.toml")
@@ -67,7 +67,7 @@ def test_it_asks_again_after_a_wrong_answer_and_helps(home, talk):
         ("Claude Code", ""),
         ("Which CLI", "claude\r"),
         ("Name of the account [claude]: ", "a/b\r"),
-        ("no name for an account", ""),
+        ("not a name for an account", ""),
         ("Name of the account [claude]: ", "\r"),
         ("Paste the code: ", "ann\r"),
         ("It joins [claude]: ", "fast, deep\r"),
@@ -89,7 +89,7 @@ def test_the_usual_login_is_offered_before_another_one_is_made(home, talk):
     code, shown = talk(answers, "account", "add", "codex", "usual")
 
     assert 0 == code, shown
-    assert "CODEX_HOME" not in text(home)
+    assert "CODEX_HOME = " not in text(home)
     assert not (home / ".codex-usual").exists()
 
 
@@ -148,9 +148,9 @@ def test_without_a_terminal_it_says_what_to_give(home, run):
         ((), 2, b"say which CLI"),
         (("claude", "work"), 1, b"a login needs a terminal"),
         (("claude", "work", "--no-login"), 2, b"--yes says yes"),
-        (("claude", "a b", "--no-login"), 2, b"no name for an account"),
+        (("claude", "a b", "--no-login"), 2, b"not a name for an account"),
         (("claude", "work", "--api-key-env", "NOT_SET"), 2, b"is not set"),
-        (("claude", "work", "--no-login", "--yes", "--pool", "../x"), 2, b"no name for a pool"),
+        (("claude", "work", "--no-login", "--yes", "--pool", "../x"), 2, b"not a name for a pool"),
     ):
         done = run("account", "add", *words)
         assert (code, True) == (done.returncode, said in done.stderr), (words, done.stderr)
@@ -183,7 +183,7 @@ def test_a_login_that_is_there_already_is_taken_as_it_is(home, run):
     again = run("account", "add", "codex", "three", "--home", home / ".codex-two", "--yes")
 
     assert (0, 0, 1) == (usual.returncode, linked.returncode, again.returncode), usual.stderr + linked.stderr
-    assert "CODEX_HOME" not in text(home).partition("[two]")[0]
+    assert "CODEX_HOME = " not in text(home).partition("[two]")[0]
     assert f'CODEX_HOME = "{home}/link"' in text(home)
     assert b"is a link to" in linked.stderr
     assert b"is the home of the account 'two' already" in again.stderr
@@ -191,7 +191,7 @@ def test_a_login_that_is_there_already_is_taken_as_it_is(home, run):
 
 def test_a_home_that_cannot_be_used_is_refused(home, run):
     (home / "file").touch()
-    for place, said in ((home / "file", b"is no folder"), (home / "nowhere", b"No such file")):
+    for place, said in ((home / "file", b"is not a folder"), (home / "nowhere", b"No such file")):
         done = run("account", "add", "codex", "x", "--home", place, "--yes")
         assert (1, True) == (done.returncode, said in done.stderr)
 
@@ -384,6 +384,14 @@ def test_what_is_there_is_detected_and_shown_without_tokens(home, ann, run):
     assert (True, "2.1.197 (Claude Code)") == (claude["version_changed"], claude["previous_version"])
 
 
+def test_a_version_is_shown_without_secrets_and_signs(home, run):
+    secret = f"sk-ant-api03-{'x1Y2' * 8}"
+    (home / "bin" / "claude").write_text(f"#!/bin/sh\nprintf '2.1.197 \\033[31m{secret}\\n'\n")
+    (claude,) = (one for one in json.loads(run("setup", "detect", "--json").stdout)["clis"] if one["name"] == "claude")
+
+    assert "2.1.197 \u241b[31m[redacted]" == claude["version"]
+
+
 def test_what_is_there_is_detected_without_a_state_file_too(home, run):
     state = from_environment().state_db
     state.parent.mkdir(parents=True)
@@ -435,3 +443,61 @@ def test_what_is_no_backup_is_refused(home, run, text):
 
     assert 2 == done.returncode, done.stdout
     assert not config(home).exists()
+
+
+def test_the_usual_home_is_used_wherever_the_shell_leads(home, run):
+    """An account that was added so says it; of another one it is told where it works now."""
+    other = home / "other"
+    for place, mail in ((home / ".claude", "usual@x.y"), (other, "other@x.y")):
+        place.mkdir()
+        (place / ".credentials.json").write_text(json.dumps({"mail": mail, "claudeAiOauth": {"accessToken": "x"}}))
+        (place / ".credentials.json").chmod(0o600)
+    exported = {"CLAUDE_CONFIG_DIR": str(other)}
+    added = run("account", "add", "claude", "c", "--home", home / ".claude", "--yes", "--no-test", **exported)
+    shown = run("account", "show", "c", **exported).stdout.decode()
+    providers = config(home) / "providers.toml"
+    providers.write_text(text(home).replace("unset_environment", "# unset_environment"))
+    led = run("account", "show", "c", **exported).stdout.decode()
+    doctor = run("doctor", **exported).stdout.decode()
+
+    assert b"logged in: usual@x.y" in added.stdout, added.stderr
+    assert (f"home       {home}/.claude\n" in shown, "usual@x.y" in shown) == (True, True), shown
+    assert (f"home       {other}, by CLAUDE_CONFIG_DIR" in led, "other@x.y" in led) == (True, True), led
+    assert f"c: CLAUDE_CONFIG_DIR of your environment leads it to {other}" in doctor
+
+
+def test_changes_that_do_not_fit_on_the_screen_are_shown_page_by_page(home, talk):
+    """In the user's own pager, as often as it is asked for, before anything is written."""
+    pager = home / "pager"
+    pager.write_text("#!/bin/sh\necho page: $(wc -l) lines\n")
+    pager.chmod(0o755)
+    answers = [("Paste the code: ", "ann\r"), ("It joins [claude]: ", "\r"), ("d shows them page by page", "")]
+    answers += [("(y/n) ", "d\r"), ("page: ", ""), ("(y/n) ", "y\r")]
+    code, shown = talk(answers, *ADD, "--no-test", PAGER=str(pager))
+
+    assert 0 == code, shown
+    assert "[work]" in text(home)
+
+
+def test_a_login_without_a_name_is_told_in_words_that_are_said_once(home, run):
+    (home / ".claude").mkdir()
+    (home / ".claude/.credentials.json").write_text('{"mail": null, "claudeAiOauth": {"accessToken": "x"}}')
+    added = run("account", "add", "claude", "c", "--home", home / ".claude", "--yes", "--no-test").stdout.decode()
+    shown = run("account", "show", "c").stdout.decode()
+
+    assert "\nlogged in (max)\n" in added
+    assert "logged in  yes (max)\n" in shown
+
+
+def test_a_login_is_not_lost_to_whoever_writes_at_the_same_time(home, talk, run):
+    def add_other():
+        assert 0 == run("account", "add", "codex", "other", "--no-login", "--yes", "--no-test").returncode
+        return "y\r"
+
+    answers = [("Paste the code: ", "ann\r"), ("It joins [claude]: ", "\r"), ("(y/n) ", add_other)]
+    answers += [("was changed in the meantime: this would be written now", ""), ("(y/n) ", "y\r")]
+    code, shown = talk(answers, *ADD, "--no-test")
+
+    assert 0 == code, shown
+    assert ["[other]", "[work]"] == sorted(one for one in text(home).splitlines() if one in ("[other]", "[work]"))
+    assert (home / ".claude-work/.credentials.json").is_file()

@@ -44,9 +44,12 @@ def refused(done, code, *words):
         (("-m", "m", "--modle", "x"), 2, ("did you mean --model?",)),
         (("-m", "m", "--timeout", "soon", "x"), 2, ("--timeout",)),
         (("-m", "m", "--timeout", "nan", "x"), 2, ("--timeout",)),
-        (("trace", "not-a-uuid"), 1, ("full UUID",)),
-        (("trace", "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"), 1, ("no invocation",)),
+        (("why", "beef"), 1, ("there is no model 'beef', and no recorded runs begin with 'beef'",)),
+        (("trace", "not-a-uuid"), 1, ("no recorded runs begin with", "OULIPOLY_INVOCATION")),
+        (("trace", "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"), 1, ("no recorded runs begin with",)),
         (("session", "lst"), 2, ("unknown command `agents session lst`", "did you mean `agents session list`?")),
+        (("session", "resume-handshake", "x"), 2, ("--token: see `agents session resume-handshake --help`",)),
+        (("config", "get", "tie_rul"), 2, ("did you mean 'settings.tie_rule'?",)),
         (("session", "xyz"), 2, ("schema-probe",)),
         (("session",), 2, ("list, search, show",)),
         (("terminal", "lst"), 2, ("did you mean `agents terminal list`?",)),
@@ -56,7 +59,7 @@ def refused(done, code, *words):
         (("migrate",), 2, ("--rebuild",)),
         (("migrate", "--rebuild"), 1, ("nothing to rebuild",)),
         (("confg", "check"), 1, ("did you mean the command `config`",)),
-        (("repl", "m"), 1, ("stdin is no terminal",)),
+        (("repl", "m"), 1, ("stdin is not a terminal",)),
         (("repl",), 1, ("model required",)),
         (("repl", "m", "-m", "n"), 2, ("two models",)),
         (("--new", "x"), 2, ("--new takes -p alone", "a prompt")),
@@ -287,7 +290,7 @@ def test_what_is_named_like_a_model_and_is_no_file_is_warned_of(ready):
     done = ready.run("config", "check")
 
     assert 0 == done.returncode
-    assert b"folder.toml: this is no regular file" in done.stdout
+    assert b"folder.toml: this is not a regular file" in done.stdout
     assert b"dangling.toml: this is a link to nothing" in done.stdout
 
 

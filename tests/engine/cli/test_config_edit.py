@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import tomllib
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -215,3 +216,53 @@ def test_what_was_written_stays_where_the_file_has_changed_meanwhile(paths, edit
     assert SETTINGS.replace("60", "20") == place.read_text()
     assert f"{SETTINGS}# theirs\n" == paths.settings.read_text()
     shutil.rmtree(place.parent)
+
+
+def test_a_command_of_ones_own_is_added_changed_and_removed(paths, capfd):
+    file = paths.config / "app.toml"
+    file.write_text('# mine\ntheme = "dark"\n\n[keys]\n"pools.why" = "w"\n# the end\n')
+    before = file.read_text()
+    steps = [
+        ("app.commands.my log", "git -C {cwd} log"),
+        ("commands.my log.key", "f9"),
+        ("app.commands.my log.panes", '["sessions"]'),
+        ("app.commands.my log", '["git", "log"]'),
+        ("app.commands.other", '{command = "ls", run = "background"}'),
+        ("app.commands.my log.name", "new log"),
+    ]
+    assert [0] * 6 == [main(["config", "set", *step], find_app_faults=find_app_faults) for step in steps]
+    assert 2 == main(["config", "set", "app.commands.new log.kye", "f9"], find_app_faults=find_app_faults)
+    assert "'kye' is not a setting of the command 'new log': write key" in capfd.readouterr().err
+    found = tomllib.loads(file.read_text())["commands"]
+    own = {"name": "new log", "command": ["git", "log"], "key": "f9", "panes": ["sessions"]}
+    assert [own, {"name": "other", "command": "ls", "run": "background"}] == found
+    assert 0 == main(["config", "get", "app.commands.other"])
+    assert '{command = "ls", run = "background"}' == capfd.readouterr().out.splitlines()[-1]
+    for name in ("new log", "other"):
+        assert 0 == main(["config", "set", f"app.commands.{name}", ""])
+    assert before == file.read_text().rstrip("\n") + "\n"
+
+
+def test_an_account_called_commands_keeps_its_table(paths):
+    paths.providers.write_text('[commands]\ncommand = "cat"\nargs = ["-a"]\n')
+    assert 0 == main(["config", "set", "accounts.commands.args", '["-n"]'])
+    assert '[commands]\ncommand = "cat"\nargs = ["-n"]\n' == paths.providers.read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("app.commands.mine", "ls {cdw}", "there is no placeholder {cdw}; write {cwd}"),
+        ("app.commands.mine", '{key = "f9"}', "`command` is missing"),
+        ("app.commands.mine", '{command = "ls", key = "w"}', "the key w means both commands.mine and pools.why"),
+        ("app.commands.log", "ls", "the name 'log' is that of another command"),
+        ("app.commands.nine.key", "f9", "there is no command 'nine'"),
+        ("app.commands.mine", "", "there is no command 'mine'"),
+        ("app.commands.mine\nx", "ls", "is not a name"),
+    ],
+    ids=["placeholder", "no command", "key", "name", "of none", "none", "name with a break"],
+)
+def test_a_wrong_command_of_ones_own_is_refused(key, value, told, paths, capfd):
+    assert 2 == main(["config", "set", key, value], find_app_faults=find_app_faults)
+    assert told in capfd.readouterr().err
+    assert not (paths.config / "app.toml").exists()

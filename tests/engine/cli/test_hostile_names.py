@@ -70,6 +70,14 @@ TOP_LEVEL = {
     "account test": [[LINES]],
     "account undo": [[], [LINES]],
     "account undrain": [[ACCOUNT]],
+    "artifact diff": [["r/n"], [LINES], ["r/n", LINES]],
+    "artifact gc": [[], ["--json"], ["--limit", LINES], ["--db", LINES]],
+    "artifact get": [["r/n"], [LINES], [f"r/{LINES}"], ["r/n", "--output", f"{{tmp}}/{LINES}/x"]],
+    "artifact label": [["r/n", LINES], ["r/n", "x"], [LINES, "x"]],
+    "artifact list": [[], ["--json"], ["--removed"], [LINES], ["--label", LINES]],
+    "artifact put": [["r/n", "--verdict-line", LINES], [LINES], ["r/n", LINES], ["r/n", "--label", LINES]],
+    "artifact remove": [["r/n", "--reason", LINES], [LINES], ["r/x"]],
+    "artifact show": [["r/n"], ["r/n", "--json"], [LINES], ["r/n@1"]],
     "completion": [["bash"], ["zsh"], ["fish"], [LINES]],
     "config check": [[], ["--json"], [LINES]],
     "config edit": [[LINES], [f"models/{LINES}/x"]],
@@ -183,7 +191,7 @@ SESSIONS = {
     "resume-handshake": [[SESSION, "--token", LINES], [SESSION, LINES], [LINES]],
     "schema-probe": [[], [LINES]],
 }
-NOUNS = ("account", "config", "quota", "session", "setup", "state", "terminal")
+NOUNS = ("account", "artifact", "config", "quota", "session", "setup", "state", "terminal")
 LAST = [["migrate", "--rebuild"]]
 
 

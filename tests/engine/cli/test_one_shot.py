@@ -244,6 +244,7 @@ def test_a_nested_call_is_linked_to_its_parent(world, markers):
     assert rows[outer]["id"] == rows[inner]["parent_invocation_id"]
     traced = world.run("trace", outer)
     assert f"  └── {inner}  b  inner  succeeded".encode() in traced.stdout
+    assert traced.stdout == world.run("trace", outer[:8].upper()).stdout
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -61,6 +62,14 @@ def test_usage_as_json_gives_fractions(world, quota):
         account["state"],
         account["windows"][0]["used"],
     )
+
+
+def test_quota_is_shown_of_the_accounts_that_are_named(world, quota):
+    done = world.run("quota", "show", "b")
+
+    assert {"Account", "b"} == {row[0] for row in rows(done) if row}
+    assert ["b"] == [row["account"] for row in world.rows("SELECT DISTINCT account FROM readings")]
+    assert 1 == world.run("quota", "show", "nobody").returncode
 
 
 def test_a_failing_script_is_a_row_and_keeps_the_last_good_state(world, quota, tmp_path):
@@ -126,8 +135,10 @@ def test_a_run_reads_stale_quota_first_and_avoids_the_spent_account(world, quota
     done = world.run("-m", "m", "x")
 
     assert ["b"] == [line["source"] for line in markers("OULIPOLY_INVOCATION", done.stderr)]
-    decision = json.loads(world.run("why", markers("OULIPOLY_RESULT", done.stdout)[0]["id"], "--json").stdout)
-    assert "window-spent" == decision["candidates"][0]["exclusion"]
+    run = markers("OULIPOLY_RESULT", done.stdout)[0]["id"]
+    whole, beginning = (json.loads(world.run("why", text, "--json").stdout) for text in (run, run[:13]))
+    assert "window-spent" == whole["candidates"][0]["exclusion"]
+    assert whole == beginning
 
 
 def test_a_run_goes_on_when_its_quota_scripts_fail(world, quota):
@@ -248,6 +259,18 @@ def test_an_account_that_is_off_raises_no_alert(world, quota):
 
     assert b"! a " not in world.run("quota", "check", "--cached").stdout
     assert b"" == world.run("quota", "check", "--notify").stdout
+
+
+def test_why_says_local_times_and_utc_in_json(world, quota):
+    quota("a", reading(100, 3))
+    tokyo = {"TZ": "Asia/Tokyo"}
+
+    world.run("quota", "check")
+    said = world.run("why", "m", env=tokyo).stdout.decode()
+    document = world.run("why", "m", "--json", env=tokyo).stdout.decode()
+
+    at = datetime.fromisoformat(re.search(r"until ([0-9T:-]+Z)", document)[1]).astimezone(ZoneInfo("Asia/Tokyo"))
+    assert f"until {at:%a %H:%M}" in said
 
 
 def test_an_exhausted_mark_can_be_cleared_by_hand(world, markers):

@@ -154,7 +154,7 @@ def test_new_turns_are_searched_without_a_command_of_their_own(found):
         (("search", "acount:x"), "did you mean account:"),
         (("search", "->"), "holds no word"),
         (("search", ""), "something to search for"),
-        (("list", "date:soon"), "is no date"),
+        (("list", "date:soon"), "is not a date"),
         (("list", "--limit", "0"), "--limit must be 1 or more"),
         (("search", "x", "--limt", "3"), "did you mean --limit"),
     ],

@@ -35,7 +35,7 @@ def test_counts_are_shown_for_every_account(scan):
 
     assert (0, b"") == (code, err)
     assert b"a: 3 script lines, 2 new turns, 1 new sessions, 1 errors" in out
-    assert b"  ! line 3: the line is no JSON: 'oops'\n" in out
+    assert b"  ! line 3: the line is not JSON: 'oops'\n" in out
     assert b"  2 turns in all, 2 assistant turns since the first" in out
 
 
@@ -55,7 +55,7 @@ def test_json_holds_the_same(scan):
         found[key]
         for key in ("account", "kind", "script_lines", "new_turns", "error_count", "all_turns", "turns_since_refresh")
     )
-    assert [{"line": 3, "text": "the line is no JSON: 'oops'"}] == found["errors"]
+    assert [{"line": 3, "text": "the line is not JSON: 'oops'"}] == found["errors"]
 
 
 def test_unknown_account_is_refused_by_name(scan):

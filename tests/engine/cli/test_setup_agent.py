@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -191,7 +192,7 @@ def test_an_answer_that_does_not_fit_asks_again(model, set_up):
     )
     assert code == 1
     assert [one["message"].partition(":")[0] for one in named(events, "error")] == [
-        "this is no answer to the question"
+        "this is not an answer to the question"
     ] * 4
     assert [one["action"].get("current_step") for one in named(events, "need_input")] == [None, 0, 1, 1, None, None]
     assert len(model.prompts) == 1
@@ -240,6 +241,23 @@ def test_a_kill_while_a_change_is_asked_for_leaves_nothing_of_it(world, model, a
     assert b"not ended" in agents("setup", "history").stdout
 
 
+def test_a_kill_while_an_agreed_command_runs_ends_the_command_and_its_children(model, tmp_path):
+    pids = tmp_path / "pids"
+    model.reply([{"type": "run_command", "command": "bash", "args": ["-c", f"sleep 60 & echo $$ $! >{pids}; wait"]}])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "oulipoly_tui", "setup", "run", "--json", "x"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    process.stdin.write(json.dumps({**YES, "confirm_id": "agreement-1"}).encode() + b"\n")
+    process.stdin.flush()
+    wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
+    process.kill()
+    process.communicate(timeout=25)
+
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids.read_text().split()))
+
+
 def wait_for(is_so):
     deadline = time.monotonic() + 25
     while not is_so():
@@ -253,6 +271,31 @@ def test_without_any_stdin_the_first_question_ends_it(world, model, home):
     done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, cwd=home, timeout=25)
 
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    ("action", "options"),
+    [
+        ({"type": "run_command", "command": "bash", "args": ["-c", "echo >no"]}, ["--yes"]),
+        ({"type": "ask_user", "action": {"type": "confirm", "title": "t", "message": "m"}}, ["--yes"]),
+        ({"type": "write_config", "path": "models/x.toml", "content": "[[providers]]\nname = 'fake'\n"}, []),
+    ],
+    ids=["a command", "a question", "a file without --yes"],
+)
+def test_what_nobody_can_answer_ends_it_at_once(world, model, agents, action, options):
+    model.reply([action])
+    done = agents("setup", "run", *options, "x")
+
+    assert (done.returncode, len(model.prompts)) == (2, 1)
+    assert b"has to be answered, and nobody can be asked here" in done.stderr
+    assert [row["outcome"] for row in world.rows("SELECT outcome FROM setup_runs")] == ["cancelled"]
+
+
+def test_the_end_of_stdin_at_an_agreement_ends_it(model, set_up):
+    model.reply([{"type": "run_command", "command": "bash", "args": ["-c", "echo >no"]}])
+
+    assert set_up()[0] == 1
+    assert len(model.prompts) == 1
 
 
 def test_a_configuration_that_does_not_load_ends_it_before_the_first_turn(world, model, set_up):

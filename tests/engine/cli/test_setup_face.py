@@ -29,6 +29,8 @@ from oulipoly_engine.core.setup.dialogs import (
 )
 from oulipoly_engine.core.setup.events import Agreement, Status
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.facade.setup.agent import NobodyAnswers, SetupCancelled
+from oulipoly_engine.records import replace
 
 FILLED = {"name": "a", "rule": "most", "on": True}
 FORM = Form(
@@ -87,6 +89,7 @@ def answer(dialog, *lines):
         (Confirmation("t", "sure?", "c1"), ["what", "y"], Confirmed("c1", True)),
         (KEY, ["sk-1"], KeyGiven("codex", "OPENAI_API_KEY", "sk-1")),
         (KEY, [""], Skipped()),
+        (replace(KEY, keyring="wallet"), ["sk-1", "y"], KeyGiven("codex", "OPENAI_API_KEY", "sk-1", in_keyring=True)),
         (LOGIN, ["y"], LoginDone("Codex")),
         (LOGIN, ["n", "n"], Skipped()),
         (LoginRequest("Else", "else login"), ["y"], LoginDone("Else")),
@@ -135,12 +138,19 @@ def test_yes_in_advance_is_never_a_yes_to_what_runs_later():
     assert typed.lines == []
 
 
-def test_without_a_terminal_no_command_runs(capfd):
+def test_without_a_terminal_a_question_ends_the_set_up():
     face = TerminalFace(Questions(is_agreed=True), lambda _cli: None)
-    assert not face.agree(Agreement("command", "Run this command?", "npm ls"))
     assert face.agree(Agreement("file", "Write x?", "+x", is_diff=True))
-    assert face.ask(FORM) == Skipped()
-    assert "Nobody can be asked" in capfd.readouterr().err
+    with pytest.raises(NobodyAnswers, match=r"'Run this command[?]' has to be answered"):
+        face.agree(Agreement("command", "Run this command?", "npm ls"))
+    with pytest.raises(NobodyAnswers, match="'A pool' has to be answered"):
+        face.ask(FORM)
+
+
+@pytest.mark.parametrize("lines", [["cancel"], []], ids=["cancel", "the terminal is gone"])
+def test_the_set_up_can_be_ended_where_leave_is_asked(lines):
+    with pytest.raises(SetupCancelled):
+        TerminalFace(Typed(*lines), lambda _cli: None).agree(Agreement("command", "Run this command?", "npm ls"))
 
 
 def test_no_text_reaches_the_terminal_raw(capfdbinary):

@@ -71,7 +71,7 @@ def test_list_is_one_document_without_secrets(home, capfd):
     said = capfd.readouterr().out
     found = {one["name"]: one for one in json.loads(said)["homes"]}
     assert (["commit"], {"github", "events"}) == (found["claude"]["skills"], set(found["claude"]["mcp_servers"]))
-    assert "settings.json, line 1, column 2: this is no JSON" in found["gemini"]["problems"][0]
+    assert "settings.json, line 1, column 2: this is not JSON" in found["gemini"]["problems"][0]
     assert SECRET not in said
 
 
@@ -91,3 +91,18 @@ def test_memory_is_shown_and_cleared(capfd):
     assert [2, 0] == [main(["setup", "memory", "--clear"]), main(["setup", "memory", "--clear", "--yes"])]
     assert 0 == main(["setup", "memory"])
     assert "the set-up agent remembers nothing\n" == capfd.readouterr().out.split("forgotten: 2\n")[1]
+
+
+def test_list_shows_only_what_there_is_and_how_to_go_on(home, capfd):
+    assert 0 == main(["setup", "sync"])
+    said = capfd.readouterr().out.splitlines()
+    assert [f"claude: {home}/.claude/skills", "  skills: commit", "  MCP servers: events, github"] == said[:3]
+    assert ["Nothing in codex, gemini, opencode.", "Copy: agents setup sync --from claude --to codex"] == said[3:]
+
+
+def test_where_nothing_is_there_it_says_how_to_begin(capfd):
+    assert 0 == main(["setup", "sync"])
+    said = capfd.readouterr().out.splitlines()
+    assert "No CLI has a skill or an MCP server yet." == said[0]
+    assert f"Put a skill into {Path.home()}/.claude/skills, or add an MCP server with `claude mcp add`" in said[1]
+    assert 2 == len(said)

@@ -92,7 +92,7 @@ def test_what_needs_a_deleted_transcript_says_that_a_copy_is_kept(claude, comman
     (claude.root / "-work" / f"{SESSION}.jsonl").unlink()
     done = claude.run("session", *command)
 
-    assert f"session archive --restore {SESSION}` puts it back" in done.stderr.decode()
+    assert f"session archive --restore {SESSION}` restores it" in done.stderr.decode()
 
 
 @pytest.mark.parametrize("command", [("resume", SESSION), ("session", "unbundle"), ("-m", "m"), ("--resume", SESSION)])

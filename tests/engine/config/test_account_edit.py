@@ -3,7 +3,10 @@
 import pytest
 
 from oulipoly_engine.config import mask
-from oulipoly_engine.config.edit import account_edit, backup
+from oulipoly_engine.config.edit import account_edit, backup, settings_edit, write_files
+from oulipoly_engine.config.toml import toml_file
+from oulipoly_engine.core.accounts.clis.account_files import Login
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.paths import from_environment
 
 POOL = """# my pool
@@ -111,3 +114,30 @@ def test_a_difference_hides_secrets_whose_flag_stands_on_another_line():
     assert "hunter2" not in shown
     assert '"plain"' in shown
     assert "fast" in shown
+
+
+EDITS = {
+    "removal": lambda paths: account_edit.remove(paths, paths.models, "b"),
+    "rename": lambda paths: account_edit.rename(paths, paths.models, "b", "new"),
+    "addition": lambda paths: account_edit.add(
+        paths, paths.models, [account_edit.Addition(Login(CLIS["codex"], "new", "~/.codex"), ("m",))]
+    ),
+    "setting": lambda paths: [settings_edit.make_change(settings_edit.names(paths)["models.m.sticky"], "false")],
+    "new setting": lambda paths: [
+        settings_edit.make_change(settings_edit.names(paths)["accounts.a.prompt_mode"], "arg")
+    ],
+    "accounts of a pool": lambda paths: [account_edit.set_members(toml_file.read(paths.models / "m.toml"), ["c", "a"])],
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_a_file_whose_lines_end_as_on_windows_keeps_that(paths, edit):
+    for file in (paths.providers, paths.models / "m.toml"):
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    changes = [one for one in edit(paths) if one.before is not None]
+    write_files.write(changes)
+
+    assert changes
+    for one in changes:
+        assert one.path.read_bytes().count(b"\r\n") == one.path.read_bytes().count(b"\n") > 0
+        assert b"\r\r" not in one.path.read_bytes()

@@ -55,7 +55,7 @@ def test_a_slip_in_one_view_costs_that_one_alone(paths):
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 61])
 def test_a_name_that_nobody_could_type_is_refused(paths, name):
-    with pytest.raises(UsageInvalid, match="no name for a view"):
+    with pytest.raises(UsageInvalid, match="not a name for a view"):
         views_edit.save(paths, SavedView(name))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.config.edit import settings_edit
+from oulipoly_engine.config.edit import settings_edit, write_files
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts.settings import Settings
@@ -22,6 +22,10 @@ name = "ada"
 name = "bob"
 args = ["--fast"] # quick
 """
+
+
+def save(setting, typed):
+    write_files.write(settings_edit.plan([(setting, typed)]))
 
 
 @pytest.fixture
@@ -70,7 +74,7 @@ def test_what_the_checker_refuses_is_said_and_not_written(paths, path, typed, sa
 
     assert said in settings_edit.refusal(chosen, typed)
     with pytest.raises(ConfigInvalid, match=path[-1]):
-        settings_edit.save(chosen, typed)
+        save(chosen, typed)
     assert before == chosen.file.read_text()
 
 
@@ -84,7 +88,7 @@ def test_what_the_checker_refuses_is_said_and_not_written(paths, path, typed, sa
     ],
 )
 def test_change_keeps_every_comment(paths, path, typed, line):
-    settings_edit.save(setting(paths, *path), typed)
+    save(setting(paths, *path), typed)
 
     text = paths.providers.read_text()
     assert line in text
@@ -93,20 +97,20 @@ def test_change_keeps_every_comment(paths, path, typed, line):
 
 
 def test_member_of_a_model_is_changed_in_its_place(paths):
-    settings_edit.save(setting(paths, "providers", 1, "args"), '["--slow"]')
+    save(setting(paths, "providers", 1, "args"), '["--slow"]')
 
     assert MODEL.replace("--fast", "--slow") == (paths.models / "opus.toml").read_text()
 
 
 def test_empty_takes_a_setting_away(paths):
-    settings_edit.save(setting(paths, "routing_ttl_seconds"), "")
+    save(setting(paths, "routing_ttl_seconds"), "")
 
     assert "default" == setting(paths, "routing_ttl_seconds").source
 
 
 def test_file_that_is_missing_is_made(paths):
-    settings_edit.save(setting(paths, "theme", file="app.toml"), "light")
-    settings_edit.save(settings_edit.key_setting(paths, "pools.drain", "d"), "ctrl+d")
+    save(setting(paths, "theme", file="app.toml"), "light")
+    save(settings_edit.key_setting(paths, "pools.drain", "d"), "ctrl+d")
 
     assert 'theme = "light"\n\n[keys]\n"pools.drain" = "ctrl+d"\n' == (paths.config / "app.toml").read_text()
 
@@ -117,7 +121,7 @@ def test_broken_file_is_said_and_left_alone(paths):
 
     assert "not valid TOML" in section.failure
     with pytest.raises(ConfigInvalid, match="not valid TOML"):
-        settings_edit.save(section.settings[0], "demo")
+        save(section.settings[0], "demo")
 
 
 def test_secret_is_hidden_and_home_is_short(paths):
@@ -154,7 +158,7 @@ def test_read_only_changes_nothing(paths):
 def test_a_dotted_key_is_taken_away(paths, text, after):
     file = paths.config / "app.toml"
     file.write_text(text)
-    settings_edit.save(settings_edit.key_setting(paths, "pools.pin", "p"), "")
+    save(settings_edit.key_setting(paths, "pools.pin", "p"), "")
 
     assert after == file.read_text()
 
@@ -162,7 +166,7 @@ def test_a_dotted_key_is_taken_away(paths, text, after):
 def test_a_byte_order_mark_stays(paths):
     file = paths.config / "app.toml"
     file.write_bytes(b'\xef\xbb\xbf# mine\r\ntheme = "dark"\r\n')
-    settings_edit.save(setting(paths, "theme"), "light")
+    save(setting(paths, "theme"), "light")
 
     assert b'\xef\xbb\xbf# mine\r\ntheme = "light"\r\n' == file.read_bytes()
 
@@ -175,5 +179,19 @@ def test_an_account_that_has_moved_or_gone_since_is_not_taken_for_another(paths)
     for one, name in ((of_bob, "bob"), (of_ada, "ada")):
         before = one.file.read_text()
         with pytest.raises(ConfigInvalid, match=f"the file was changed, and {name} is not there any more"):
-            settings_edit.save(one, "true")
+            save(one, "true")
         assert before == one.file.read_text()
+
+
+def test_values_that_are_saved_together_are_all_written_or_none(paths):
+    """They are checked as what they are together; of one that is refused, or cannot be written, nothing stays."""
+    ttl, theme = setting(paths, "routing_ttl_seconds"), setting(paths, "theme", file="app.toml")
+    before = {path: path.read_bytes() for path in paths.config.rglob("*.toml")}
+    settings = Settings(paths)
+    with pytest.raises(ConfigInvalid, match="sticky"):
+        settings.save_all([(ttl, "90"), (theme, "light"), (setting(paths, "sticky", file="opus.toml"), "perhaps")])
+    assert before == {path: path.read_bytes() for path in paths.config.rglob("*.toml")}
+
+    settings.save_all([(ttl, "90"), (theme, "light"), (ttl, "100"), (setting(paths, "tie_rule"), "most-headroom")])
+    assert 'routing_ttl_seconds = 100 # calm\ntie_rule = "most-headroom"\n' == paths.settings.read_text()
+    assert 'theme = "light"\n' == (paths.config / "app.toml").read_text()

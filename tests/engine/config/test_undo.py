@@ -35,3 +35,20 @@ def test_a_change_that_nobody_was_asked_about_is_not_undone(tmp_path):
     assert (tmp_path / "b.toml").exists()
     assert "added the account b" == undo.undo_last(tmp_path).what
     assert "added the account a" == undo.undo_last(tmp_path, asked).what
+
+
+def test_all_changes_of_one_set_up_are_kept_and_count_as_one(tmp_path):
+    def change(number, run=""):
+        file = FileChange(tmp_path / f"{number}.toml", None, "x = 1\n")
+        undo.write_step(tmp_path, undo.Step(f"change {number}", (file,), run=run))
+
+    change(0)
+    for number in range(1, 31):
+        change(number, "a set-up")
+    for number in range(31, 50):
+        change(number)
+
+    for number in reversed(range(1, 50)):
+        assert f"change {number}" == undo.undo_last(tmp_path).what
+    with pytest.raises(RequestRefused, match="nothing to undo"):
+        undo.undo_last(tmp_path)

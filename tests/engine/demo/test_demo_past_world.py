@@ -1,6 +1,7 @@
 """The demo world's past as the rest of the program finds it: state file, transcripts, quota scripts."""
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from oulipoly_demo import world
 from oulipoly_demo.past import state as demo_past
 from oulipoly_demo.past.stories import STORIES, WORKSPACES
 from oulipoly_engine.core.quota.forecast import State
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.facade.home import Surroundings
 from oulipoly_engine.facade.snapshot import SnapshotMaker
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts.configuration import Places
@@ -58,6 +61,23 @@ def test_quota_scripts_report_what_was_read_last(lived, store):
     for name, state in stored.items():
         tiers = lived.meter(name).read(NOW.timestamp())
         assert [round(tier.spent / tier.capacity, 4) for tier in tiers] == [window.used for window in state.windows]
+
+
+def test_what_runs_have_returned_lies_in_the_artifact_store(lived, store):
+    gave = {one.uuid: one for one in spawned.recent(store, 200) if one.returned}
+    family = [one for one in gave.values() if one.parent_row_id in {other.row_id for other in gave.values()}]
+    writer = next(one for one in gave.values() if one.session_id is not None)
+
+    with closing(Engine(Surroundings(paths=from_environment(world.environment_for(lived))))) as engine:
+        kept = engine.artifacts.of_session((writer.session_id,))
+        returned = [engine.artifacts.of_run(uuid).returned for uuid in gave]
+
+    assert ["review.md"] == [one.returned[0] for one in family]
+    assert ([2, 2, 1], {"draft", "bread.md"}) == (
+        [max(one.number for one in group) for group in (kept.kept, kept.sent, kept.returned)],
+        {one.address.name for one in (*kept.kept, *kept.sent, *kept.returned)},
+    )
+    assert [1, 1, 1] == [len(one) for one in returned]
 
 
 def test_every_story_is_a_conversation_that_the_scan_has_read(store):

@@ -32,6 +32,7 @@ SYNTAX = Syntax(
         ("[[big:-5]] x", Directives("x")),
         ("[[sleep:inf]]", Directives("", sleep_s=86400.0)),
         ("[[bytes]]", Directives("", binary_bytes=1024)),
+        ("x [[delegate:a-b]] [[return:c.md]]", Directives("x", delegate="a-b", returns="c.md")),
         ("[[bytes:5]]", Directives("", binary_bytes=5)),
         ("[[unknown]] [[sleep:soon]]", Directives("[[unknown]] [[sleep:soon]]")),
     ],

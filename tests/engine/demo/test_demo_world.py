@@ -149,7 +149,7 @@ def test_folder_without_our_marker_is_left_alone(root, act):
     root.mkdir()
     (root / "thesis.txt").write_text("precious")
 
-    with pytest.raises(DemoRefused, match="is no demo world"):
+    with pytest.raises(DemoRefused, match="is not a demo world"):
         act(root)
 
     assert {"thesis.txt"} == names(root)
@@ -160,7 +160,7 @@ def test_link_to_a_world_is_refused(root, tmp_path, act):
     world.ensure(tmp_path / "real")
     root.symlink_to(tmp_path / "real")
 
-    with pytest.raises(DemoRefused, match="is no folder"):
+    with pytest.raises(DemoRefused, match="is not a folder"):
         act(root)
 
     assert (tmp_path / "real" / MARKER).exists()

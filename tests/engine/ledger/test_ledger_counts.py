@@ -75,7 +75,7 @@ def test_a_transcript_that_a_tool_wrote_anew_with_spaces_counts_as_before(make_b
 
 
 def loose(line):
-    """Return a line as Python's json writes it unless told otherwise; one that is no JSON as it is."""
+    """Return a line as Python's json writes it unless told otherwise; one that is not JSON as it is."""
     try:
         return json.dumps(json.loads(line)).encode() + b"\n"
     except ValueError:

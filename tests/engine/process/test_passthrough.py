@@ -12,9 +12,10 @@ import pytest
 
 OURS = """
 import os, sys
-from oulipoly_engine.process.command import Command
+from oulipoly_engine.process.command import Command, watch_commands
 from oulipoly_engine.process.passthrough import pass_through
-ended = pass_through(Command(tuple(sys.argv[1:]), dict(os.environ)))
+with watch_commands(lambda argv, cwd: lambda outcome: print("TOLD", outcome)):
+    ended = pass_through(Command(tuple(sys.argv[1:]), dict(os.environ)))
 print("ENDED", ended.exit_code, ended.killed_by, ended.stopped_for)
 """
 
@@ -37,8 +38,10 @@ def start():
 
 
 @pytest.mark.parametrize(("script", "end"), [("exit 0", "0 None"), ("exit 7", "7 None"), ("kill -9 $$", "137 9")])
-def test_exit_code_is_the_programs_own(start, script, end):
-    start(script).expect_exact(f"ENDED {end} None")
+def test_exit_code_is_the_programs_own_and_told_to_who_watches(start, script, end):
+    ours = start(script)
+    ours.expect_exact(f"TOLD ended with {end.split()[0]}")
+    ours.expect_exact(f"ENDED {end} None")
 
 
 def test_bytes_pass_unchanged_both_ways(start):

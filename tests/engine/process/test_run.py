@@ -168,7 +168,7 @@ def test_a_failing_sink_leaves_no_child(tmp_path):
     [
         (lambda folder: Command(("no-such-cli-anywhere",), inherited_environment()), "not found"),
         (lambda folder: Command((str(folder / "plain"),), inherited_environment()), "may not be executed"),
-        (lambda folder: Command((str(folder / "garbage"),), inherited_environment()), "no program"),
+        (lambda folder: Command((str(folder / "garbage"),), inherited_environment()), "not a program"),
         (lambda folder: Command(("true",), inherited_environment(), cwd=folder / "nowhere"), "does not exist"),
         (lambda folder: Command(("true",), inherited_environment(), cwd=folder / "plain"), "not a directory"),
         (lambda folder: Command(("true", "x" * 300_000), inherited_environment()), "too long"),

@@ -13,6 +13,13 @@ def script(line, timeout_s=10.0, **options):
     return run_script(line, inherited_environment(), timeout_s=timeout_s, **options)
 
 
+def wait_for(is_so):
+    deadline = time.monotonic() + 25
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def test_a_script_gives_both_streams_and_its_code():
     result = script("echo out; echo err >&2; exit 3")
 
@@ -44,6 +51,21 @@ def test_a_script_does_not_outlive_whoever_is_interrupted_while_it_waits(tmp_pat
         script(f"echo $$ > {pids}; sleep 60", cancelled=interrupt)
 
     assert not Path(f"/proc/{pids.read_text().strip()}").exists()
+
+
+def test_a_script_and_its_children_end_with_whoever_is_killed_while_it_runs(tmp_path):
+    pids = tmp_path / "pids"
+    program = f"""if True:
+        from oulipoly_engine.process.script import run_script
+        run_script("trap '' TERM; sleep 60 & echo $$ $! > {pids}; wait", {{"PATH": "/usr/bin:/bin"}}, timeout_s=60)
+    """
+    ours = subprocess.Popen([sys.executable, "-c", program])
+    wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
+
+    ours.kill()
+    ours.wait()
+
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids.read_text().split()))
 
 
 def test_a_script_that_forks_and_leaves_does_not_hang_us(tmp_path):

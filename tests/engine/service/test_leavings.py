@@ -43,6 +43,7 @@ def test_what_is_left_goes(paths, name, hours):
     [
         ("invocations/.4f.result.812", 0.5),
         ("invocations/4f.result", 99),
+        ("invocations/4f.returns", 99),
         ("sessions/a/claude-code-turns.json", 99),
         ("sessions/a/.claude-code-turns-x1y2", 0.5),
         ("terminals/1a2b.log", 0.5),
@@ -55,6 +56,12 @@ def test_the_rest_stays(paths, name, hours):
     path = left(paths.data / name, hours)
 
     assert (0, True) == (remove_leavings(paths, paths.locks, NOW_S), path.exists())
+
+
+def test_channel_of_a_run_that_has_ended_goes(paths):
+    channel, result = left(paths.results / "4f.returns", 2), left(paths.results / "4f.result", 2)
+
+    assert (1, False, True) == (remove_leavings(paths, paths.locks, NOW_S), channel.exists(), result.exists())
 
 
 def test_log_with_words_or_with_a_living_host_stays(paths):

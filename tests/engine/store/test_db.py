@@ -77,12 +77,12 @@ def test_a_newer_file_is_refused_and_left_alone(path):
 
 def test_garbage_is_refused_and_left_alone(path):
     path.parent.mkdir()
-    path.write_bytes(b"this is no database " * 100)
+    path.write_bytes(b"this is not a database " * 100)
 
     with pytest.raises(StoreUnusable, match=r"damaged .*state rebuild"):
         open_store(path)
 
-    assert b"this is no database " * 100 == path.read_bytes()
+    assert b"this is not a database " * 100 == path.read_bytes()
 
 
 def test_a_directory_in_its_place_is_named(path):

@@ -13,6 +13,7 @@ from oulipoly_engine.store.base.compiled import Compiled
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.models.base import Row
+from oulipoly_engine.store.models.damage import find_damage
 
 # What has no model: the full-text index with its tables, and what is left of an index of before.
 _SEARCH = ("turn_search", "search_words", "search_pairs", "search_docs", "sqlite_")
@@ -109,3 +110,11 @@ def test_a_query_says_nothing_that_only_sqlite_understands(query):
     sql, _ = query.render(peewee.PostgresqlDatabase("none"))
 
     assert None is _SQLITE_ALONE.search(sql.replace(_LIST, "()"))
+
+
+def test_a_new_state_file_is_whole_whatever_models_are_loaded(tmp_path):
+    path = tmp_path / "state.db"
+    open_store(path).close()
+    _models()
+
+    assert find_damage(path) is None

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
+from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact
 from oulipoly_engine.core.runs.trace import to_lines
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.records import replace

@@ -70,7 +70,7 @@ def test_a_clash_of_a_user_s_keys_is_told_with_both_meanings():
 def test_an_unknown_id_comes_with_the_nearest_one():
     slips = resolve("default", {"pools.drian": "x"}).slips
 
-    assert [("[keys] has 'pools.drian', which is no action", "write 'pools.drain'")] == [
+    assert [("[keys] has 'pools.drian', which is not an action", "write 'pools.drain'")] == [
         (one.cause, one.fix) for one in slips
     ]
 

@@ -5,6 +5,7 @@ import base64
 import pytest
 
 from oulipoly_tui.driver import clipboard
+from oulipoly_tui.driver.copying import format_for_shell
 from oulipoly_tui.view.frame.chords import describe_interceptor, format_chord, from_tmux, read_chord, suggest_chord
 from oulipoly_tui.view.terminal.repl import Tab, tab_line
 from oulipoly_tui.view.transcript.spans import plain
@@ -89,3 +90,18 @@ def test_the_chosen_tab_stays_in_sight():
     tabs = [Tab(str(number), f"terminal {number}") for number in range(20)]
 
     assert "[20 terminal 19]" in plain(tab_line(tabs, "19", 40))[:60]
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("sh -c 'one\ntwo' x", "sh -c 'one\ntwo' x"),
+        ("echo 'a\n\x1b[31m\u202eb\tc'", "echo 'a\n␛[31m<U+202E>b␉c'"),
+        ("echo 'it'\"'\"'s\nfine'", "echo 'it'\"'\"'s\nfine'"),
+        ("echo 'cut\nrm -rf x", "echo 'cut␊rm -rf x"),  # the log keeps so much of a command and no more
+        ("echo a\nrm -rf x", "echo a␊rm -rf x"),
+        ("tool --token=••• 'a\nb'", "tool --token=••• 'a␊b'"),
+    ],
+)
+def test_a_command_is_copied_with_the_line_breaks_that_a_shell_does_not_obey(command, text):
+    assert text == format_for_shell(command)

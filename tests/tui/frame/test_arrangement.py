@@ -8,10 +8,10 @@ from oulipoly_tui.view.frame.layout import PaneRectangle, Present, arrange
 
 PANES = (
     Present("pools", "list"),
-    Present("quota", "aside"),
-    Present("sessions", "list", wanted_width=78),
-    Present("transcript", "detail"),
-    Present("repl", "detail", keeps_width=True),
+    Present("quota", "aside", least_width=36),
+    Present("sessions", "list", wanted_width=68),
+    Present("transcript", "detail", least_width=36),
+    Present("repl", "detail", least_width=80),
 )
 
 
@@ -70,16 +70,35 @@ def test_the_list_column_stays_as_it_was_when_the_keys_leave_it():
 @pytest.mark.parametrize(
     ("width", "detail", "expected"),
     [
-        pytest.param(99, "transcript", 45, id="below 100 as ever"),
-        pytest.param(100, "transcript", 70, id="what the transcript can do without"),
-        pytest.param(120, "transcript", 78, id="what it wants"),
-        pytest.param(200, "transcript", 78, id="beside a third column too"),
-        pytest.param(250, "transcript", 85, id="its share is more"),
-        pytest.param(120, "repl", 54, id="a terminal is not drawn anew with each change of focus"),
+        pytest.param(99, "transcript", 45, id="below 100 their share"),
+        pytest.param(100, "transcript", 64, id="what the transcript can do without"),
+        pytest.param(120, "transcript", 68, id="what they want"),
+        pytest.param(160, "transcript", 68, id="beside a third column too"),
+        pytest.param(200, "transcript", 84, id="their share is more"),
+        pytest.param(200, "repl", 68, id="a terminal in the middle keeps its 80"),
+        pytest.param(120, "repl", 54, id="a terminal needs more"),
     ],
 )
-def test_a_list_with_the_keys_gets_room_for_its_columns(width, detail, expected):
+def test_lists_have_room_for_their_columns(width, detail, expected):
     placed = {one.id: one for one in arrange(PANES, (width, 40), "sessions", detail)}
 
     assert expected == placed["sessions"].width
-    assert placed[detail].width >= 30
+    assert placed[detail].width >= 36
+
+
+@given(
+    width=st.integers(80, 300),
+    height=st.integers(1, 100),
+    detail=st.sampled_from(["transcript", "repl"]),
+    listed=st.sampled_from(["pools", "sessions"]),
+)
+def test_a_step_from_pane_to_pane_changes_no_width(width, height, detail, listed):
+    shown = arrange(PANES, (width, height), detail, detail, listed=listed)
+    widths = {
+        tuple(
+            (one.x, one.width) for one in arrange(PANES, (width, height), each.id, detail, listed=listed) if one.y == 0
+        )
+        for each in shown
+    }
+
+    assert 1 == len(widths)

@@ -4,12 +4,14 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
+from textual.widgets import Input
 
 from oulipoly_engine.config.app_settings import CustomCommand, fill
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
 from oulipoly_tui.keys.keymap import resolve
 from oulipoly_tui.live_settings import LiveSettings
+from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 
 HOSTILE = "$(touch pwned); `touch pwned` \" ' \n & rm -rf {account} {{x}}"
@@ -166,3 +168,51 @@ def test_one_command_for_two_panes_is_one_name_on_the_line():
     own = resolve(commands=[command]).own
     assert ["sessions", "repl"] == [one.where for one in own]
     assert 1 == len({one.command.name for one in own})
+
+
+async def test_a_command_is_added_changed_and_removed_in_the_settings(app_world, running, settled, screen_text):
+    file = app_world.config / "app.toml"
+    write(app_world, {"name": "mine", "command": "true"})
+    async with running() as (app, pilot):
+
+        async def press(*keys, screen):
+            await pilot.press(*keys)
+            await settled(pilot, lambda: type(app.screen).__name__ == screen and not app.busy)
+
+        await press("comma", screen="SettingsScreen")
+        rows = app.screen.query_one(VirtualList)
+        app.screen.query_one(Input).value = "add a"
+        await settled(pilot, lambda: 2 == len(rows.rows))
+        rows.go_to("new command")
+        await press("enter", screen="Question")
+        await press(*"mine", "enter", screen="Question")
+        assert "there is a command 'mine' already" in "\n".join(screen_text(app))
+        await press("2", "enter", screen="Question")
+        await press(*"ls {cdw}", "enter", screen="Question")
+        assert "there is no placeholder {cdw}; write {cwd}" in "\n".join(screen_text(app))
+        await press(*["backspace"] * 4, *"cwd}", "enter", screen="SettingsScreen")
+        await settled(pilot, lambda: [one.words for one in app.options.commands] == [("true",), ("ls", "{cwd}")])
+        await settled(pilot, lambda: "mine2" in plain(rows.cursor_line))  # where its key is given
+        assert "" == app.screen.query_one(Input).value
+        await press("u", screen="SettingsScreen")
+        await settled(pilot, lambda: [one.name for one in app.options.commands] == ["mine"])
+
+        def go_to(name):
+            found = [one.identity for one in app.screen._by_identity.values() if one.owner == "mine"]
+            rows.go_to(next(one for one in found if one.endswith(f'"{name}"]')))
+
+        go_to("confirm")
+        await press("enter", screen="SettingsScreen")
+        await settled(pilot, lambda: app.options.commands[0].confirm)
+        go_to("key")
+        await press("enter", screen="KeyPress")
+        await press("f9", screen="SettingsScreen")
+        await settled(pilot, lambda: app.options.commands[0].key == "f9")
+        await press("x", screen="Confirm")
+        await press("y", screen="SettingsScreen")
+        await settled(pilot, lambda: not app.options.commands)
+        assert "commands" not in file.read_text()
+        await press("u", screen="SettingsScreen")
+        await settled(pilot, lambda: app.options.commands)
+
+    assert CustomCommand("mine", ("true",), "f9", confirm=True) == app.options.commands[0]

@@ -54,14 +54,14 @@ def place_of(app, text):
 @pytest.mark.parametrize(
     ("box", "clicked", "expected"),
     [
-        (lambda: Question("Name", "what", "mine"), "enter answers", "mine"),
-        (lambda: Question("Name", "what", "mine"), "esc goes back", None),
-        (lambda: Choice("Which", ROWS), "enter takes it", "a"),
-        (lambda: Choice("Which", ROWS), "esc goes back", None),
-        (lambda: Reading("Text", ((("words", ""),),)), "esc closes", None),
+        (lambda: Question("Name", "what", "mine"), "enter: OK", "mine"),
+        (lambda: Question("Name", "what", "mine"), "esc: cancel", None),
+        (lambda: Choice("Which", ROWS), "enter: OK", "a"),
+        (lambda: Choice("Which", ROWS), "esc: cancel", None),
+        (lambda: Reading("Text", ((("words", ""),),)), "esc: close", None),
         (lambda: Confirm("Sure?", "really", "do it"), "Yes, do it", True),
         (lambda: Confirm("Sure?", "really", "do it"), "No (n)", False),
-        (lambda: Prompt("opus", "work"), "esc goes back", None),
+        (lambda: Prompt("opus", "work"), "esc: cancel", None),
     ],
 )
 async def test_hints_can_be_clicked(box, clicked, expected):
@@ -79,7 +79,7 @@ async def test_refused_answer_keeps_the_box():
     app = Asking(Question("Name", "what", "bad", lambda _text: "✗ not that"))
     async with app.run_test(size=(90, 30)) as pilot:
         await pilot.pause()
-        x, y = place_of(app, "enter answers")
+        x, y = place_of(app, "enter: OK")
         await pilot.click(offset=(x, y))
         await pilot.pause()
         assert place_of(app, "✗ not that")

@@ -44,7 +44,7 @@ async def test_it_is_shown_written_and_taken_back(installed, running, screen_tex
         await pilot.press("y")
         await settled(pilot, lambda: app.snapshot.pool("codex") is not None)
         await pilot.press("a")
-        await settled(pilot, lambda: "no login that is no account yet" in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: "no login that is not an account yet" in "\n".join(screen_text(app)))
         await pilot.press("escape")
         app.order("setup undo")
         await settled(pilot, lambda: isinstance(app.screen, Confirm))
@@ -67,7 +67,7 @@ async def test_escape_writes_nothing(installed, running, settled):
 async def test_nothing_found_says_what_to_install(nothing_installed, running, screen_text, settled):
     async with running((100, 40)) as (app, pilot):
         await pilot.press("a")
-        await settled(pilot, lambda: "no login that is no account yet" in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: "no login that is not an account yet" in "\n".join(screen_text(app)))
         await pilot.press("y", "escape")
         await settled(pilot, lambda: not isinstance(app.screen, Review))
 
@@ -88,3 +88,10 @@ async def test_read_only_does_not_offer_it(nothing_installed, running, screen_te
 
     assert "No accounts yet" in text
     assert "set up the CLIs" not in text
+
+
+async def test_the_footer_has_the_keys_that_the_first_screen_tells_of(nothing_installed, running, screen_text, settled):
+    wanted = ("a set up", "S set up with agent", "A add account", "m demo", "? help")
+    async with running((80, 24)) as (app, pilot):
+        await settled(pilot, lambda: "No accounts yet" in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: all(words in screen_text(app)[-1] for words in wanted))

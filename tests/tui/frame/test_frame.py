@@ -250,7 +250,7 @@ async def test_a_configuration_that_gets_written_shows_up(empty_world, running, 
 
 async def test_a_state_file_that_cannot_be_read_is_said_and_the_app_stays(app_world, running, screen_text):
     app_world.data.mkdir(parents=True)
-    (app_world.data / "state.db").write_text("this is no database, and long enough to be one" * 100)
+    (app_world.data / "state.db").write_text("this is not a database, and long enough to be one" * 100)
     async with running((160, 30)) as (app, _):
         text = "\n".join(screen_text(app))
 
@@ -345,9 +345,14 @@ def test_the_layout_file_is_written_whole_or_not_at_all(app_world):
     assert {"pane": "pools"} == json.loads(kept.read_text())
 
 
-async def test_the_list_of_sessions_gets_room_while_it_has_the_keys(app_world, running, settled):
+async def test_no_pane_changes_its_width_for_the_keys(app_world, running, settled):
     async with running((120, 40), panes=["pools", "sessions", "transcript"]) as (app, pilot):
-        for key, width in (("3", 78), ("4", 54), ("3", 78), ("1", 54)):
+        for key in "4341":
             await pilot.press(key)
-            found = "sessions" if key != "4" else "pools"
-            await settled(pilot, lambda found=found, width=width: app.frame.find(found).outer_size.width == width)
+            await settled(
+                pilot, lambda key=key: app.frame.current.id == {"1": "pools", "3": "sessions"}.get(key, "transcript")
+            )
+            await pilot.pause()
+
+            assert 68 == app.frame.find("pools").outer_size.width
+            assert 52 == app.frame.find("transcript").outer_size.width

@@ -18,9 +18,9 @@ FILES = {
 EXPECTED = {
     ("app.toml", 1, "warning", "there is no theme 'mine', so the dark one is shown"),
     ("app.toml", 3, "error", "the key w means both pools.why and pools.drain"),
-    ("app.toml", 4, "error", "[keys] has 'pools.draiin', which is no action"),
+    ("app.toml", 4, "error", "[keys] has 'pools.draiin', which is not an action"),
     ("app.toml", 5, "error", "[keys] gives pools.why the key 'hyper+foo', which there is not"),
-    ("mine.toml", 1, "warning", "'nocolour' is no colour, so there is no theme 'mine'"),
+    ("mine.toml", 1, "warning", "'nocolour' is not a colour, so there is no theme 'mine'"),
 }
 
 

@@ -65,13 +65,13 @@ async def test_hints_of_the_settings_can_be_clicked(app_world, running, settled,
     async with running((120, 36)) as (app, pilot):
         rows = await opened(app, pilot, settled)
         rows.go_to(next(row.key for row in rows.rows if plain(row.line).split()[:1] == ["theme"]))
-        y, edge = next((y, line) for y, line in enumerate(screen_text(app)) if "enter changes" in line)
-        await pilot.click(offset=(edge.index("→ next"), y))
+        y, edge = next((y, line) for y, line in enumerate(screen_text(app)) if "enter: change" in line)
+        await pilot.click(offset=(edge.index("→: next"), y))
         await settled(pilot, lambda: (app_world.config / "app.toml").exists())
-        await pilot.click(offset=(edge.index("enter changes"), y))
+        await pilot.click(offset=(edge.index("enter: change"), y))
         await settled(pilot, lambda: type(app.screen).__name__ == "Choice")
         await pilot.press("escape")
-        await pilot.click(offset=(edge.index("esc closes"), y))
+        await pilot.click(offset=(edge.index("esc: close"), y))
         await settled(pilot, lambda: app.screen is app.frame)
 
 
@@ -239,3 +239,25 @@ async def test_what_is_typed_into_the_filter_can_be_read(app_world, running, set
         await settled(pilot, lambda: app.screen.query_one(Input).value == "rea")
 
         assert any(line.strip("│ ") == "rea" for line in screen_text(app))
+
+
+async def test_a_file_that_is_edited_by_hand_is_shown_as_it_is_now(app_world, running, settled, screen_text):
+    app_world.write("config.toml", "routing_ttl_seconds = 60\n")
+    async with running((120, 36)) as (app, pilot):
+        rows = await opened(app, pilot, settled)
+        go_to(rows, "routing_ttl_seconds")
+        chosen = rows.cursor_key
+        app_world.write("config.toml", "# mine\nrouting_ttl_seconds = 75\n")
+        await settled(pilot, lambda: any("line 2     75" in line for line in screen_text(app)))
+
+        assert chosen == rows.cursor_key
+
+
+async def test_the_key_of_a_command_that_is_broken_is_asked_for_as_a_text(app_world, running, settled, screen_text):
+    app_world.write("app.toml", '[[commands]]\nname = "bad"\ncommand = "ls {nope}"\n')
+    async with running((120, 36)) as (app, pilot):
+        rows = await opened(app, pilot, settled)
+        rows.go_to(next(row.key for row in rows.rows if row.key.endswith('"commands", 0, "key"]')))
+        await pilot.pause()
+        assert "enter: type it" in "\n".join(screen_text(app))
+        await press(app, pilot, settled, "enter", screen="Question")

@@ -17,11 +17,17 @@ from textual.screen import ModalScreen
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_tui.actions.action import LISTS
+from oulipoly_tui.bars import list_screen_keys
 from oulipoly_tui.keys.keymap import TABLE
+from oulipoly_tui.keys.names import read_key
+from oulipoly_tui.screens.box import ScrollScreen
+from oulipoly_tui.screens.settings.key_press import KeyPress
+from oulipoly_tui.view.frame import footer
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 
 ROOF, DOOR, GONE = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "123")
+_DIALOG, _BOX = 68, 72  # columns for the lower edge of a box at 80
 _STEP_S = 0.1
 _TIMES = 2  # as long as the other tests wait: a loaded machine
 SECRET = "sk-ant-api03-" + "Ab1Cd2Ef3G" * 4
@@ -56,7 +62,51 @@ def row_of(action, node, key):
 
 
 def _own(kind):
-    return {(key, one.action) for one in kind.__dict__.get("BINDINGS", ()) for key in one.key.split(",")}
+    return {(key, one.action) for one in _own_rows(kind) for key in one.key.split(",")}
+
+
+def _own_rows(kind):
+    """Return the bindings of a screen's own class; those that scroll are of each screen that is made to scroll."""
+    kinds = () if kind is ScrollScreen else (kind, *(ScrollScreen,) * (ScrollScreen in kind.__bases__))
+    return [binding for one in kinds for binding in one.__dict__.get("BINDINGS", ())]
+
+
+@pytest.fixture(scope="module")
+def own_rows():
+    """Give the function that returns a screen's own bindings."""
+    return _own_rows
+
+
+def find_wrong_hints(app):
+    """Return what a box's lower edge says amiss, and the keys of its screen that nothing tells of at 80 columns."""
+    screen = app.screen
+    if not isinstance(screen, ModalScreen) or not type(screen).__module__.startswith("oulipoly_tui"):
+        return []
+    wrong, hinted = [], set()
+    for box in screen.query("Vertical"):
+        hints = box._border_subtitle  # as it is marked up: the public one is a text
+        for span in hints.spans if hints else ():
+            words, action = hints.plain[span.start : span.end], str(span.style).removeprefix("@click=")
+            key = read_key(words.split()[0].removesuffix(":"))
+            hinted.add(key)
+            wrong += [] if key is not None and _does(app, key, action) else [(words, action)]
+        if hints and len(hints.plain) > (_DIALOG if box.has_class("dialog") else _BOX):
+            wrong.append((hints.plain, "is cut at 80 columns"))
+    keys = list_screen_keys(screen)
+    shown = {one.id for one in footer.hints(keys, 80)}
+    wrong += [(one.keys, one.label) for one in keys if one.id not in shown and not hinted & set(one.keys.split(","))]
+    return wrong
+
+
+def _does(app, key, action):
+    """Tell whether a key does what a click on its hint does."""
+    name = action.removeprefix("screen.")
+    if isinstance(app.screen, KeyPress):  # it takes every key before any binding
+        return key == "escape"
+    bound = {one.action for _, keys in app._binding_chain for one in keys.key_to_bindings.get(key, ())}
+    if name.split("(")[0] in {one.removeprefix("screen.").split("(")[0] for one in bound}:
+        return True
+    return key == "enter" and hasattr(app.screen, f"action_{name}")  # what has the keys sends the screen a message
 
 
 class Hand:
@@ -117,6 +167,7 @@ class Hand:
     async def at(self, name):
         """Wait until the screen in front is of this class."""
         await self.until(lambda: type(self.app.screen).__name__ == name)
+        await self.until(lambda: not find_wrong_hints(self.app))
 
     async def back(self):
         """Leave a screen by escape."""
@@ -137,10 +188,12 @@ class Hand:
         def keys():
             return [row.key for row in found.rows if row.is_selectable and words in plain(row.line)]
 
-        await self.until(keys)
-        key = keys()[0]
-        assert found.go_to(key)
-        await self.until(lambda: found.cursor_key == key)
+        def goes():  # at once: the list may be written anew while we wait
+            there = keys()
+            return bool(there) and found.go_to(there[0])
+
+        await self.until(goes)
+        await self.until(lambda: found.cursor_key in keys())
 
     async def click(self, words, *, times=1):
         """Click on the first place of the screen that shows these words."""

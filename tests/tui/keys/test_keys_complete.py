@@ -27,11 +27,6 @@ def promises_of(path):
     return {(mark[0], key) for mark in marks for key in mark[1:]}
 
 
-def own_bindings(kind):
-    """Return the keys that a screen adds to those of its bases."""
-    return {key for binding in kind.__dict__.get("BINDINGS", ()) for key in binding.key.split(",")}
-
-
 @pytest.fixture(scope="module")
 def promised():
     return set().union(*map(promises_of, Path(__file__).parent.glob("test_keys_*.py")))
@@ -45,7 +40,10 @@ def test_the_tested_keys_are_those_of_the_table(promised):
     assert set() == of_rows - table
 
 
-def test_the_tested_keys_of_screens_are_those_that_they_bind(promised):
+def test_the_tested_keys_of_screens_are_those_that_they_bind(promised, own_rows):
+    def own_bindings(kind):
+        return {key for binding in own_rows(kind) for key in binding.key.split(",")}
+
     modules = [
         importlib.import_module(found.name) for found in pkgutil.walk_packages(screens.__path__, f"{screens.__name__}.")
     ]

@@ -7,8 +7,9 @@ from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_tui.actions.registry import ACTIONS
 
 DOOR = "22222222-1111-4111-8111-111111111111"
-# In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py; pools and views below and by their keys.
-ASKED_ELSEWHERE = {"repl.end_run", "pools.undo_set_up", "pools.stop", "sessions.delete_view"}
+# In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py, keys/test_keys_artifacts.py; pools and
+# views below and by their keys.
+ASKED_ELSEWHERE = {"repl.end_run", "pools.undo_set_up", "pools.stop", "sessions.delete_view", "artifacts.remove"}
 ASKS = {
     "sessions.import": "Review",
     "sessions.edit": "Review",
@@ -57,7 +58,7 @@ async def test_what_replaces_turns_shows_the_difference_and_asks(sessions, talks
         one.app.order("session import", [DOOR, str(target)])
         await one.at("Review")
         await one.press("y")
-        await one.told("the turns are replaced")
+        await one.told("Session replaced")
         after = talks.door.path.read_bytes()
         one.app.order("session undo", [DOOR])
         await asked(one, "sessions.undo_replacement")

@@ -136,7 +136,7 @@ async def test_log_tells_what_the_app_has_run(app_world, hand):
         await one.type("nowhere")
         await one.sees("nothing was run that fits")
         await one.press("ctrl+u", "enter", "y")
-        await one.told("copied ")
+        await one.told("Copied ")
 
 
 @keys("frame.doctor", "f3")
@@ -158,7 +158,7 @@ async def test_doctor_is_asked_from_anywhere_and_looks_again(app_world, hand):
             await one.sees("dan: the program 'sh' was not found")
             await one.rest()
             await one.press("y")
-            await one.told("copied command -v sh")
+            await one.told("Copied command -v sh")
             before = one.app.screen._findings
             await one.press("R")
             await one.until(lambda before=before: one.app.screen._findings is not before)
@@ -226,8 +226,8 @@ async def test_ctrl_o_puts_letters_on_the_lists_and_goes_where_one_is_typed(app_
 async def test_shift_r_reads_every_account(app_world, hand):
     async with hand() as one:
         await one.press("R")
-        await one.told("reading every account")
-        await one.told("read 2 accounts")
+        await one.told("Reading every account")
+        await one.told("Read 2 accounts")
         await one.until(lambda: one.account("ada").quota.windows and one.account("bob").quota.windows)
         await one.sees("94 %", "35 %")
 
@@ -243,7 +243,7 @@ async def test_ctrl_x_stops_a_reading_that_takes_long_and_nothing_of_it_is_kept(
         await one.sees("… reading eve", "ctrl+x stops")
         await one.until(pid.exists)
         await one.press("ctrl+x")
-        await one.told("stopped reading eve")
+        await one.told("Stopped reading eve")
         await one.until(lambda: "… reading eve" not in one.text)
         assert not any("eve" in repr(trouble) for trouble in one.app.alerts.troubles())
         assert not Path(f"/proc/{pid.read_text().strip()}").exists()
@@ -266,11 +266,11 @@ async def test_ctrl_x_asks_which_where_several_things_take_long(app_world, hand)
         await one.at("Choice")
         assert "Stop what?" == one.title
         await one.press("down", "enter")
-        await one.told("stopped waiting for bus 1")
+        await one.told("Stopped waiting for bus 1")
         assert [False, True] == [event.is_set() for event in ended]
         await one.sees("… waiting for bus 0")
         await one.pilot.click("#jobs")
-        await one.told("stopped waiting for bus 0")
+        await one.told("Stopped waiting for bus 0")
 
 
 @keys("frame.settings", "comma", "f2")
@@ -285,7 +285,7 @@ async def test_settings_open_and_themes_change(app_world, hand):
             await one.back()
         before = one.app.theme
         await one.press("ctrl+t")
-        await one.told("theme light")
+        await one.told("Theme light")
         assert before != one.app.theme
         assert not one.app.current_theme.dark
 

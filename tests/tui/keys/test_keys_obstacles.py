@@ -61,7 +61,7 @@ async def test_pools_say_why_each_key_does_nothing(app_world, hand):
             one,
             [
                 ("pools.demo", "there are accounts: no need for the demo"),
-                ("pools.log", "no prompt has been sent yet"),
+                ("pools.log", "no prompt has been sent from here yet: p sends one"),
                 ("pools.stop", "no prompt is being answered"),
             ],
         )
@@ -70,7 +70,7 @@ async def test_pools_say_why_each_key_does_nothing(app_world, hand):
             one,
             [
                 ("pools.refresh", "cyd has no quota script"),
-                ("pools.clear", "cyd has neither a mark nor a pause"),
+                ("pools.clear", "cyd is neither exhausted nor paused: nothing to clear"),
             ],
         )
         await one.choose("pools", "ghost")
@@ -136,7 +136,7 @@ NEEDS_SESSION = (
 async def test_sessions_without_a_conversation_say_so(app_world, hand):
     async with hand("sessions") as one:
         cases = [(f"sessions.{name}", "choose a session first") for name in NEEDS_SESSION]
-        await refused(one, [*cases, ("sessions.undo", "nothing was done here yet")])
+        await refused(one, [*cases, ("sessions.undo", "there is nothing to undo")])
 
 
 async def test_a_conversation_says_what_it_cannot_do(sessions, talks):
@@ -162,7 +162,7 @@ async def test_the_trace_has_its_own_order(sessions):
     names = ("sort", "group", "views", "sort_used", "sort_created", "sort_turns", "sort_name", "sort_account")
     async with sessions() as one:
         await one.press("t")
-        await one.sees("trace of 0 invocations")
+        await one.sees("trace of 0 runs")
         await refused(one, [(f"sessions.{name}", own) for name in (*names, "sort_model")])
 
 

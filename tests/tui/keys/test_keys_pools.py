@@ -91,7 +91,7 @@ async def test_u_reads_the_account_and_its_row_shows_the_windows(app_world, hand
         await one.choose("pools", "bob")
         assert not one.account("bob").quota.windows
         await one.press("u")
-        await one.told("read 1 account")
+        await one.told("Read 1 account")
         await one.until(lambda: any("bob" in row and "35 %" in row for row in one.rows("pools")))
         assert not one.account("ada").quota.windows
 
@@ -129,7 +129,7 @@ async def test_s_asks_and_stops_the_run_of_a_prompt(empty_world, hand):
         await one.press("s")
         await one.at("Confirm")
         await one.press("y")
-        await one.told("stopping")
+        await one.told("Stopping")
         await one.until(lambda: "✗ ended with exit code 130" in log(one))
         await one.until(lambda: not one.app.snapshot.running)
 
@@ -158,7 +158,7 @@ async def test_y_copies_the_account_s_name(app_world, hand):
     async with hand() as one:
         await one.choose("pools", "bob")
         await one.press("y")
-        await one.told("copied bob")
+        await one.told("Copied bob")
 
         assert "bob" == one.app.clipboard
 
@@ -172,7 +172,7 @@ async def test_an_empty_world_offers_set_up_demo_and_the_folder_s_name(empty_wor
         await one.until(lambda: one.app.clipboard == str(empty_world.config))
         await one.press("a")
         await one.at("Reading")
-        await one.sees("no login that is no account yet")
+        await one.sees("no login that is not an account yet")
         await one.back()
         await one.press("m")
         await one.until(lambda: one.app.return_value == "demo")
@@ -189,7 +189,7 @@ async def test_u_reads_the_account_and_the_brackets_change_the_span_of_its_chart
     async with hand("quota") as one:
         await one.choose("quota", "ada")
         await one.press("u")
-        await one.told("read 1 account")
+        await one.told("Read 1 account")
         await one.until(lambda: any("94 %" in row for row in one.rows("quota")))
         await one.choose("quota", "94 %")
         await one.until(lambda: chart_title(one).startswith("ada 5h · 1 d"))

@@ -191,7 +191,7 @@ async def test_keys_select_copy_search_and_leave(tabs, hosts, hand):
         for select, copied in (("gvly", 2), (("g", "space", "l", "l", "enter"), 3), ("gVjy", 7)):
             await one.press("c")
             await one.copying(*select)
-            await one.told(f"copied {copied} characters")
+            await one.told(f"Copied {copied} characters")
             await one.press(LEAVE)
         await one.press("c")
         await one.copying("slash")

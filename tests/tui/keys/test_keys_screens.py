@@ -361,7 +361,7 @@ async def test_an_export_that_takes_long_is_stopped_and_its_dialog_stays(session
         await one.press("f2")
         await one.until(lambda: one.app.jobs.shown)
         await one.press("ctrl+x")
-        await one.told("stopped writing out.md")
+        await one.told("Stopped writing out.md")
         assert "Export" == type(one.app.screen).__name__
         assert not (tmp_path / "out.md").exists()
 

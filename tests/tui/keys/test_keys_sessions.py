@@ -107,7 +107,7 @@ async def test_marks_ranges_and_pins_go_together_and_u_takes_the_pins_back(sessi
         await one.press("v", "j", "j", "v")
         await one.sees("2 marked")
         await one.press("p")
-        await one.told("2 pinned; u takes it back")
+        await one.told("2 sessions pinned. u: undo")
         await one.until(lambda: 2 == sum("pinned" in row for row in one.rows("sessions")))
         await one.press("u")
         await one.until(lambda: not listed(one, "pinned"))
@@ -122,7 +122,7 @@ async def test_name_and_note_are_shown_and_kept(sessions):
         await one.until(lambda: listed(one, "attic"))
         await one.press("m")
         await answer(one, "Note of attic", "ask Bo")
-        await one.told("noted; u takes it back")
+        await one.told("Note kept. u: undo")
 
         assert "ask Bo" == one.app.engine.sessions.catalogue.find(ROOF).note
 
@@ -133,7 +133,7 @@ async def test_an_archived_transcript_comes_back_after_its_cli_deleted_it(sessio
     before = talks.roof.path.read_bytes()
     async with sessions() as one:
         await one.press("A")
-        await one.told("1 of 1 sessions are in the archive")
+        await one.told("The session is in the archive")
         talks.roof.path.unlink()
         await one.press("S")
         await one.until(lambda: "restore" in works(one))
@@ -150,8 +150,8 @@ async def test_resume_and_restore_look_at_the_disk_and_not_at_the_list(sessions,
         await one.until(lambda: one.app.frame.find("sessions").board.kept)
         talks.roof.path.unlink()
         await one.press("r")
-        await one.told("its transcript is gone: B puts the archive's copy back")
-        await one.until(lambda: listed(one, "archived only"))
+        await one.told("its transcript is gone: B restores the archive's copy")
+        await one.until(lambda: listed(one, "archived"))
         talks.roof.path.write_bytes(before)
         await one.press("B")
         await one.told("its transcript is there")
@@ -171,7 +171,7 @@ async def test_shift_s_reads_what_the_clis_have_written(sessions, talks):
     async with sessions() as one:
         talks.add("44444444-1111-4111-8111-111111111111", "/w/beta").say("user", "Water the roses")
         await one.press("S")
-        await one.told("reading transcripts")
+        await one.told("Reading transcripts")
         await one.told("new turn")  # one, unless whoever follows the files was faster
         await one.until(lambda: listed(one, "Water the roses"))
 
@@ -208,7 +208,7 @@ async def test_an_edited_export_is_put_in_place_after_a_look_and_taken_back(sess
         await one.at("Review")
         await one.sees("+ Paint the gate")
         await one.press("y")
-        await one.told("the turns are replaced")
+        await one.told("Session replaced")
         assert b"Paint the gate" in talks.door.path.read_bytes()
         await one.press("u")
         await one.until(lambda: before == talks.door.path.read_bytes())
@@ -218,22 +218,22 @@ async def test_an_edited_export_is_put_in_place_after_a_look_and_taken_back(sess
 async def test_u_offers_a_replacement_of_an_earlier_day_and_nothing_where_none_stands(sessions, talks, tmp_path):
     before = talks.door.path.read_bytes()
     async with sessions("Paint") as one:
-        assert "nothing was done here yet" == one.app.frame.find("sessions").obstacle("undo")
+        assert "there is nothing to undo" == one.app.frame.find("sessions").obstacle("undo")
         target = tmp_path / "edited.jsonl"
         one.app.engine.sessions.files.export(DOOR, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
         one.app.order("session import", [DOOR, str(target)])
         await one.at("Review")
         await one.press("y")
-        await one.told("the turns are replaced")
+        await one.told("Session replaced")
     async with sessions("Paint") as one:
         await one.until(lambda: one.app.frame.find("sessions").obstacle("undo") is None)
         await one.press("u")
         await one.at("Review")
         await one.sees("+ Paint the door")
         await one.press("y")
-        await one.told("put back as it was")
-        await one.until(lambda: "nothing was done here yet" == one.app.frame.find("sessions").obstacle("undo"))
+        await one.told("Undone: session replaced")
+        await one.until(lambda: "there is nothing to undo" == one.app.frame.find("sessions").obstacle("undo"))
     assert before == talks.door.path.read_bytes()
 
 
@@ -336,7 +336,7 @@ async def test_shift_v_keeps_what_is_shown_as_a_view_and_brings_it_back(sessions
         assert "Views" == one.title
         await one.press("enter")
         await answer(one, "Keep this view", "longest")
-        await one.told("view longest is kept")
+        await one.told("View longest saved. u: undo")
         await one.press("L")
         await one.misses("turns ▼")
         await one.press("V")
@@ -366,6 +366,6 @@ async def test_t_shows_who_started_whom_and_the_list_again(sessions):
         store.close()
         await one.press("t")
         await one.until(lambda: listed(one, "talk → eve"))
-        await one.sees("trace of 1 invocations")
+        await one.sees("trace of 1 run")
         await one.press("t")
         await one.until(lambda: listed(one, "Mend"))

@@ -8,6 +8,7 @@ from textual.widgets import Input
 
 from oulipoly_engine.core.setup.dialogs import DetectionSummary, Form, FormAnswer, FormField
 from oulipoly_engine.core.setup.events import Outcome
+from oulipoly_engine.facade.setup.agent import SetupWish
 from oulipoly_tui.screens import review
 from oulipoly_tui.screens.setup import agent, questions
 from oulipoly_tui.screens.setup.sync import SyncScreen
@@ -75,7 +76,7 @@ async def test_what_a_set_up_said_is_scrolled_and_closed(empty_world, hand):
 
     async with hand(size=(80, 24)) as one:
         for closing in ("escape", "q"):
-            agent.begin(one.app, Script(), SimpleNamespace(text="", model=None))
+            agent.begin(one.app, Script(), SetupWish())
             await one.sees("The set-up has ended")
             lines = one.app.screen.query_one(Lines)
             last = lines.max_scroll_y

@@ -81,7 +81,7 @@ async def test_brackets_go_from_turn_to_turn_and_braces_to_the_user_s(transcript
 async def test_message_and_code_block_are_copied(transcript):
     async with transcript() as one:
         await one.press("y")
-        await one.told("copied The ladder stands; a last nail.")
+        await one.told("Copied The ladder stands; a last nail.")
         assert "The ladder stands; a last nail." == one.app.clipboard
         await go_to_text(one, "print('roof')")
         await one.press("Y")
@@ -144,10 +144,10 @@ async def test_shift_s_shows_secrets_and_hides_them_again(transcript):
         await go_to_text(one, "The key is")
         assert "sk-ant-api03-Ab1" not in one.text
         await one.press("S")
-        await one.told("secrets are shown")
+        await one.told("Secrets are shown")
         await one.sees("sk-ant-api03-Ab1Cd2Ef3G")
         await one.press("S")
-        await one.told("secrets are hidden")
+        await one.told("Secrets are hidden")
         await one.misses("sk-ant-api03-Ab1")
 
 
@@ -190,7 +190,7 @@ async def test_r_says_that_the_transcript_is_gone_and_what_puts_it_back(talks, t
         await one.turn_to("transcript")
         talks.roof.path.unlink()
         await one.press("r")
-        await one.told("its transcript is gone: B under Sessions puts the archive's copy back")
+        await one.told("its transcript is gone: B under Sessions restores the archive's copy")
 
         assert "transcript" == one.pane
 
@@ -200,7 +200,7 @@ async def test_a_kept_copy_gives_way_to_the_transcript_that_is_back_when_it_is_o
         await one.press("A")  # all that the account has
         await one.until(lambda: one.app.frame.find("sessions").board.kept)
         talks.door.path.unlink()
-        await one.choose("sessions", "Paint the door")
+        await one.choose("sessions", "Paint the d")
         await one.press("enter")
         await one.sees("eve · kept copy · live", "Green it is.")
         await one.turn_to("sessions")

@@ -37,11 +37,11 @@ def watch(monkeypatch):
 async def test_the_edge_counts_the_seconds_down_and_then_says_nothing(sessions, watch):
     async with sessions("Paint", reduced_motion=False) as one:
         await one.press("p")
-        await one.until(lambda: edge(one).startswith("u undoes: 30 s · "))
+        await one.until(lambda: edge(one).startswith("u: undo, 30 s · "))
         watch.now += 12
-        await one.until(lambda: edge(one).startswith("u undoes: 18 s · "))
+        await one.until(lambda: edge(one).startswith("u: undo, 18 s · "))
         await one.press("t")
-        await one.until(lambda: edge(one).startswith("u undoes: 18 s · trace of"))
+        await one.until(lambda: edge(one).startswith("u: undo, 18 s · trace of"))
         watch.now += 18
         await one.until(lambda: edge(one).startswith("trace of"))
 
@@ -51,7 +51,7 @@ async def test_the_edge_counts_the_seconds_down_and_then_says_nothing(sessions, 
 async def test_reduced_motion_says_until_when_and_never_changes(sessions, watch):
     async with sessions("Paint") as one:
         await one.press("p")
-        await one.until(lambda: re.match(r"u undoes until \d\d:\d\d:\d\d · ", edge(one)))
+        await one.until(lambda: re.match(r"u: undo, until \d\d:\d\d:\d\d · ", edge(one)))
         before = edge(one).partition(" · ")[0]
         watch.now += 29
         one.app.frame.find("sessions")._count_down()
@@ -63,7 +63,7 @@ async def test_reduced_motion_says_until_when_and_never_changes(sessions, watch)
 async def test_u_asks_before_it_takes_back_what_was_done_long_ago(sessions, watch):
     async with sessions("Paint") as one:
         await one.press("p")
-        await one.until(lambda: edge(one).startswith("u undoes") and is_pinned(one))
+        await one.until(lambda: edge(one).startswith("u: undo") and is_pinned(one))
         watch.now += 125
         await one.press("u")
         await one.at("Confirm")

@@ -105,7 +105,7 @@ async def test_shift_e_edits_the_turns_in_the_editor_and_shows_the_difference_fi
         assert ("0o600", []) == ((tmp_path / "mode").read_text(), drafts(talks.world))
         assert before == talks.door.path.read_bytes()
         await one.press("y")
-        await one.told("the turns are replaced")
+        await one.told("Session replaced")
         assert b"Paint the gate" in talks.door.path.read_bytes()
         await one.press("u")
         await one.until(lambda: before == talks.door.path.read_bytes())
@@ -116,7 +116,7 @@ async def test_shift_e_in_the_transcript_says_when_nothing_was_written(transcrip
     editor("")
     async with transcript() as one:
         await one.press("E")
-        await one.told("the file is as it was: nothing is changed")
+        await one.told("The file is as it was: nothing is changed")
         await one.rest()
 
         assert ([], "Frame") == (drafts(talks.world), type(one.app.screen).__name__)

@@ -87,7 +87,7 @@ def test_the_archive_keeps_and_puts_back(talk, app_world):
     assert "Archive. " in talk(*IN, "Archive", "Archive everything")
     app_world.transcript.unlink()
 
-    assert "1 file put back" in talk(*IN, "Put the archive's copy back")
+    assert "1 file put back" in talk(*IN, "Restore the archive's copy")
     assert before == app_world.transcript.read_bytes()
 
 
@@ -105,9 +105,9 @@ def test_a_setting_is_changed_a_wrong_one_refused_and_one_left(talk, app_world):
     assert "Error. " in text
     assert "Saved." in text
     assert "routing_ttl_seconds = 20" in (app_world.config / "config.toml").read_text()
-    talk(*lines, number, "-")
+    talk(*lines, number, "")
     assert "routing_ttl_seconds = 20" in (app_world.config / "config.toml").read_text()
-    assert "Taken away: the default holds." in talk(*lines, number, "")
+    assert "Taken away: the default holds." in talk(*lines, number, "-")
     assert "routing_ttl_seconds" not in (app_world.config / "config.toml").read_text()
 
 
@@ -128,6 +128,19 @@ def test_items_are_added_to_a_list_and_taken_from_it(talk, app_world):
     assert "Saved." in talk(*pool, "Add one", "cyd")
     assert "Saved." in talk(*pool, "Take ada away")
     assert ["bob", "cyd"] == re.findall("name = ['\"](.*)['\"]", (app_world.config / "models/opus.toml").read_text())
+
+
+def test_no_secret_of_a_setting_that_is_changed_is_told(talk, app_world):
+    key, file = "sk-ant-api03-" + "q7" * 20, app_world.config / "providers.toml"
+    file.write_text(f'[bob]\ncommand = "cat"\nargs = ["--api-key", "pw", "-p"]\nquota_script = "ask {key}"\n')
+    text = talk("Settings", "Show and change", "providers.toml · bob", "5", "ask again")
+
+    assert "New value of quota_script; empty leaves it" in text
+    assert key not in text
+    assert "Take pw away" not in talk("Settings", "Show and change", "providers.toml · bob", "2", "Take -p")
+    assert {"command": "cat", "args": ["--api-key", "pw"], "quota_script": "ask again"} == tomllib.loads(
+        file.read_text()
+    )["bob"]
 
 
 def test_the_second_of_two_lines_that_read_the_same_is_not_taken_for_the_first(talk, app_world):
@@ -164,3 +177,72 @@ def test_read_only_shows_settings_and_changes_nothing(talk):
 
     assert "tie_rule: " in text
     assert "New value" not in text
+
+
+COMMANDS = """[[commands]]
+name = "note"
+command = ["sh", "-c", 'printf "%s|" "$@"; pwd', "sh", "{native_id}", "{title}"]
+run = "background"
+confirm = true
+
+[[commands]]
+name = "whose"
+command = "echo {account} of {pool}"
+run = "background"
+panes = ["pools"]
+"""
+
+
+def test_a_command_of_ones_own_runs_on_what_was_chosen_and_stands_in_the_log(talk, app_world):
+    app_world.write("app.toml", COMMANDS)
+    own = "note, your command"
+    text = talk(*IN, own, "n", "List, read, change", "", "1", own, "y", "", "Log", "Find", "nothing like it")
+    ran = f"{SESSION}|Mend the roof|{app_world.home}"
+
+    assert f"sh -c 'printf \"%s|\" \"$@\"; pwd' sh {SESSION} 'Mend the roof'\nin {app_world.home}\n" in text
+    assert 1 == text.count(f"note runs.\nEnded with 0.\n{ran}\n")
+    assert "whose, your command" not in text
+    assert re.search(rf"Command \d+\. \S+\. Ended with 0 after .* seconds\. In {app_world.home}\. sh -c", text)
+    assert "Nothing was run that fits." in text
+    text = talk("Pools", "Run a command", "opus", "ada", "whose", "Run a command", "opus", "ada", "?")
+    assert "ada of opus" in text
+    assert "1. whose\nCommand" in text
+
+
+def test_a_command_whose_folder_is_gone_or_that_needs_a_terminal_is_refused(talk, app_world):
+    app_world.write("app.toml", COMMANDS.replace('run = "background"\nconfirm = true', ""))
+    gone = app_world.home / "gone"
+    app_world.transcript.write_text(TALK % gone)
+    assert f"the folder of this row is gone, {gone}: nothing was run" in talk(*IN, "note, your command")
+    gone.mkdir()
+    assert "Error. stdin is not a terminal" in talk(*IN, "note, your command")
+
+
+def test_a_command_is_added_changed_and_removed(talk, app_world):
+    lines, file = ("Settings", "Show and change"), app_world.config / "app.toml"
+    text = talk(*lines, "Add a command", "mine", "ls {cdw}", "ls {cwd}", "Show and change", "Add a command", "mine")
+    assert "Error. there is no placeholder {cdw}; write {cwd}." in text
+    assert "There is a command 'mine' already" in text
+    own = (*lines, "app.toml · command mine")
+    assert "Saved." in talk(*own, "run", "background")
+    assert "Error. the key w means both commands.mine and pools.why" in talk(*own, "key", "w", "")
+    command = {"name": "mine", "command": "ls {cwd}", "run": "background"}
+    assert [command] == tomllib.loads(file.read_text())["commands"]
+    assert "Removed." in talk(*own, "Remove this command", "y")
+    assert {} == tomllib.loads(file.read_text())
+
+
+def test_what_was_said_is_found_and_read_with_its_lines(talk, app_world):
+    app_world.transcript.write_text(TALK.replace("Mend the roof", "Mend the roof\\nand the door") % app_world.home)
+    text = talk("Sessions", "List", "", "", "Search what was said", "door", "1", "Read the last turns")
+
+    assert "user, account eve, " in text
+    assert "user: Mend the roof\n  and the door\n" in text
+
+
+def test_a_name_is_left_by_an_empty_answer_and_taken_away_by_a_dash(talk):
+    named = talk(*IN, "Name it", "help", "roofs", "List, read, change", "", "1", "Name it", "")
+
+    assert "A space before it makes help itself the answer." in named
+    assert "1. roofs. Account eve." in talk(*IN, "Name it", "-")
+    assert "1. Mend the roof. Account eve." in talk(*IN)

@@ -73,7 +73,7 @@ def test_a_wrong_answer_is_said_and_asked_again(app_world, agents):
     reserve = ("Keep a reserve of an account", "nobody", "ada", "lots", "120", "20%")
     text = _talk(agents, "Pools", "What if", "opus", "nonsense", "drain=ada", "what", "n", *reserve, "", "Quit")
 
-    assert "Error. 'nonsense' is no what-if" in text
+    assert "Error. 'nonsense' is not a what-if" in text
     assert "Then: bob." in text
     assert "'what' is neither y nor n." in text
     assert "There is no 'nobody' here." in text
@@ -84,7 +84,7 @@ def test_a_wrong_answer_is_said_and_asked_again(app_world, agents):
 def test_help_is_answered_at_every_question(app_world, agents):
     text = _talk(agents, "help", "Pools", "?", "Keep a reserve", "ada", "?", "", "", "Quit")
 
-    assert "Type a number, 1 to 7, or a name." in text
+    assert "Type a number, 1 to 10, or a name, or how it begins." in text
     assert "Type how much of each window is kept." in text
 
 

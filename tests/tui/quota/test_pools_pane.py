@@ -100,7 +100,7 @@ async def test_what_if_names_what_it_cannot_read(app_world, running, screen_text
         await pilot.press("W")
         await settled(pilot, lambda: isinstance(app.screen, WhatIf))
         await pilot.press(*" drian=x")
-        await settled(pilot, lambda: "is no what-if" in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: "is not a what-if" in "\n".join(screen_text(app)))
 
 
 async def test_u_reads_the_account_and_the_row_shows_it(app_world, running, settled):
@@ -156,7 +156,7 @@ async def test_an_empty_prompt_says_what_it_waits_for(app_world, running, settle
         await pilot.press("p")
         await settled(pilot, lambda: isinstance(app.screen, Prompt))
         await pilot.press("f2")
-        await settled(pilot, lambda: "type a prompt first" in _said(app))
+        await settled(pilot, lambda: "Type a prompt first" in _said(app))
         assert isinstance(app.screen, Prompt)
 
 

@@ -277,7 +277,7 @@ def test_a_lost_state_file_is_listed_once(crowd, snapshot_of):
     snapshot = replace(
         snapshot_of(crowd, NOW), store_failure="it is gone", problems=(Trouble("it is gone", "mend it"),)
     )
-    failures = (("the list is as it was: it is gone", False), ("the disk is slow", False))
+    failures = (("The list is as it was: it is gone", False), ("the disk is slow", False))
 
     problems = of_app(snapshot, failures, keymap.resolve("default", {}))
 

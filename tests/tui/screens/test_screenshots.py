@@ -1,4 +1,4 @@
-"""The pictures' script: the same picture twice, nothing of the machine in it, and a drift that is said."""
+"""The pictures' script: a drift is said; that two drawings are the same, its own check in CI says."""
 
 import importlib.util
 import sys
@@ -17,19 +17,6 @@ def script(monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     spec.loader.exec_module(module)
     return module
-
-
-def scenes(script, *names):
-    return [scene for scene in script.SCENES if scene.name in names]
-
-
-def test_two_drawings_in_two_worlds_are_the_same(script, tmp_path):
-    one, other = (script.draw(scenes(script, "small", "first-run"), tmp_path / name) for name in ("a", "other"))
-
-    assert ["small", "first-run"] == list(one)
-    assert one == other
-    assert "demo-claude1" in one["small"]
-    assert str(tmp_path) not in "".join(one.values())
 
 
 def test_drift_is_said_and_fails(script, tmp_path, monkeypatch, capsys):

@@ -102,7 +102,7 @@ def listed(running, settled):
     """Open the app with the list on the screen; the first scan has been done."""
 
     @asynccontextmanager
-    async def run(size=(100, 30), **options):
+    async def run(size=(140, 30), **options):
         async with running(size, **options) as (app, pilot):
             await pilot.press("3")
             await settled(pilot, lambda: app.frame.find("sessions") is not None)
@@ -478,7 +478,7 @@ async def test_a_command_of_the_users_own_gets_a_hostile_title_as_one_word(
     note = CustomCommand("note", words, "f9", ("sessions",), "background")
     async with listed(commands=(note,)) as (app, pilot):
         app.engine.sessions.notes.rename(third.id, title)
-        await settled(pilot, lambda: any("touch pwned" in row for row in rows(app)))
+        await settled(pilot, lambda: any("gate';" in row for row in rows(app)))  # a group is named as the folder is
         await choose(app, pilot, settled, "Paint the door")
         await pilot.press("f9")
         await settled(pilot, lambda: any("/w/beta: nothing was run" in one.message for one in app._notifications))

@@ -203,7 +203,7 @@ def test_a_title_is_only_ever_text():
     hostile = listed(7, name="\x1b[2J[red]x[/]\x07")
 
     assert all(line.isprintable() for line in shown(board(hostile)))
-    assert any("[red]x[/]" in line for line in shown(board(hostile)))
+    assert any("[red]x[/]" in line for line in shown(board(hostile), width=80))
 
 
 def test_a_fork_is_marked_before_its_title_and_told_where_there_is_room():
@@ -212,17 +212,17 @@ def test_a_fork_is_marked_before_its_title_and_told_where_there_is_room():
     fork = ListedSession(replace(plain_one.session, parts=(part,)), "claude", has_transcript=True)
 
     assert "↱ words of 1" in shown(board(fork), width=24)[1]
-    assert "fork of abcdef01" in shown(board(fork))[1]
+    assert "fork of abcdef01" in shown(board(fork), width=100)[1]
     assert "↱" not in shown(board(plain_one))[1]
 
 
-def test_account_cli_model_and_turns_are_shown_from_64_columns():
+def test_account_cli_model_and_turns_are_shown_from_58_columns():
     found = board(listed(1_234, account="a-long-account-name"))
     index = SessionIndex(found)
-    line = shown(found, width=64, longest=index.longest)[1]
+    line = shown(found, width=58, longest=index.longest)[1]
 
     assert line.split()[-5:] == ["a-long-accoun…", "claude", "opus", "1,234", "now"]
-    assert cells(line) == 64
+    assert cells(line) == 58
 
 
 def spawned(row, parent=None, status="succeeded", reason=None):
@@ -238,6 +238,15 @@ def test_a_trace_nests_what_was_started_and_closes():
     assert "failed quota" in drawn[2]
     assert drawn[3].startswith("  opus")  # its parent is not among these
     assert "+1" in plain(trace_rows(found, {}, {"u1"}, 60, NOW)[0].line)
+
+
+def test_a_trace_names_what_was_returned_where_there_is_room_for_it():
+    one, two = replace(spawned(1), returned=("a\x1b.md",)), replace(spawned(2), returned=("b", "c", "d"))
+    drawn, narrow = ([plain(row.line) for row in trace_rows((one, two), {}, (), width, NOW)] for width in (60, 30))
+
+    assert "done returned a .md" in drawn[0]
+    assert "done returned b +2" in drawn[1]
+    assert not any("returned" in line for line in narrow)
 
 
 def test_a_run_that_resumed_a_session_names_it():

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from oulipoly_engine import stopping
 from oulipoly_engine.core.setup.dialogs import Cancelled
 from oulipoly_engine.core.setup.events import Outcome
+from oulipoly_engine.facade.setup.agent import SetupWish
 from oulipoly_tui.screens import review
 from oulipoly_tui.screens.setup import agent, questions
 
@@ -48,7 +49,7 @@ def begin(settled):
 
     async def start(app, pilot, *steps, model="opus"):
         script = Script(*steps)
-        agent.begin(app, script, SimpleNamespace(text="a pool of two", model=model))
+        agent.begin(app, script, SetupWish("a pool of two", model))
         await settled(pilot, lambda: app.screen_stack[-1] is not app.frame)
         if any(name in ("ask", "agree") for name, _ in steps):
             await at_question(app, pilot)

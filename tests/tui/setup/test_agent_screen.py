@@ -16,6 +16,7 @@ from oulipoly_engine.core.setup.dialogs import (
     LoginRequest,
 )
 from oulipoly_engine.core.setup.events import Agreement, Failure, Progress, Status
+from oulipoly_engine.facade.setup.agent import SetupWish
 from oulipoly_tui.screens import review
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.review import Review
@@ -166,7 +167,7 @@ async def test_what_fails_is_told_and_the_screen_can_be_closed(empty_world, runn
             raise RuntimeError("no such model")
 
     async with running((80, 24)) as (app, pilot):
-        agent.begin(app, Broken(), type("Wish", (), {"text": "", "model": None}))
+        agent.begin(app, Broken(), SetupWish())
         await settled(pilot, lambda: "✗ no such model" in "\n".join(screen_text(app)))
         await pilot.press("q")
         await settled(pilot, lambda: app.screen is app.frame)

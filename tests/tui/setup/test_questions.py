@@ -108,7 +108,7 @@ async def test_what_is_wrong_stands_under_its_field_until_it_is_changed(
         answers = await asked(app, pilot, FORM)
         await pilot.press("tab", "x", "ctrl+s")
         await settled(pilot, lambda: "✗ it has to be filled in" in "\n".join(screen_text(app)))
-        assert any("✗ '20x' is no number" in line for line in screen_text(app))
+        assert any("✗ '20x' is not a number" in line for line in screen_text(app))
         await type_text(pilot, "w")
         await settled(pilot, lambda: "✗ it has to be filled in" not in "\n".join(screen_text(app)))
         await pilot.press("tab", "backspace", "ctrl+s")
@@ -216,6 +216,17 @@ async def test_a_key_is_never_shown_and_is_gone_from_the_field(empty_world, runn
     assert isinstance(answers[0], KeyGiven)
 
 
+async def test_a_key_can_go_into_the_keyring(empty_world, running, asked, screen_text, settled):
+    async with running((80, 24)) as (app, pilot):
+        answers = await asked(app, pilot, KeyRequest("Codex", "OPENAI_API_KEY", keyring="wallet"))
+        await type_text(pilot, KEY)
+        assert "(o) a file that only you can read" in "\n".join(screen_text(app))
+        await pilot.press("tab", "down", "space", "ctrl+s")
+        await settled(pilot, lambda: answers)
+
+    assert answers == [KeyGiven("Codex", "OPENAI_API_KEY", KEY, in_keyring=True)]
+
+
 async def test_texts_of_a_model_are_only_texts(empty_world, running, asked, screen_text, settled):
     evil = "[@click=app.exit]x[/] \x1b]0;gone\x07\u202etxt"
     field = FormField("n", evil, "select", help_text=evil, options=(Option("v", evil),))
@@ -242,13 +253,13 @@ async def test_the_first_page_offers_the_models_and_is_left_without_a_question(
     offers = SimpleNamespace(models=("claude-opus", "codex"), model="codex", accounts=())
     answers = []
     async with running((80, 24)) as (app, pilot):
-        for keys in (["escape"], ["a", "tab", "up", "space", "f2"]):
+        for keys in (["escape"], ["a", "tab", "up", "space", "tab", "down", "space", "f2"]):
             app.push_screen(FormScreen(wish_page(offers)), answers.append)
             await settled(pilot, lambda: "(o) codex" in "\n".join(screen_text(app)))
             await pilot.press(*keys)
             await settled(pilot, lambda: app.screen is app.frame)
 
-    assert answers == [None, FormAnswer("form", {"wish": "a", "model": "claude-opus"})]
+    assert answers == [None, FormAnswer("form", {"wish": "a", "model": "claude-opus", "cli": "claude"})]
 
 
 async def test_a_page_is_answered_by_mouse(empty_world, running, asked, screen_text, settled):
@@ -262,7 +273,7 @@ async def test_a_page_is_answered_by_mouse(empty_world, running, asked, screen_t
             await settled(pilot, lambda words=words: words in "\n".join(screen_text(app)))
             await click(words)
             await settled(pilot, lambda chosen=chosen: chosen in "\n".join(screen_text(app)))
-        await click("ctrl+s or F2 goes on")
+        await click("ctrl+s or F2: go on")
         await settled(pilot, lambda: answers)
 
     assert answers == [CliChoice(("b", "c"))]

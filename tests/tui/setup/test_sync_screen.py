@@ -14,7 +14,11 @@ from oulipoly_tui.view.transcript.spans import cells, plain
 
 def home(name, cli, skills=(), servers=(), problems=()):
     titled = SimpleNamespace(name=cli, title=cli.capitalize())
-    return SimpleNamespace(name=name, cli=titled, skills=skills, servers=dict.fromkeys(servers), problems=problems)
+    folder = f"/home/.{cli}/skills"
+    servers = dict.fromkeys(servers)
+    return SimpleNamespace(
+        name=name, cli=titled, skills=skills, servers=servers, problems=problems, skills_folder=folder
+    )
 
 
 HOMES = (
@@ -96,3 +100,20 @@ def test_rows_fit_and_tell_where_else_it_is(width):
     assert ["also in work" in plain(row.line) for row in rows if row.key == "0"] == [width > 60]
     assert plain(next(row.line for row in rows if row.key == "1")).startswith("✓ skill")
     assert [one.name for one in list_entries(HOMES)] == ["commit", "review", "notes", "commit"]
+
+
+@pytest.mark.parametrize(
+    ("homes", "told"),
+    [
+        ((*HOMES, home("gemini", "gemini")), ["claude", "work · Codex", "Nothing in gemini."]),
+        ((home("codex", "codex"), home("gemini", "gemini")), ["No CLI has a skill or an MCP server yet."]),
+    ],
+    ids=["some", "none"],
+)
+async def test_what_has_nothing_is_told_in_one_line(homes, told, empty_world, running, screen_text, settled):
+    sync = Sync()
+    sync.homes = lambda: homes
+    async with running((80, 24)) as (app, pilot):
+        app.push_screen(SyncScreen(sync))
+        await settled(pilot, lambda: all(text in "\n".join(screen_text(app)) for text in told))
+        assert "0 skills" not in "\n".join(screen_text(app))

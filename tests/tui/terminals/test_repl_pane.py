@@ -9,6 +9,7 @@ from textual import events
 
 from oulipoly_engine.facade.terminals.terminals import Terminals
 from oulipoly_engine.records import replace
+from oulipoly_tui.commands.pools import add_account
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.screens import clipboard_question
 from oulipoly_tui.screens.question import Confirm
@@ -357,10 +358,10 @@ async def test_clipboard_is_asked_for_once(repl_world, running, settled, hosts, 
         await settled(pilot, lambda: app.screen is not app.frame)
         assert not any("copied" in text for text in toasts)
         await pilot.press("y")
-        await settled(pilot, lambda: "copied 5 characters" in toasts)
+        await settled(pilot, lambda: "Copied 5 characters" in toasts)
         await pilot.press("enter")
 
-        await settled(pilot, lambda: 2 == toasts.count("copied 5 characters"))
+        await settled(pilot, lambda: 2 == toasts.count("Copied 5 characters"))
 
 
 async def test_many_wishes_for_the_clipboard_are_one_question_and_the_newest_is_copied(
@@ -375,7 +376,7 @@ async def test_many_wishes_for_the_clipboard_are_one_question_and_the_newest_is_
         await pilot.press("y")
         await settled(pilot, lambda: app.screen is app.frame)
 
-        assert ["copied 5 characters"] == [text for text in toasts if "copied" in text]
+        assert ["Copied 5 characters"] == [text for text in toasts if "Copied" in text]
 
 
 async def test_clipboard_that_was_refused_stays_so(repl_world, running, settled, hosts, toasts, no_typist):
@@ -432,6 +433,16 @@ async def test_a_terminal_that_cannot_be_begun_is_said_and_nothing_waits(repl_wo
 
         assert tabs(app).has_focus
         assert "opening" not in str(tabs(app)._lines)
+
+
+async def test_the_keys_come_back_to_where_an_account_was_added(repl_world, running, settled, hosts, toasts):
+    async with running((100, 30)) as (app, pilot):
+        before = app.frame.current.id
+        add_account(app, ["--help"])
+        await settled(pilot, lambda: any("Ended: account add" in text for text in toasts))
+        await settled(pilot, lambda: app.frame.current.id == before)
+
+        assert before != "repl"
 
 
 async def test_app_does_not_show_the_terminal_that_it_runs_in(repl_world, running, settled, hosts, monkeypatch):

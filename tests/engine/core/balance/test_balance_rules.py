@@ -118,7 +118,7 @@ def test_reserve_counts_turns_since_the_reading():
     kept = account("a", window(0.8, 5, learned=(0.2, 20)), reserve=0.1, turns_since_refresh=10)
 
     assert decide(kept).error == (
-        "all providers in pool opus are quota-exhausted: a (a keeps 10% of every window in reserve and has reached it"
+        "all providers in pool opus are quota-exhausted: a (a keeps 10 % of every window in reserve and has reached it"
         " in window 0 until 2026-11-20T17:00Z)"
     )
 

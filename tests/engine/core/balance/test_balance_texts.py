@@ -57,7 +57,7 @@ def clauses(*candidates, **more):
         (
             [account(0, "a", window(0.5, 8)), account(1, "b", window(0.255, 6))],
             {"rule": TieRule.LOWEST_USE},
-            "b has the lowest projected use, 26%, among the 2 accounts with at least half of the most headroom",
+            "b has the lowest projected use, 26 %, among the 2 accounts with at least half of the most headroom",
         ),
         (
             [account(0, "a", invocation_count=3, recent_errors=2), account(1, "b", invocation_count=30)],
@@ -160,7 +160,7 @@ def test_reason_is_one_whole_sentence(candidates, options, expected):
         (account(0, "a", window(1.0, 5, label="5h")), "has exhausted its 5h window until 2026-11-20T17:00Z"),
         (
             account(0, "a", window(0.9, 5, label="5h"), reserve=0.255),
-            "keeps 26% of every window in reserve and has reached it in its 5h window until 2026-11-20T17:00Z",
+            "keeps 26 % of every window in reserve and has reached it in its 5h window until 2026-11-20T17:00Z",
         ),
     ],
     ids=["takes part", "unknown", "disabled", "drained", "marked", "spent", "spent by label", "reserved"],

@@ -61,7 +61,7 @@ def test_what_is_no_what_if_is_refused_with_the_forms(text):
     with pytest.raises(UsageInvalid) as caught:
         parse([text], POOL)
 
-    assert f"{text!r} is no what-if: write {FORMS}" == caught.value.message
+    assert f"{text!r} is not a what-if: write {FORMS}" == caught.value.message
 
 
 @pytest.mark.parametrize("text", ["pin=c", "reserve=c:5", "turns=c:5", "drain="])

@@ -13,8 +13,8 @@ from oulipoly_engine.core.quota.windows import QuotaState, Window
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 RESET = NOW + timedelta(hours=5)
 DRY_AT = NOW + timedelta(hours=2)
-DRY = Forecast(State.RUNS_DRY, at=DRY_AT, latest=RESET - timedelta(hours=1))
-PERHAPS_DRY = Forecast(State.RUNS_DRY, at=DRY_AT)  # not at the lower end of its band
+DRY = Forecast(State.RUNS_DRY, at=DRY_AT, chance=0.8)
+PERHAPS_DRY = Forecast(State.RUNS_DRY, at=DRY_AT, chance=0.79)
 
 
 def found(used, forecast=None, *, resets_at=RESET, **more):
@@ -28,7 +28,7 @@ def found(used, forecast=None, *, resets_at=RESET, **more):
         (0.9, None, Alert("threshold", "a", "weekly", 0.9, RESET)),
         (0.9, Forecast(State.STEADY), Alert("threshold", "a", "weekly", 0.9, RESET)),
         (0.9, DRY, Alert("threshold", "a", "weekly", 0.9, RESET, DRY_AT)),
-        (0.2, DRY, Alert("forecast", "a", "weekly", 0.2, RESET, DRY_AT)),
+        (0.75, DRY, Alert("forecast", "a", "weekly", 0.75, RESET, DRY_AT)),
         (1.0, Forecast(State.SPENT, at=DRY_AT), Alert("threshold", "a", "weekly", 1.0, RESET)),
     ],
     ids=["at 90 %", "at 90 % and steady", "at 90 % and running dry", "running dry", "spent"],
@@ -43,9 +43,10 @@ def test_window_is_worth_a_word(used, forecast, expected):
         (0.899, None),
         (0.1, Forecast(State.STEADY)),
         (0.1, Forecast(State.NOT_ENOUGH_DATA, at=DRY_AT)),
-        (0.1, PERHAPS_DRY),
+        (0.8, PERHAPS_DRY),
+        (0.749, DRY),
     ],
-    ids=["below 90 %", "lasts", "nobody knows", "nobody can be sure"],
+    ids=["below 90 %", "lasts", "nobody knows", "nobody can be sure", "a quarter is left"],
 )
 def test_window_that_lasts_is_worth_none(used, forecast):
     assert () == found(used, forecast)
@@ -56,13 +57,14 @@ def test_threshold_is_the_caller_s():
     assert () == found(0.95, threshold=0.96)
 
 
-def test_one_prompt_in_a_fresh_week_is_worth_none():
+@pytest.mark.parametrize("used", [0.01, 0.8])
+def test_two_readings_of_a_percent_are_worth_none(used):
     reset = NOW + timedelta(days=6, hours=23)
-    readings = [Reading(NOW - timedelta(minutes=12), 0.0, reset), Reading(NOW, 0.01, reset)]
+    readings = [Reading(NOW - timedelta(minutes=12), used - 0.01, reset), Reading(NOW, used, reset)]
     expected = forecast(readings, NOW)
 
     assert State.RUNS_DRY is expected.state
-    assert () == found(0.01, expected, resets_at=reset)
+    assert () == found(used, expected, resets_at=reset)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_window_that_has_reset_is_worth_none():
 
 
 def test_each_window_is_told_by_its_own_forecast_and_name():
-    state = QuotaState("a", (Window(0, 0.1, RESET, label="5h"), Window(1, 0.1, RESET), Window(2, 0.95, RESET)))
+    state = QuotaState("a", (Window(0, 0.8, RESET, label="5h"), Window(1, 0.8, RESET), Window(2, 0.95, RESET)))
 
     assert ["window-1", "window-2"] == [alert.window for alert in alerts(state, {"window-1": DRY}, NOW)]
 

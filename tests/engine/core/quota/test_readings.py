@@ -71,7 +71,7 @@ def test_windows_that_are_no_list_are_refused(window_list):
         (b"[]", "windows"),
         (b"null", "windows"),
         (b'{"used_percent": 1}', "resets_at"),
-        (b'{"windows": [3]}', "no object"),
+        (b'{"windows": [3]}', "not an object"),
         (b'{"windows": [{}]}', "used_percent"),
         (b'{"windows": []}{"windows": []}', "JSON"),
     ],

@@ -78,10 +78,10 @@ def test_empty_input_is_refused_as_a_whole():
     [
         (b"\n", "it is blank; every line must hold one record"),
         (b" \t\n", "it is blank; every line must hold one record"),
-        (b"ab\xff\n", "byte 2 is no UTF-8"),
-        (b"{\n", "it is no JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))"),
-        (b"[]\n", "it is no JSON object"),
-        (b'{"a": NaN}\n', "NaN is no JSON value"),
+        (b"ab\xff\n", "byte 2 is not UTF-8"),
+        (b"{\n", "it is not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))"),
+        (b"[]\n", "it is not a JSON object"),
+        (b'{"a": NaN}\n', "NaN is not a JSON value"),
         (b"{}\n", "it has no unsupported_record"),
     ],
     ids=["blank", "spaces", "bytes", "no JSON", "no object", "no number of JSON", "no record"],
@@ -93,7 +93,7 @@ def test_line_that_is_no_record_is_refused_by_its_number(data, problem):
 
 
 def test_json_beyond_all_depth_is_refused():
-    assert refusal(b"[" * 100_000).message.startswith("input line 1: it is no JSON (")
+    assert refusal(b"[" * 100_000).message.startswith("input line 1: it is not JSON (")
 
 
 @pytest.mark.parametrize("key", list(RECORD))
@@ -124,10 +124,10 @@ def test_missing_field_of_the_source_is_named(key):
         ({"role": "system"}, "its role is 'system', not user or assistant"),
         ({"timestamp": "soon"}, "its timestamp 'soon' is not RFC 3339"),
         ({"timestamp": 5}, "its timestamp is '5', no str"),
-        ({"content": ["one"]}, 'its content is no list of {"type", "text"}'),
-        ({"content": [{"text": "one"}]}, 'its content is no list of {"type", "text"}'),
-        ({"content": [{"type": 1, "text": "one"}]}, 'its content is no list of {"type", "text"}'),
-        ({"content": [{"type": "text", "text": 5}]}, "the text of a chunk is '5', no text"),
+        ({"content": ["one"]}, 'its content is not a list of {"type", "text"}'),
+        ({"content": [{"text": "one"}]}, 'its content is not a list of {"type", "text"}'),
+        ({"content": [{"type": 1, "text": "one"}]}, 'its content is not a list of {"type", "text"}'),
+        ({"content": [{"type": "text", "text": 5}]}, "the text of a chunk is '5', not text"),
     ],
 )
 def test_wrong_value_is_named_with_what_it_is(changed, problem):

@@ -103,7 +103,7 @@ def test_number_that_is_none_is_named(key, value):
 
 @pytest.mark.parametrize("data", [b"[]", b"{}", b'{"schema_version": 2}'], ids=["list", "no version", "another"])
 def test_other_json_is_no_journal(data):
-    with pytest.raises(ValueError, match=r"^it is no journal of version 1$"):
+    with pytest.raises(ValueError, match=r"^it is not a journal of version 1$"):
         read_journal(data)
 
 

@@ -68,7 +68,7 @@ def refusal(old, given):
         "first goes",
         "last goes",
         "added in front",
-        "added behind what is no turn",
+        "added behind what is not a turn",
         "added at the end",
         "added around a note that is mentioned",
         "all replaced",
@@ -106,11 +106,11 @@ def test_same_id_twice_is_matched_in_order():
         ),
         (
             [wanted("a"), note("m", line=2)],
-            "input line 2: the record m is no turn, and the transcript has none like it at this place",
+            "input line 2: the record m is not a turn, and the transcript has none like it at this place",
         ),
         (
             [wanted("a"), wanted("n", role="note", line=2)],
-            "input line 2: the record n is no turn in the transcript",
+            "input line 2: the record n is not a turn in the transcript",
         ),
         (
             [note("a", role="user")],
@@ -126,15 +126,15 @@ def test_same_id_twice_is_matched_in_order():
         ),
         (
             [wanted("a"), note(sha256="cd", line=2)],
-            "input line 2: the record n (note) is no turn and must stay as it was exported",
+            "input line 2: the record n (note) is not a turn and must stay as it was exported",
         ),
         (
             [wanted("a"), note(at="2026-04-17T09:00:00Z", line=2)],
-            "input line 2: the record n (note) is no turn and must stay as it was exported",
+            "input line 2: the record n (note) is not a turn and must stay as it was exported",
         ),
         (
             [wanted("a"), note(content=(Chunk("text", "x"),), line=2)],
-            "input line 2: the record n (note) is no turn and must stay as it was exported",
+            "input line 2: the record n (note) is not a turn and must stay as it was exported",
         ),
     ],
     ids=[

@@ -129,7 +129,7 @@ def test_everything_that_is_no_turn_stays_when_all_turns_but_one_go(path):
     real = Real(path)
 
     def notes(data):
-        """Return what is no entry, without what links it to others."""
+        """Return what is not an entry, without what links it to others."""
         found = (record for record in objects(data) if record["type"] not in ("user", "assistant"))
         return [{key: value for key, value in record.items() if key not in LINKS} for record in found]
 

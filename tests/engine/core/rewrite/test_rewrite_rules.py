@@ -74,7 +74,7 @@ TALK = claude(
         pytest.param(lambda a, x, b, c: [c, a], 2, "cannot be moved", id="moved"),
         pytest.param(lambda a, x, b, c: [a, a], 2, "cannot be moved", id="twice"),
         pytest.param(lambda a, x, b, c: [a, x | {"role": "note"}], 2, "is the attachment's", id="changed-placeholder"),
-        pytest.param(lambda a, x, b, c: [a, x | {"turn_id": "new"}], 2, "is no turn", id="unknown-placeholder"),
+        pytest.param(lambda a, x, b, c: [a, x | {"turn_id": "new"}], 2, "is not a turn", id="unknown-placeholder"),
         pytest.param(lambda a, x, b, c: [x], None, "no turn would be left", id="no-turn"),
         pytest.param(
             lambda a, x, b, c: [a, b | {"turn_id": "new"}], 2, "no text, so it cannot", id="added-call-of-a-tool"

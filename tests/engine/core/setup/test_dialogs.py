@@ -32,7 +32,7 @@ def test_each_wrong_value_is_named() -> None:
     _, problems = dialogs.check_values(FORM, texts)
     assert problems == (
         Problem("name", "Name: it has to be filled in"),
-        Problem("share", "Share: 'nan' is no number"),
+        Problem("share", "Share: 'nan' is not a number"),
         Problem("on", "In use: answer yes or no"),
         Problem("rule", "Rule: 'none' is none of most-headroom, readme"),
         Problem("clis", "CLIs: 'vim' is none of claude, codex"),
@@ -57,6 +57,9 @@ def test_a_value_is_meant_before_a_label_and_a_label_before_a_number() -> None:
         {"type": "form", "title": "t", "fields": [{"name": "a", "label": "Your API key"}]},
         {"type": "form", "title": "t", "fields": [{"name": "authToken"}]},
         {"type": "form", "title": "t", "fields": [{"name": "sudo_password", "field_type": "textarea"}]},
+        {"type": "form", "title": "Paste your API key", "fields": [{"name": "v"}]},
+        {"type": "form", "title": "t", "fields": [{"name": "v", "help_text": "your token"}, {"name": "w"}]},
+        {"type": "form", "title": "t", "fields": [{"name": "v", "label": "Ihr Passwort"}]},
         {"type": "form", "title": "t", "fields": [{"name": "a", "placeholder": "the login code"}]},
         {"type": "wizard", "title": "t", "steps": []},
         {

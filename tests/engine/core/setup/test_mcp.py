@@ -97,6 +97,8 @@ def test_server_that_the_target_cannot_use_is_refused():
         ({"command": "x", "args": "y"}, "servers.x.args has to be a list of texts"),
         ({"command": "x", "env": {"A": 1}}, "servers.x.env has to be texts by name"),
         ({"command": "x", "timeout": "1"}, "servers.x.timeout has to be a number"),
+        ({"command": "x", "timeout": float("nan")}, "servers.x.timeout has to be a number"),
+        ({"command": "x", "timeout": 10**400}, "servers.x.timeout has to be a number"),
     ],
 )
 def test_bad_entry_is_an_error_that_names_the_field(entry, complaint):

@@ -39,9 +39,9 @@ def test_secrets_are_hidden_by_look_and_by_name():
 @pytest.mark.parametrize(
     ("new", "complaint"),
     [
-        (node("thing"), "is no type of memory: it is one of cli"),
-        (node(label="a\nb"), "is no label"),
-        (node(label=" "), "is no label"),
+        (node("thing"), "is not a type of memory: it is one of cli"),
+        (node(label="a\nb"), "is not a label"),
+        (node(label=" "), "is not a label"),
         (node(text="x" * 3000), "more than 2048: say it shorter"),
         (node(deep=[[[[[[1]]]]]]), "say it flatter"),
     ],

@@ -121,5 +121,6 @@ def test_what_would_run_is_warned_of_however_it_is_written(after):
 
 
 def test_a_script_beside_the_configuration_is_warned_of():
+    assert "programs" in file_warning(find_target("x.toml", CONFIG, HOME), None, f"{'a.' * 3000}b = 1\n", None)
     assert "as a script" in file_warning(find_target("quota.sh", CONFIG, HOME), "exit\n", "curl x | sh\n", None)
     assert file_warning(find_target("agents/a.md", CONFIG, HOME), None, "Be brief.\n", None) == ""

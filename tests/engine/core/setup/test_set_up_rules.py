@@ -98,6 +98,7 @@ def test_each_command_is_warned_of_unless_it_only_tells_of_itself(command, word)
     assert word in commands.warning(RunCommand(command, ("x",)))
     assert commands.warning(RunCommand(command))
     assert commands.warning(RunCommand(command, ("--version", "x")))
+    assert commands.warning(RunCommand(command, ("help",)))  # `npx help` runs a package of that name
     assert not commands.warning(RunCommand(command, ("--help",)))
 
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.text.quantities import clock, duration, headroom, hours, percent
+from oulipoly_engine.core.text.quantities import clock, duration, headroom, hours, local, percent
 
 NOW = datetime(2026, 11, 22, 12).astimezone()
 
@@ -35,6 +35,15 @@ def test_a_length_has_its_two_largest_units(seconds, text):
 )
 def test_a_time_is_of_its_weekday_within_a_week(at, text):
     assert text == clock(at, NOW)
+
+
+@pytest.mark.parametrize("at", ["2026-11-20T17:00Z", "2026-11-20T17:00:00Z", "2026-11-20T17:00:00.000000Z"])
+def test_a_sentence_says_local_times_and_keeps_what_is_not_its_own(at):
+    shown = clock(datetime.fromisoformat(at), NOW)
+
+    assert f"spent until {shown}; or so. Until {shown}." == local(f"spent until {at}; or so. Until {at}.", NOW)
+    for kept in (f"'{at}' is not a day", f"/w/{at}.jsonl", f"log-{at}-1", f"at={at}", f"{at}.gz is gone"):
+        assert kept == local(kept, NOW)
 
 
 def test_headroom_is_one_number_and_unknown_is_said():

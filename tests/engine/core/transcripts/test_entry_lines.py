@@ -41,10 +41,10 @@ def test_null_means_absent():
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        (b"oops", "no JSON"),
-        (b"[1]", "no JSON object"),
-        (b'{"session_id": NaN}', "no JSON"),
-        (b"[" * 5000, "no JSON"),
+        (b"oops", "not JSON"),
+        (b"[1]", "not a JSON object"),
+        (b'{"session_id": NaN}', "not JSON"),
+        (b"[" * 5000, "not JSON"),
         (line(session_id=""), "`session_id`"),
         (line(turn_id=7), "`turn_id`"),
         (line(role=None), "`role`"),
@@ -154,7 +154,7 @@ def test_session_of_a_run_is_known_by_what_the_run_wrote(active, evidence, has_r
         {"type": "text", "text": "more", "x": 1.5},
         {"type": "image"},
     ],
-    ids=["escapes", "order", "empty", "more keys", "no text"],
+    ids=["escapes", "order", "empty", "more keys", "not text"],
 )
 def test_a_body_is_stored_as_the_encoder_writes_it(chunk):
     entry, error = parse_line(line(body=[chunk] * 2), 1)

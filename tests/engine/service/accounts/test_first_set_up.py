@@ -9,7 +9,7 @@ from oulipoly_engine.config.check import check
 from oulipoly_engine.config.edit.undo import undo_last
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.facade.account_setup import AccountSetup, Candidate, find_cli
+from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate, find_cli
 from oulipoly_engine.facade.home import Home, Surroundings
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts import new_account, setup
@@ -198,7 +198,7 @@ def test_a_home_that_a_file_names_is_not_taken_away(logins):
         new_account._make_home(place)
     logins.config.mkdir(parents=True)
     logins.providers.write_text('[kept]\ncommand = "codex"\n')
-    found = AccountSetup(Home(Surroundings(logins), Listeners()))
+    found = AccountAdditions(Home(Surroundings(logins), Listeners()))
     for name, place in homes.items():
         found.discard(Candidate(name, find_cli("codex"), "codex", place, place, {}, is_made=True))
 

@@ -107,7 +107,7 @@ def test_a_script_that_answers_and_leaves_a_child_behind_is_read_at_once(quota, 
 @pytest.mark.parametrize(
     "body",
     [f"echo 'Authorization: Bearer {SECRET}' >&2; exit 1", f"echo 'token {SECRET}'; exit 1", f"echo '{{{SECRET}'"],
-    ids=["on stderr", "on stdout", "in what is no JSON"],
+    ids=["on stderr", "on stdout", "in what is not JSON"],
 )
 def test_a_secret_that_a_script_prints_is_neither_shown_nor_stored(quota, body):
     quota.answers("a", body)

@@ -4,6 +4,7 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, Settings
 from oulipoly_engine.events import InvocationEnded, InvocationStarted, Listeners
+from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.runs.diagnosis import Diagnoser
 from oulipoly_engine.service.runs.invoke import Invoker, Request
 from oulipoly_engine.store.base.db import open_store
@@ -27,6 +28,7 @@ class Silent:
 @pytest.fixture
 def run(tmp_path):
     store = open_store(tmp_path / "state.db")
+    paths = Paths(config=tmp_path, data=tmp_path, home=tmp_path)
 
     def run(*bodies, listeners=None):
         """Run a prompt on a pool of accounts that do as some shell says."""
@@ -34,7 +36,7 @@ def run(tmp_path):
         model = Model("m", tuple(PoolMember(n, name) for n, name in enumerate(accounts)))
         face = Silent()
         clock = FakeClock()
-        invoker = Invoker(store, accounts, Settings(), Diagnoser(face.note), tmp_path / "results", clock, face)
+        invoker = Invoker(store, accounts, Settings(), Diagnoser(face.note), paths, clock, face)
         invoker.listeners = listeners
         return invoker.invoke(Request(model, "hello", tmp_path))
 

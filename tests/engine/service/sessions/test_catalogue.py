@@ -108,6 +108,10 @@ def test_sessions_of_gemini_and_opencode_have_the_folder_that_their_cli_notes(be
 
     found = {(row.kind, row.session.workspace) for row in bench.listed()}
     assert {("gemini", "/work/one"), ("opencode", directory)} == found
+    # The real database has a fork, whose past has new ids and the old instants.
+    assert {"ses_e03b64746ffeDC5a0khpEgzF62": "ses_e03b6b4cbffeMCq4uCbKk1rWZt"} == {
+        row.session.active.session_id: row.session.forked_from for row in bench.listed() if row.session.forked_from
+    }
 
 
 def test_a_conversation_is_described_from_its_turns_and_the_head_of_its_transcript(bench):

@@ -150,7 +150,7 @@ def test_pipe_is_no_transcript(place):
         pytest.param(
             """echo '{"found":true,"cwd":"/nowhere"}'""", "the folder /nowhere cannot be reached", id="missing"
         ),
-        pytest.param("""echo '{"found":true,"cwd":"/dev/null"}'""", "/dev/null is no folder", id="no folder"),
+        pytest.param("""echo '{"found":true,"cwd":"/dev/null"}'""", "/dev/null is not a folder", id="no folder"),
         pytest.param("exit 4", "cwd_script_exit_4", id="fails"),
     ],
 )

@@ -133,11 +133,11 @@ def test_plan_that_is_out_of_date_writes_nothing(sync, home):
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
-        (".claude.json", '{\n "a": 1,\n "b" 2}', "claude.json, line 3, column 6: this is no JSON"),
+        (".claude.json", '{\n "a": 1,\n "b" 2}', "claude.json, line 3, column 6: this is not JSON"),
         (".claude.json", "[]", "it has to be an object"),
         (".claude.json", '{"mcpServers": []}', "mcpServers has to hold servers by their names"),
         (".claude.json", '{"mcpServers": {"github": {"command": 1}}}', "mcpServers.github.command has to be a text"),
-        (".codex/config.toml", "a = ", "config.toml: this is no TOML"),
+        (".codex/config.toml", "a = ", "config.toml: this is not TOML"),
         (".codex/config.toml", "mcp_servers = 1", "mcp_servers has to hold servers"),
     ],
 )
@@ -161,7 +161,7 @@ def test_configuration_may_be_given(sync):
     plan = sync.plan_mcp_sync("claude", "codex", "docs", '{"type": "http", "url": "https://x/mcp"}')
 
     assert '+url = "https://x/mcp"' in plan.diff.split("\n")
-    with pytest.raises(UsageInvalid, match="is no JSON"):
+    with pytest.raises(UsageInvalid, match="is not JSON"):
         sync.plan_mcp_sync("claude", "codex", "docs", "{")
 
 
@@ -207,20 +207,42 @@ def test_skill_that_was_replaced_comes_back_unless_it_was_changed_since(sync, ho
     assert [] == names(home / "data/configuration-undo")
 
 
-def test_links_are_not_followed_out_of_a_skill(sync, home):
+def test_links_out_of_a_skill_and_its_versions_are_left_out_and_told(sync, home):
     skill = home / ".claude/skills/commit"
     (skill / "outside").symlink_to(home / ".claude.json")
     (skill / "up").symlink_to("../../../.claude.json")
     (skill / "inside").symlink_to("scripts/run.sh")
     (skill / "round").symlink_to("round")
+    (skill / ".git").mkdir()
+    (skill / "scripts/.git").write_text("gitdir: /elsewhere\n")
 
     plan = sync.plan_skill_sync("claude", "codex", "commit")
     sync.apply(plan)
 
-    assert ["outside", "up"] == [note.partition(" ")[0] for note in plan.notes]
+    assert (
+        ".git has git's versions of it, so it is left out",
+        "outside is a link that leads out of it, so it is left out",
+        "scripts/.git has git's versions of it, so it is left out",
+        "up is a link that leads out of it, so it is left out",
+    ) == plan.notes
     copy = home / ".codex/skills/commit"
     assert ["SKILL.md", "inside", "round", "scripts"] == names(copy)
+    assert ["run.sh"] == names(copy / "scripts")
     assert "scripts/run.sh" == str((copy / "inside").readlink())
+
+
+def test_what_an_undo_could_not_bring_back_is_neither_replaced_nor_taken_away(sync, home):
+    mine = home / ".codex/skills/commit"
+    (mine / ".git").mkdir(parents=True)
+    with pytest.raises(RequestRefused, match=r"is not replaced, .*: \.git has git's versions of it"):
+        sync.plan_skill_sync("claude", "codex", "commit")
+    (mine / ".git").rmdir()
+    sync.apply(sync.plan_skill_sync("claude", "codex", "commit"))
+    (mine / ".git").mkdir()
+    with pytest.raises(RequestRefused, match="commit was changed since, so nothing was undone"):
+        undo_last(home / "data")
+
+    assert [".git", "SKILL.md", "scripts"] == names(mine)
 
 
 def test_skill_that_is_too_large_or_no_file_is_refused(sync, home):

@@ -235,7 +235,7 @@ def test_bundled_adapter_named_bare_starts_no_process(bench):
     result = bench.ingest("c", environ={"PATH": "/nowhere"})
 
     assert (2, 2, 0) == (result.script_lines, result.new_turns, result.error_count)
-    assert ":2: no JSON object" in result.notes[0]
+    assert ":2: not a JSON object" in result.notes[0]
 
 
 def test_bundled_adapter_and_its_script_store_the_same(bench):
