@@ -1,0 +1,1 @@
+"""Live sessions: events, states, requests, capabilities and permissions, whichever CLI it is."""

@@ -1,0 +1,305 @@
+"""What happens in a live session, in one vocabulary for all CLIs. Pure.
+
+A driver makes events of what its CLI says; the session's host numbers them, keeps all but the deltas, and hands them
+to every client. Their JSON form is what `agents session follow` prints: `type` names the event, beside its fields.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from oulipoly_engine.records import Record
+
+# What an item is. A CLI's own word that is none of these becomes `tool` or `other`, and stays in `native_kind`.
+ItemKind = Literal[
+    "user_message", "agent_message", "reasoning", "command", "file_change", "tool", "plan", "review", "compaction",
+    "other"
+]  # fmt: skip
+ItemStatus = Literal["running", "completed", "failed", "declined", "interrupted"]
+TurnEnd = Literal["completed", "failed", "interrupted"]
+RequestKind = Literal["command_approval", "file_change_approval", "permission_approval", "user_input", "other"]
+
+
+class FileChange(Record):
+    """One file that is to be changed, or was."""
+
+    path: str
+    kind: str = "update"  # add, update, delete
+    diff: str = ""  # unified; empty where the CLI tells none
+
+
+class Item(Record):
+    """A piece of a turn: a message, a tool's call, a plan."""
+
+    id: str  # the CLI's own, or one that the driver made; the same in all events of the item
+    kind: ItemKind
+    status: ItemStatus = "running"
+    text: str = ""  # a message, a thought, a command's output
+    title: str = ""  # one line: the command, the tool's name with what it was given
+    native_kind: str = ""
+    phase: str = ""  # of an agent's message: commentary or final_answer
+    cwd: str = ""
+    exit_code: int | None = None
+    changes: tuple[FileChange, ...] = ()
+    steps: tuple[tuple[str, str], ...] = ()  # of a plan: text, and pending, in_progress or completed
+
+
+class Question(Record):
+    """One question to a person."""
+
+    id: str
+    text: str
+    header: str = ""
+    options: tuple[tuple[str, str], ...] = ()  # label, description
+    takes_other: bool = False  # an answer of one's own beside the options
+    takes_several: bool = False
+    is_secret: bool = False  # its answer is never stored
+
+
+class Prompt(Record):
+    """What a request asks for."""
+
+    title: str  # one line: what is to be allowed
+    command: str = ""
+    cwd: str = ""
+    reason: str = ""
+    changes: tuple[FileChange, ...] = ()
+    questions: tuple[Question, ...] = ()
+    reach: str = ""  # what "for this session" covers; empty: it cannot be answered so
+    item_id: str = ""
+    note: str = ""  # why it cannot be answered here, for the kind `other`
+
+
+class Usage(Record):
+    """Tokens of a turn or of the thread; None: the CLI does not tell."""
+
+    input: int | None = None
+    cached: int | None = None
+    output: int | None = None
+    context: int | None = None  # tokens in the window after the last call
+    window: int | None = None  # tokens that fit
+    cost_usd: float | None = None  # of the turn
+
+
+class ModelInfo(Record):
+    """A model that a runtime offers."""
+
+    id: str
+    name: str = ""
+    description: str = ""
+    is_default: bool = False
+    is_custom: bool = False
+    efforts: tuple[str, ...] = ()
+    input_modalities: tuple[str, ...] = ()
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+
+
+class Event(Record, tag_field="type"):
+    """The root of all events."""
+
+
+# The session ---------------------------------------------------------------------------------------------------------
+class SessionOpened(Event, tag="session_opened"):
+    """The CLI is ready for a turn."""
+
+    native_id: str  # empty: known with the first turn
+    model: str = ""
+    version: str = ""  # the CLI's
+    account: str = ""  # whose login the CLI says it is
+    models: tuple[ModelInfo, ...] = ()
+    commands: tuple[tuple[str, str], ...] = ()  # slash commands: name, description
+    policy: str = ""  # the permissions that are in force, as the CLI tells them
+
+
+class SessionFailed(Event, tag="session_failed"):
+    """The CLI cannot open the session; the process is of no use. reason: one of `core.live.failures.REASONS`."""
+
+    reason: str
+    message: str
+
+
+class SessionClosed(Event, tag="session_closed"):
+    """The CLI's process has ended, or was ended. reason: closed, idle, cancelled, exited, killed."""
+
+    reason: str
+    message: str = ""
+    exit_code: int | None = None
+
+
+class NativeIdChanged(Event, tag="native_id_changed"):
+    """The CLI goes on under another id of its own (claude, at the first turn and after /clear)."""
+
+    native_id: str
+
+
+class SettingsChanged(Event, tag="settings_changed"):
+    """The model or the permissions are others from now on; empty: as they were."""
+
+    model: str = ""
+    policy: str = ""
+
+
+class NameChanged(Event, tag="name_changed"):
+    """The session has a title."""
+
+    name: str
+
+
+class CommandsChanged(Event, tag="commands_changed"):
+    """The slash commands are these."""
+
+    commands: tuple[tuple[str, str], ...]
+
+
+# Turns ---------------------------------------------------------------------------------------------------------------
+class TurnStarted(Event, tag="turn_started"):
+    """The CLI works. turn_id: ours, filled in by the host."""
+
+    native_turn_id: str = ""
+    turn_id: str = ""
+    kind: str = ""  # user, review, compact, recovery; filled in by the host
+
+
+class TurnEnded(Event, tag="turn_ended"):
+    """A turn is over."""
+
+    status: TurnEnd
+    message: str = ""  # of a failure
+    code: str = ""  # usage_limit, rate_limit, unauthorized, or the CLI's own word
+    usage: Usage | None = None
+    turn_id: str = ""
+    reply: str = ""  # the last message of the agent
+
+
+class TurnRetrying(Event, tag="turn_retrying"):
+    """The CLI tries again by itself."""
+
+    message: str
+    code: str = ""
+    turn_id: str = ""
+
+
+class ItemStarted(Event, tag="item_started"):
+    """A piece of the turn begins."""
+
+    item: Item
+    turn_id: str = ""
+
+
+class ItemDelta(Event, tag="item_delta"):
+    """More of an item's text. Nothing else may be dropped on its way to a client that is slow."""
+
+    item_id: str
+    text: str
+    kind: ItemKind = "agent_message"
+    stream: str = ""  # stderr, summary
+    turn_id: str = ""
+
+
+class ItemEnded(Event, tag="item_ended"):
+    """A piece of the turn is whole; its text is all of it."""
+
+    item: Item
+    turn_id: str = ""
+
+
+class DiffUpdated(Event, tag="diff_updated"):
+    """All that the turn has changed so far, as one unified diff."""
+
+    diff: str
+    turn_id: str = ""
+
+
+class UsageUpdated(Event, tag="usage_updated"):
+    """What the thread has used."""
+
+    usage: Usage
+    turn_id: str = ""
+
+
+class QuotaSeen(Event, tag="quota_seen"):
+    """The account's windows, as the CLI was told them. windows: name, used in percent, reset as Unix seconds."""
+
+    windows: tuple[tuple[str, float, int | None], ...]
+    is_rejected: bool = False
+
+
+# Requests ------------------------------------------------------------------------------------------------------------
+class RequestOpened(Event, tag="request_opened"):
+    """The CLI asks a person. request_id: ours, filled in by the host."""
+
+    native_id: str
+    kind: RequestKind
+    prompt: Prompt
+    request_id: str = ""
+    turn_id: str = ""
+
+
+class RequestResolved(Event, tag="request_resolved"):
+    """A request is not open any more. status: of `core.live.requests`, filled in by the host."""
+
+    native_id: str
+    request_id: str = ""
+    status: str = ""
+    by: str = ""
+    turn_id: str = ""
+
+
+# Orders --------------------------------------------------------------------------------------------------------------
+class SteerSettled(Event, tag="steer_settled"):
+    """What became of a message for the running turn. outcome: accepted, refused (it is to be queued)."""
+
+    message_id: str
+    outcome: Literal["accepted", "refused"]
+    message: str = ""
+
+
+class OrderFailed(Event, tag="order_failed"):
+    """The CLI refused what a person had ordered: a fork, a name, a model."""
+
+    order: str
+    message: str
+
+
+class QueueChanged(Event, tag="queue_changed"):
+    """The queue is this: message id, text, state."""
+
+    messages: tuple[tuple[str, str, str], ...]
+
+
+# For diagnosis -------------------------------------------------------------------------------------------------------
+class Notice(Event, tag="notice"):
+    """Something that a person should know. level: info, warning, error."""
+
+    text: str
+    level: str = "info"
+    code: str = ""
+
+
+class Raw(Event, tag="raw"):
+    """A message that nothing is made of: its name alone."""
+
+    method: str
+
+
+AnyEvent = (
+    SessionOpened | SessionFailed | SessionClosed | NativeIdChanged | SettingsChanged | NameChanged | CommandsChanged
+    | TurnStarted | TurnEnded | TurnRetrying | ItemStarted | ItemDelta | ItemEnded | DiffUpdated | UsageUpdated
+    | QuotaSeen | RequestOpened | RequestResolved | SteerSettled | OrderFailed | QueueChanged | Notice | Raw
+)  # fmt: skip
+
+
+class Numbered(Record):
+    """An event at its place in the session."""
+
+    seq: int  # from 1; deltas have numbers too, and leave gaps in what is kept
+    at: str  # RFC 3339, UTC
+    event: AnyEvent
+
+
+def to_json(numbered: Numbered) -> dict[str, Any]:
+    """Return an event as a line of `follow` holds it."""
+    return {"seq": numbered.seq, "at": numbered.at, **msgspec.to_builtins(numbered.event)}

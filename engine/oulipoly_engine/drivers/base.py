@@ -1,0 +1,179 @@
+"""What every driver is: a state machine between a CLI's stdin and stdout and the events of `core.live.events`. Pure.
+
+The host of a session starts the CLI with `Driver.words`, calls `begin` once, `receive` for each line that the CLI
+writes, `tick` now and then, and the methods for what people order. After each call it takes what is to be written and
+what has happened by `take`. A driver holds no clock, no descriptor and no file, so that recorded wires drive it as well
+as a process does.
+
+Whatever a CLI says, a driver raises nothing: an unknown message becomes `Raw`, a broken one a `Notice`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from oulipoly_engine.core.live.events import AnyEvent
+from oulipoly_engine.core.live.permissions import Profile
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.records import Record, field
+
+Decision = Literal["approve", "approve_for_session", "deny", "cancel", "answer", "expire", "fail"]
+
+
+class NotSupported(RequestRefused):
+    """The runtime's CLI has no such operation."""
+
+    slug = "not-supported"
+
+
+class Capabilities(Record):
+    """What a driver can do with its CLI; false where neither says so."""
+
+    resume: bool = False
+    fork: bool = False
+    fork_at_turn: bool = False
+    steer: bool = False
+    interrupt: bool = False
+    command_approvals: bool = False
+    file_change_approvals: bool = False
+    user_input_requests: bool = False
+    model_list: bool = False
+    set_model: bool = False
+    review: bool = False
+    compaction: bool = False
+    rename: bool = False
+    diff_updates: bool = False
+    usage: bool = False
+    rate_limits: bool = False
+    auth_management: bool = False
+    generated_schema_probe: bool = False
+
+    @property
+    def approvals(self) -> bool:
+        """Return whether it asks before it acts at all."""
+        return self.command_approvals or self.file_change_approvals
+
+
+class Opening(Record):
+    """How a session is opened."""
+
+    cwd: str
+    new_id: str  # a fresh UUID, for CLIs that take the id of a new session from us
+    resume: str = ""  # the CLI's own id of the session to go on with; empty: a new one
+    fork: bool = False  # begin a new session with the past of `resume`
+    fork_at: str = ""  # the CLI's own id of the last turn to take over; empty: all
+    model: str = ""  # empty: the CLI's own choice
+    effort: str = ""
+    profile: Profile = "supervised"
+    start_words: tuple[str, ...] = ()  # of ACP and plain: what makes the CLI speak so, `--acp` for example
+    args: tuple[str, ...] = ()  # the user's own, checked by `core.live.launch_arguments`
+    marker: str = ""  # of the plain driver: the line that ends a turn
+
+
+class Resolution(Record):
+    """A person's answer to a request."""
+
+    decision: Decision
+    reason: str = ""
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by a question's id
+
+
+class ReviewTarget(Record):
+    """What a review is of."""
+
+    kind: Literal["uncommitted", "branch", "commit", "custom"] = "uncommitted"
+    value: str = ""  # the branch, the commit, the instructions
+
+
+class Output(Record):
+    """What a driver wants written to the CLI's stdin, and what has happened."""
+
+    data: bytes
+    events: tuple[AnyEvent, ...]
+
+
+class Driver(ABC):
+    """One CLI's protocol, in one process of it, for one session."""
+
+    kind: ClassVar[str]  # codex, claude, acp, plain
+    longest_line: ClassVar[int] = 64 << 20  # bytes; a longer one is reported and left out (contract, B.10)
+
+    def __init__(self, opening: Opening) -> None:
+        self.opening = opening
+        self.capabilities = Capabilities()
+        self._data = bytearray()
+        self._events: list[AnyEvent] = []
+
+    @classmethod
+    @abstractmethod
+    def words(cls, opening: Opening) -> tuple[str, ...]:
+        """Return the words that stand behind the CLI's program for this opening."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Say what a client says first."""
+
+    @abstractmethod
+    def receive(self, line: bytes) -> None:
+        """Take one line of the CLI's stdout, without its newline."""
+
+    @abstractmethod
+    def send(self, turn_id: str, text: str) -> None:
+        """Begin a turn. turn_id: ours, a UUID; only called where none runs."""
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """Have the running turn end; `TurnEnded` follows."""
+
+    def steer(self, message_id: str, text: str) -> None:
+        """Give the running turn a message; `SteerSettled` follows. Raises NotSupported."""
+        raise self._unable("steer")
+
+    def answer(self, native_id: str, resolution: Resolution) -> None:
+        """Answer an open request. One that is not open any more is ignored."""
+        raise self._unable("answer requests")
+
+    def compact(self, turn_id: str) -> None:
+        """Have the past shortened, as a turn of its own. Raises NotSupported."""
+        raise self._unable("compact")
+
+    def review(self, turn_id: str, target: ReviewTarget) -> None:
+        """Have changes reviewed, as a turn of its own. Raises NotSupported."""
+        raise self._unable("review")
+
+    def rename(self, name: str) -> None:
+        """Give the session a title of the CLI's own. Raises NotSupported."""
+        raise self._unable("rename")
+
+    def set_model(self, model: str, effort: str = "") -> None:
+        """Have later turns done by another model. Raises NotSupported."""
+        raise self._unable("change the model")
+
+    def closing(self) -> None:  # noqa: B027 - most protocols have no word for it
+        """Say goodbye where the protocol has a word for it; stdin is closed after that."""
+
+    @abstractmethod
+    def closed(self) -> None:
+        """Take the end of stdout: open items and requests end, a running turn is left to the host."""
+
+    def tick(self, now: float) -> float | None:
+        """Do what is due. now: monotonic seconds. Returns the seconds until it wants to be called again, or None."""
+        return None
+
+    def take(self) -> Output:
+        """Return what has gathered since the last call."""
+        output = Output(bytes(self._data), tuple(self._events))
+        self._data.clear()
+        self._events.clear()
+        return output
+
+    def _say(self, *events: AnyEvent) -> None:
+        self._events.extend(events)
+
+    def _write(self, data: bytes) -> None:
+        self._data += data
+
+    def _unable(self, what: str) -> NotSupported:
+        return NotSupported(f"{self.kind} sessions cannot {what}")
