@@ -48,10 +48,18 @@ def stopped_with_us(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], int
 
     The command has to lead its own group; it finds nothing on its stdin. Raises OSError where no shell starts.
     """
-    reading, writing = os.pipe()
-    try:
+    with GroupWatch() as watch:
+        yield ("/bin/sh", "-c", _JOIN, "sh", *words), watch.descriptor
+
+
+class GroupWatch:
+    """A shell that stops a process group if we are killed before `close`."""
+
+    def __init__(self, group: int | None = None) -> None:
+        """group: the one to stop; None: whoever gets `descriptor` writes its number there. Raises OSError."""
+        reading, self.descriptor = os.pipe()
         try:
-            watch = subprocess.Popen(  # noqa: S603 - our own lines
+            self._process = subprocess.Popen(  # noqa: S603 - our own lines
                 ("/bin/sh", "-c", _WATCH),
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
@@ -59,15 +67,27 @@ def stopped_with_us(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], int
                 env={"PATH": os.defpath},
                 start_new_session=True,
             )
+            if group is not None:
+                os.write(self.descriptor, b"%d\n" % group)
+        except OSError:
+            os.close(self.descriptor)
+            raise
         finally:
             os.close(reading)
-        try:
-            yield ("/bin/sh", "-c", _JOIN, "sh", *words), writing
-        finally:
-            watch.kill()
-            watch.wait()
-    finally:
-        os.close(writing)
+
+    def __enter__(self) -> GroupWatch:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Watch no more."""
+        self.close()
+
+    def close(self) -> None:
+        """Watch no more: the group is gone, or may go on."""
+        self._process.kill()
+        self._process.wait()
+        os.close(self.descriptor)
 
 
 def stop_group(

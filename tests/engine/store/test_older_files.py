@@ -27,10 +27,13 @@ _GIVEN = {
     "source_json": '{"kind": "file"}',
     "preimage_sha256": "a",
 }
+_STATES = {"live_sessions": "active", "live_turns": "completed", "live_requests": "answered", "live_queue": "queued"}
 _FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def _value(table, column, kind, number):
+    if column in ("status", "state") and table in _STATES:
+        return _STATES[table]
     if column in _GIVEN:
         return _GIVEN[column]
     if column.endswith(("_at", "_until", "timestamp")):

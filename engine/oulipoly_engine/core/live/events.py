@@ -300,6 +300,11 @@ class Numbered(Record):
     event: AnyEvent
 
 
+def type_of(event: AnyEvent) -> str:
+    """Return the name of an event's kind."""
+    return str(event.__struct_config__.tag)  # type: ignore[union-attr] - of the Struct that every Record is
+
+
 def to_json(numbered: Numbered) -> dict[str, Any]:
     """Return an event as a line of `follow` holds it."""
     return {"seq": numbered.seq, "at": numbered.at, **msgspec.to_builtins(numbered.event)}

@@ -1,0 +1,77 @@
+"""Live sessions and what belongs to them, as values. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.records import Record, field
+
+
+class LiveSession(Record):
+    """A session and the runtime that has it. It never moves to another runtime or workspace."""
+
+    session_id: str  # ours
+    workspace: str  # the folder that the CLI works in
+    runtime_id: str
+    runtime_kind: str
+    model_name: str  # of the pool; `unknown` where an account was named alone
+    created_at: datetime
+    updated_at: datetime
+    account: str | None = None
+    native_id: str | None = None  # the CLI's own id; None: not known yet
+    opening: Mapping[str, Any] = field(default_factory=dict)  # model, effort, profile, args, marker
+    title: str = ""
+    status: str = "active"  # fenced: its thread is lost, and it can be forked only; closed: a person has closed it
+    status_reason: str = ""
+    forked_from: str | None = None
+    generation: int = 0
+
+
+class Turn(Record):
+    """One input to its end."""
+
+    turn_id: str
+    session_id: str
+    kind: str  # user, review, compact, recovery
+    status: str  # of `states.TURN`
+    input: str
+    policy: str
+    created_at: datetime
+    native_turn_id: str | None = None
+    message: str = ""
+    code: str = ""
+    reply: str = ""
+    usage: Mapping[str, Any] | None = None
+    invocation_uuid: str | None = None
+    ended_at: datetime | None = None
+
+
+class LiveRequest(Record):
+    """What a session asks of a person."""
+
+    request_id: str
+    session_id: str
+    turn_id: str
+    native_id: str
+    kind: str
+    status: str  # of `states.REQUEST`
+    prompt: Prompt
+    created_at: datetime
+    decision: str = ""
+    answered_by: str = ""
+    resolved_at: datetime | None = None
+
+
+class QueuedMessage(Record):
+    """A message that waits for the running turn to end."""
+
+    message_id: str
+    session_id: str
+    text: str
+    state: str  # of `states.MESSAGE`
+    created_at: datetime
+    note: str = ""  # why it waits: a steer that the runtime could not take
+    turn_id: str | None = None

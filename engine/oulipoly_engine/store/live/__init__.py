@@ -1,0 +1,1 @@
+"""Live sessions, their turns, events, requests and queues."""

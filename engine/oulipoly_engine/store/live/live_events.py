@@ -1,0 +1,61 @@
+"""What happened in live sessions, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from oulipoly_engine.core.live.events import AnyEvent, Numbered, type_of
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import fn
+from oulipoly_engine.store.models.live import LiveEventRow
+
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+_encoder = msgspec.json.Encoder()
+
+
+def append(store: Store, session_id: str, events: Iterable[Numbered]) -> None:
+    """Keep events."""
+    with store.write():
+        for one in events:
+            store.insert(
+                LiveEventRow,
+                session_id=session_id,
+                seq=one.seq,
+                at=one.at,
+                type=type_of(one.event),
+                event=_encoder.encode(one.event).decode(),
+            )
+
+
+def last_number(store: Store, session_id: str) -> int:
+    """Return the number of the last event that is kept; 0: there is none."""
+    row = LiveEventRow
+    with store.read():
+        (found,) = store.rows(row.select(fn.MAX(row.seq)).where(row.session_id == session_id))
+    return int(found[0] or 0)
+
+
+def after(store: Store, session_id: str, seq: int, limit: int = 1000) -> tuple[Numbered, ...]:
+    """Return the events after a number, oldest first."""
+    row = LiveEventRow
+    query = row.select(row.seq, row.at, row.event).where(row.session_id == session_id, row.seq > seq)
+    with store.read():
+        return tuple(_read(each) for each in store.rows(query.order_by(row.seq).limit(limit)))
+
+
+def before(store: Store, session_id: str, seq: int | None, limit: int) -> tuple[Numbered, ...]:
+    """Return the last events before a number, or of all, oldest first."""
+    row = LiveEventRow
+    query = row.select(row.seq, row.at, row.event).where(row.session_id == session_id)
+    if seq is not None:
+        query = query.where(row.seq < seq)
+    with store.read():
+        found = store.rows(query.order_by(row.seq.desc()).limit(limit))
+    return tuple(_read(each) for each in reversed(found))
+
+
+def _read(values: tuple[int, str, str]) -> Numbered:
+    seq, at, event = values
+    return Numbered(seq, at, _decoder.decode(event))

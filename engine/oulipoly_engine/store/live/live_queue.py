@@ -1,0 +1,94 @@
+"""Messages that wait for the turn before them: edited, moved and taken back until one is claimed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.live import states
+from oulipoly_engine.core.live.sessions import QueuedMessage
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import fn
+from oulipoly_engine.store.models.live import QueuedMessageRow
+
+_FIELDS = tuple(field for field in QueuedMessageRow._meta.sorted_fields if field.name != "place")
+
+
+def append(store: Store, message: QueuedMessage, *, is_first: bool = False) -> None:
+    """Put a message at the end of its session's queue, or at its head."""
+    row = QueuedMessageRow
+    end = fn.MIN(row.place) if is_first else fn.MAX(row.place)
+    with store.write():
+        (found,) = store.rows(row.select(end).where(row.session_id == message.session_id, row.state == "queued"))
+        store.insert(
+            row,
+            message_id=message.message_id,
+            session_id=message.session_id,
+            place=(found[0] or 0) + (-1 if is_first else 1),
+            text=message.text,
+            state=message.state,
+            note=message.note,
+            created_at=to_text(message.created_at),
+        )
+
+
+def waiting(store: Store, session_id: str) -> tuple[QueuedMessage, ...]:
+    """Return the messages that wait, the next one first."""
+    row = QueuedMessageRow
+    query = row.select(*_FIELDS).where(row.session_id == session_id, row.state == "queued")
+    with store.read():
+        return tuple(map(_read, store.rows(query.order_by(row.place))))
+
+
+def change(store: Store, message_id: str, event: str, *, turn_id: str | None = None) -> bool:
+    """Apply an event of `states.MESSAGE`. Returns whether it could come."""
+    row = QueuedMessageRow
+    allowed = states.sources(states.MESSAGE, event)
+    told: dict[Any, Any] = {row.state: states.MESSAGE[allowed[0], event]}
+    if turn_id is not None:
+        told[row.turn_id] = turn_id
+    with store.write():
+        return store.run(row.update(told).where(row.message_id == message_id, row.state.in_(allowed))) == 1
+
+
+def edit(store: Store, message_id: str, text: str) -> bool:
+    """Change what a waiting message says. Returns whether it still waits."""
+    row = QueuedMessageRow
+    with store.write():
+        return store.run(row.update({row.text: text}).where(row.message_id == message_id, row.state == "queued")) == 1
+
+
+def move(store: Store, session_id: str, message_id: str, place: int) -> bool:
+    """Put a waiting message at a place of its queue, from 1. Returns whether it waits there."""
+    row = QueuedMessageRow
+    with store.write():
+        order = [one.message_id for one in waiting(store, session_id)]
+        if message_id not in order:
+            return False
+        order.remove(message_id)
+        order.insert(max(0, place - 1), message_id)
+        for number, each in enumerate(order, 1):
+            store.run(row.update({row.place: number}).where(row.message_id == each))
+    return True
+
+
+def give_back(store: Store, session_id: str) -> None:
+    """Have messages wait again that a host had claimed and did not deliver before it died."""
+    row = QueuedMessageRow
+    with store.write():
+        store.run(row.update({row.state: "queued"}).where(row.session_id == session_id, row.state == "claimed"))
+
+
+def _read(values: tuple[Any, ...]) -> QueuedMessage:
+    at = dict(zip((field.column_name for field in _FIELDS), values, strict=True))
+    at["created_at"] = from_text(at["created_at"])
+    return QueuedMessage(**at)
+
+
+def claim_next(store: Store, session_id: str, turn_id: str) -> QueuedMessage | None:
+    """Take the first message for a turn; None: none waits."""
+    with store.write():
+        first = next(iter(waiting(store, session_id)), None)
+        if first is None or not change(store, first.message_id, "claim", turn_id=turn_id):
+            return None
+    return first

@@ -1,0 +1,87 @@
+"""What live sessions ask of people: opened once, answered once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.live import states
+from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.models.live import LiveRequestRow
+
+_FIELDS = LiveRequestRow._meta.sorted_fields
+_EVENTS = {"answered": "answer", "resolved": "resolve", "cancelled": "cancel", "expired": "expire"}
+
+
+def insert(store: Store, request: LiveRequest) -> None:
+    """Write a request that has come."""
+    with store.write():
+        store.insert(
+            LiveRequestRow,
+            request_id=request.request_id,
+            session_id=request.session_id,
+            turn_id=request.turn_id,
+            native_id=request.native_id,
+            kind=request.kind,
+            status=request.status,
+            prompt=msgspec.json.encode(request.prompt).decode(),
+            decision=request.decision,
+            answered_by=request.answered_by,
+            created_at=to_text(request.created_at),
+        )
+
+
+def settle(
+    store: Store, request_id: str, status: str, now: datetime, *, decision: str = "", answered_by: str = ""
+) -> bool:
+    """Make a request final. Returns whether it was pending."""
+    row = LiveRequestRow
+    told = {
+        row.status: status,
+        row.decision: decision,
+        row.answered_by: answered_by,
+        row.resolved_at: to_text(now),
+    }
+    allowed = row.status.in_(states.sources(states.REQUEST, _EVENTS[status]))
+    with store.write():
+        return store.run(row.update(told).where(row.request_id == request_id, allowed)) == 1
+
+
+def find(store: Store, identity: str) -> tuple[LiveRequest, ...]:
+    """Return the requests whose id is this or begins so; an exact one is the only one."""
+    row = LiveRequestRow
+    query = row.select(*_FIELDS).where(row.request_id.startswith(identity))
+    with store.read():
+        found = tuple(map(_read, store.rows(query.order_by(row.created_at))))
+    return tuple(one for one in found if one.request_id == identity) or found
+
+
+def pending(store: Store, session_id: str | None = None) -> tuple[LiveRequest, ...]:
+    """Return the requests that wait for an answer, oldest first; of one session, or of all."""
+    row = LiveRequestRow
+    query = row.select(*_FIELDS).where(row.status == "pending")
+    if session_id is not None:
+        query = query.where(row.session_id == session_id)
+    with store.read():
+        return tuple(map(_read, store.rows(query.order_by(row.created_at, row.request_id))))
+
+
+def latest(store: Store, limit: int) -> tuple[LiveRequest, ...]:
+    """Return the last requests whatever became of them, the newest first."""
+    row = LiveRequestRow
+    with store.read():
+        query = row.select(*_FIELDS).order_by(row.created_at.desc(), row.request_id).limit(limit)
+        return tuple(map(_read, store.rows(query)))
+
+
+def _read(values: tuple[Any, ...]) -> LiveRequest:
+    at = dict(zip((field.column_name for field in _FIELDS), values, strict=True))
+    at["prompt"] = msgspec.json.decode(at["prompt"], type=Prompt)
+    at["created_at"] = from_text(at["created_at"])
+    at["resolved_at"] = None if at["resolved_at"] is None else from_text(at["resolved_at"])
+    return LiveRequest(**at)

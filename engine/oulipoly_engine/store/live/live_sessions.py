@@ -1,0 +1,166 @@
+"""Live sessions and their turns: written before anything relies on them, ended once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.live import states
+from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
+
+_SESSION = LiveSessionRow._meta.sorted_fields
+_TURN = LiveTurnRow._meta.sorted_fields
+
+
+def insert(store: Store, session: LiveSession) -> None:
+    """Write a new session."""
+    with store.write():
+        store.insert(
+            LiveSessionRow,
+            session_id=session.session_id,
+            workspace=session.workspace,
+            runtime_id=session.runtime_id,
+            runtime_kind=session.runtime_kind,
+            account=session.account,
+            model_name=session.model_name,
+            native_id=session.native_id,
+            opening=_dump(session.opening),
+            title=session.title,
+            status=session.status,
+            status_reason=session.status_reason,
+            forked_from=session.forked_from,
+            generation=session.generation,
+            created_at=to_text(session.created_at),
+            updated_at=to_text(session.updated_at),
+        )
+
+
+def find(store: Store, identity: str) -> tuple[LiveSession, ...]:
+    """Return the sessions whose own id, or whose CLI's id, is this or begins so; an exact one is the only one."""
+    row = LiveSessionRow
+    mine = row.session_id.startswith(identity) | row.native_id.startswith(identity)
+    with store.read():
+        found = tuple(map(_read_session, store.rows(row.select(*_SESSION).where(mine).order_by(row.created_at))))
+    exact = tuple(one for one in found if identity in (one.session_id, one.native_id))
+    return exact or found
+
+
+def list_sessions(store: Store, limit: int = 200) -> tuple[LiveSession, ...]:
+    """Return the sessions, the one that changed last first."""
+    row = LiveSessionRow
+    with store.read():
+        query = row.select(*_SESSION).order_by(row.updated_at.desc(), row.session_id).limit(limit)
+        return tuple(map(_read_session, store.rows(query)))
+
+
+def update(store: Store, session_id: str, now: datetime, **changes: Any) -> None:  # noqa: ANN401 - columns' values
+    """Change some fields of a session: native_id, title, status, status_reason, generation, opening."""
+    row = LiveSessionRow
+    if "opening" in changes:
+        changes["opening"] = _dump(changes["opening"])
+    told = {getattr(row, name): value for name, value in changes.items()} | {row.updated_at: to_text(now)}
+    with store.write():
+        store.run(row.update(told).where(row.session_id == session_id))
+
+
+def insert_turn(store: Store, turn: Turn) -> None:
+    """Write a turn that is about to be given to the CLI."""
+    with store.write():
+        store.insert(
+            LiveTurnRow,
+            turn_id=turn.turn_id,
+            session_id=turn.session_id,
+            kind=turn.kind,
+            status=turn.status,
+            input=turn.input,
+            policy=turn.policy,
+            invocation_uuid=turn.invocation_uuid,
+            created_at=to_text(turn.created_at),
+        )
+
+
+def begin_turn(store: Store, turn_id: str, native_turn_id: str) -> bool:
+    """Note that the CLI works on a turn. Returns whether it may; False: it is over, or has another native id."""
+    row = LiveTurnRow
+    allowed = row.status.in_(states.sources(states.TURN, "begin"))
+    same = row.native_turn_id.is_null() | (row.native_turn_id == native_turn_id)
+    told = {row.status: "running", row.native_turn_id: native_turn_id or None}
+    with store.write():
+        return store.run(row.update(told).where(row.turn_id == turn_id, allowed, same)) == 1
+
+
+def end_turn(
+    store: Store,
+    turn_id: str,
+    status: str,
+    now: datetime,
+    *,
+    message: str = "",
+    code: str = "",
+    reply: str = "",
+    usage: object = None,
+) -> bool:
+    """Make a turn final. Returns whether it was open."""
+    row = LiveTurnRow
+    allowed = row.status.in_(states.sources(states.TURN, states.TURN_END_EVENTS[status]))
+    told = {
+        row.status: status,
+        row.ended_at: to_text(now),
+        row.message: message,
+        row.code: code,
+        row.reply: reply,
+        row.usage: None if usage is None else _dump(usage),
+    }
+    with store.write():
+        return store.run(row.update(told).where(row.turn_id == turn_id, allowed)) == 1
+
+
+def find_turn(store: Store, turn_id: str) -> Turn | None:
+    """Return a turn."""
+    row = LiveTurnRow
+    with store.read():
+        found = store.rows(row.select(*_TURN).where(row.turn_id == turn_id))
+    return _read_turn(found[0]) if found else None
+
+
+def turns_of(store: Store, session_id: str, limit: int = 1000) -> tuple[Turn, ...]:
+    """Return the last turns of a session, oldest first."""
+    row = LiveTurnRow
+    query = row.select(*_TURN).where(row.session_id == session_id)
+    with store.read():
+        found = store.rows(query.order_by(row.created_at.desc(), row.turn_id).limit(limit))
+    return tuple(map(_read_turn, reversed(found)))
+
+
+def open_turns(store: Store, session_ids: Iterable[str] | None = None) -> tuple[Turn, ...]:
+    """Return the turns that are not over, of these sessions or of all, oldest first."""
+    row = LiveTurnRow
+    query = row.select(*_TURN).where(row.status.in_(states.TURN_OPEN))
+    if session_ids is not None:
+        query = query.where(row.session_id.in_(each_of([*session_ids])))
+    with store.read():
+        return tuple(map(_read_turn, store.rows(query.order_by(row.created_at))))
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _read_session(values: tuple[Any, ...]) -> LiveSession:
+    at = dict(zip((field.column_name for field in _SESSION), values, strict=True))
+    at["opening"] = json.loads(at["opening"])
+    return LiveSession(**at | {name: from_text(at[name]) for name in ("created_at", "updated_at")})
+
+
+def _read_turn(values: tuple[Any, ...]) -> Turn:
+    at = dict(zip((field.column_name for field in _TURN), values, strict=True))
+    at["usage"] = None if at["usage"] is None else json.loads(at["usage"])
+    at["created_at"] = from_text(at["created_at"])
+    at["ended_at"] = None if at["ended_at"] is None else from_text(at["ended_at"])
+    return Turn(**at)

@@ -1,0 +1,131 @@
+"""Live sessions: their turns, events, requests and queues, and how the runtimes stood."""
+
+from __future__ import annotations
+
+from oulipoly_engine.store.base.orm import SQL, Check, CompositeKey, Default, IntegerField, TextField
+from oulipoly_engine.store.models.base import Row, references
+
+_OF_SESSION = references("live_sessions", "session_id")
+
+
+class LiveSessionRow(Row):
+    """One session and the runtime that has it."""
+
+    session_id = TextField(primary_key=True)
+    workspace = TextField()
+    runtime_id = TextField()
+    runtime_kind = TextField()
+    account = TextField(null=True)
+    model_name = TextField()
+    native_id = TextField(null=True)
+    opening = TextField()  # JSON: what it is opened with
+    title = TextField(constraints=[Default("''")])
+    status = TextField(constraints=[Check("status IN ('active', 'fenced', 'closed')")])
+    status_reason = TextField(constraints=[Default("''")])
+    forked_from = TextField(null=True)
+    generation = IntegerField(constraints=[Default(0)])
+    created_at = TextField()
+    updated_at = TextField()
+
+    class Meta:
+        table_name = "live_sessions"
+
+
+LiveSessionRow.add_index(LiveSessionRow.native_id, name="idx_live_sessions_native")
+LiveSessionRow.add_index(LiveSessionRow.updated_at, name="idx_live_sessions_updated")
+
+
+class LiveTurnRow(Row):
+    """One turn."""
+
+    turn_id = TextField(primary_key=True)
+    session_id = TextField(constraints=[_OF_SESSION])
+    kind = TextField()
+    native_turn_id = TextField(null=True)
+    status = TextField(
+        constraints=[Check("status IN ('starting', 'running', 'completed', 'failed', 'interrupted', 'blocked')")]
+    )
+    input = TextField()
+    policy = TextField()
+    message = TextField(constraints=[Default("''")])
+    code = TextField(constraints=[Default("''")])
+    reply = TextField(constraints=[Default("''")])
+    usage = TextField(null=True)
+    invocation_uuid = TextField(null=True)
+    created_at = TextField()
+    ended_at = TextField(null=True)
+
+    class Meta:
+        table_name = "live_turns"
+
+
+LiveTurnRow.add_index(LiveTurnRow.session_id, LiveTurnRow.created_at, name="idx_live_turns_session")
+LiveTurnRow.add_index(LiveTurnRow.status, where=SQL("status IN ('starting', 'running')"), name="idx_live_turns_open")
+
+
+class LiveEventRow(Row):
+    """One event of a session."""
+
+    session_id = TextField(constraints=[_OF_SESSION])
+    seq = IntegerField()
+    at = TextField()
+    type = TextField()
+    event = TextField()  # JSON
+
+    class Meta:
+        table_name = "live_events"
+        primary_key = CompositeKey("session_id", "seq")
+
+
+class LiveRequestRow(Row):
+    """One request to a person."""
+
+    request_id = TextField(primary_key=True)
+    session_id = TextField(constraints=[_OF_SESSION])
+    turn_id = TextField()
+    native_id = TextField()
+    kind = TextField()
+    status = TextField(constraints=[Check("status IN ('pending', 'answered', 'resolved', 'cancelled', 'expired')")])
+    prompt = TextField()  # JSON
+    decision = TextField(constraints=[Default("''")])
+    answered_by = TextField(constraints=[Default("''")])
+    created_at = TextField()
+    resolved_at = TextField(null=True)
+
+    class Meta:
+        table_name = "live_requests"
+
+
+LiveRequestRow.add_index(LiveRequestRow.session_id, where=SQL("status = 'pending'"), name="idx_live_requests_open")
+
+
+class QueuedMessageRow(Row):
+    """One message that waits."""
+
+    message_id = TextField(primary_key=True)
+    session_id = TextField(constraints=[_OF_SESSION])
+    place = IntegerField()
+    text = TextField()
+    state = TextField(constraints=[Check("state IN ('queued', 'claimed', 'delivered', 'revoked')")])
+    note = TextField(constraints=[Default("''")])
+    turn_id = TextField(null=True)
+    created_at = TextField()
+
+    class Meta:
+        table_name = "live_queue"
+
+
+QueuedMessageRow.add_index(
+    QueuedMessageRow.session_id, QueuedMessageRow.place, where=SQL("state = 'queued'"), name="idx_live_queue_waiting"
+)
+
+
+class RuntimeProbeRow(Row):
+    """How a runtime stood."""
+
+    runtime_id = TextField(primary_key=True)
+    probed_at = TextField()
+    summary = TextField()  # JSON
+
+    class Meta:
+        table_name = "runtime_probes"
