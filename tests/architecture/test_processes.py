@@ -1,4 +1,4 @@
-"""Only `process` and `terminal.host` start processes: calls that no import shows are looked for in the code."""
+"""Only `process`, `host` and `terminal.host` start processes: calls that no import shows are looked for in the code."""
 
 import ast
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("engine/oulipoly_engine", "engine/oulipoly_demo", "tui/oulipoly_tui")
-_STARTERS = ("engine/oulipoly_engine/process/", "engine/oulipoly_engine/terminal/host/")
+_STARTERS = ("engine/oulipoly_engine/process/", "engine/oulipoly_engine/host/", "engine/oulipoly_engine/terminal/host/")
 _CALLS = ("fork", "forkpty", "popen", "system", "startfile")
 _FAMILIES = ("exec", "spawn", "posix_spawn")
 _ASYNCIO = ("create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell")

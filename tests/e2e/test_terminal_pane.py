@@ -13,10 +13,10 @@ import pexpect
 import pytest
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process import tmux
 from oulipoly_engine.service.interactive import terminals
-from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui.single.bare_terminal import BareTerminal
 
@@ -126,7 +126,7 @@ async def test_program_that_ended_before_the_pane_was_drawn_leaves_its_words(sta
     start("terminal", "--detach", "--", "sh", "-c", "echo its only words; exit 3").expect(pexpect.EOF)
     while only(paths).exit_code is None:
         time.sleep(0.01)
-    app = BareTerminal(TerminalFiles(paths.runtime, only(paths).id).socket, only(paths))
+    app = BareTerminal(HostFiles(paths.runtime, only(paths).id).socket, only(paths))
 
     async with app.run_test() as pilot:
         while app.is_running and not app.last_lines:
@@ -192,7 +192,7 @@ def test_terminal_is_not_attached_to_from_inside_itself(start, paths):
 
 async def test_pane_tells_of_a_chord_that_the_tmux_around_takes_and_another_leaves(start, paths, monkeypatch):
     start("terminal", "--detach", "--", "cat").expect(pexpect.EOF)
-    app = BareTerminal(TerminalFiles(paths.runtime, only(paths).id).socket, only(paths))
+    app = BareTerminal(HostFiles(paths.runtime, only(paths).id).socket, only(paths))
     with monkeypatch.context() as inside:
         inside.setenv("TMUX", "/nowhere,1,0")
         inside.setattr(tmux, "prefixes", lambda _: ("C-]",))
@@ -311,7 +311,7 @@ def test_flooding_program_is_left_at_once(start, paths):
 
 async def test_what_the_host_says_after_the_pane_was_left_goes_nowhere(start, paths):
     start("terminal", "--detach", "--", "cat").expect(pexpect.EOF)
-    app = BareTerminal(TerminalFiles(paths.runtime, only(paths).id).socket, only(paths))
+    app = BareTerminal(HostFiles(paths.runtime, only(paths).id).socket, only(paths))
     async with app.run_test() as pilot:
         app.on_terminal_view_left()
         await pilot.pause()

@@ -76,11 +76,11 @@ def _list(context: Context, prog: str, arguments: list[str]) -> int:
     for orphan in context.engine.orphans.list():
         diagnostics.note(f"[{orphan.text}; {orphan.remedy}]")
     if options.json:
-        output.write_json({"terminals": [to_json(one) for one in found.terminals]})
-    elif not found.terminals:
+        output.write_json({"terminals": [to_json(one) for one in found.living]})
+    elif not found.living:
         output.write_line(f"no terminals; `{context.program} terminal new --detach -- CMD` starts one")
     else:
-        _table(found.terminals, context.clock.now())
+        _table(found.living, context.clock.now())
     return 0
 
 

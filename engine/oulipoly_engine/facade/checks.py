@@ -176,7 +176,7 @@ class Checks:
             return
         found = [work.SeenTerminal(one.id, one.pid, runs_on=True) for one in survey.orphaned]
         found += [work.SeenTerminal(one.id, one.pid, runs_on=False) for one in survey.lost]
-        yield from work.judge_terminals(len(survey.terminals), found)
+        yield from work.judge_terminals(len(survey.living), found)
 
 
 def _to_seen(problem: Problem) -> surroundings.SeenProblem:

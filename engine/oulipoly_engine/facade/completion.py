@@ -58,10 +58,8 @@ def _read(paths: Paths, kind: str, begin: str, folders: tuple[Path | None, Path 
 
 
 def _terminals(paths: Paths) -> list[tuple[str, str]]:
-    from oulipoly_engine.terminal.host import runtime_folder
+    from oulipoly_engine.host.runtime_folder import HostFiles, read
+    from oulipoly_engine.terminal.host.runtime_folder import Terminal
 
-    found = [
-        runtime_folder.read(runtime_folder.TerminalFiles(paths.runtime, file.stem))
-        for file in sorted(paths.runtime.glob("*.json"))
-    ]
+    found = [read(HostFiles(paths.runtime, file.stem), Terminal) for file in sorted(paths.runtime.glob("*.json"))]
     return [(one.id, one.label) for one in found if one is not None]

@@ -45,7 +45,7 @@ def window_size() -> tuple[int, int]:
 
 def replace_process(argv: Sequence[str], environ: Mapping[str, str]) -> NoReturn:
     """Run another program in place of ours."""
-    from oulipoly_engine.process.replace_process import replace_process as replace  # noqa: PLC0415 - the last thing that we do
+    from oulipoly_engine.process.command import replace_process as replace  # noqa: PLC0415 - the last thing that we do
 
     replace(argv, environ)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from oulipoly_engine.records import Record
 
@@ -92,3 +93,10 @@ def describe_running(terminal: str) -> str:
 def inherited_environment() -> dict[str, str]:
     """Return our own environment as a base for a child's."""
     return dict(os.environ)
+
+
+def replace_process(argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
+    """Flush our streams and run `argv` in place of this process, so that signals and exit code are its own."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os.execve(argv[0], list(argv), dict(env))  # noqa: S606 - no shell is wanted

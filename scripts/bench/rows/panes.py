@@ -293,7 +293,7 @@ def _hosts_of(world: World) -> set[int]:
     from oulipoly_engine.paths import from_environment  # noqa: PLC0415 - the harness itself must stay small (measure.py)
     from oulipoly_engine.terminal.host import runtime_folder  # noqa: PLC0415 - the same
 
-    return {one.host_pid for one in runtime_folder.survey(from_environment(world.env("terminals")).runtime).terminals}
+    return {one.host_pid for one in runtime_folder.survey(from_environment(world.env("terminals")).runtime).living}
 
 
 @contextmanager

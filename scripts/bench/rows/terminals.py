@@ -172,9 +172,9 @@ class Terminal:
     @property
     def socket(self) -> Path:
         """Return where its host listens."""
-        from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles  # noqa: PLC0415 - the same
+        from oulipoly_engine.host.runtime_folder import HostFiles  # noqa: PLC0415 - the same
 
-        return TerminalFiles(self._paths.runtime, self.terminal.id).socket
+        return HostFiles(self._paths.runtime, self.terminal.id).socket
 
     def type(self, text: str) -> None:
         """Type a text."""
@@ -237,9 +237,10 @@ class Terminal:
             os.waitpid(pid, 0)
 
     def _pids(self) -> tuple[int, int]:
-        from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles, read  # noqa: PLC0415 - the same
+        from oulipoly_engine.host.runtime_folder import HostFiles, read  # noqa: PLC0415 - the same
+        from oulipoly_engine.terminal.host.runtime_folder import Terminal  # noqa: PLC0415 - the same
 
-        now = read(TerminalFiles(self._paths.runtime, self.terminal.id))
+        now = read(HostFiles(self._paths.runtime, self.terminal.id), Terminal)
         return (self.terminal.host_pid, 0 if now is None else now.screen_pid)
 
     def processor_s(self) -> float:

@@ -11,15 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.host.runtime_folder import HostFiles, RuntimeFolderUnsafe, claim, ensure
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.terminal.host.runtime_folder import (
-    RuntimeFolderUnsafe,
-    Terminal,
-    TerminalFiles,
-    claim,
-    ensure,
-    survey,
-)
+from oulipoly_engine.terminal.host.runtime_folder import Terminal, survey
 
 
 @pytest.fixture
@@ -71,13 +65,13 @@ def test_held_terminal_lives_and_a_let_go_one_is_lost_and_tidied(runtime):
     place, lock = claim(runtime)
     terminal = _described(place)
     listener = place.listen()
-    assert (terminal,) == survey(runtime).terminals
+    assert (terminal,) == survey(runtime).living
 
     os.close(lock)
     listener.close()
 
     found = survey(runtime)
-    assert ((), (terminal,), 1) == (found.terminals, found.lost, found.stale_sockets)
+    assert ((), (terminal,), 1) == (found.living, found.lost, found.stale_sockets)
     assert [] == list(runtime.iterdir())
 
 
@@ -99,7 +93,7 @@ def test_folder_full_of_stale_sockets_is_emptied_and_the_living_stay(runtime):
 
     found = survey(runtime)
 
-    assert ((terminal,), 500) == (found.terminals, found.stale_sockets)
+    assert ((terminal,), 500) == (found.living, found.stale_sockets)
     assert {f"{place.id}.{kind}" for kind in ("sock", "json", "lock")} == {path.name for path in runtime.iterdir()}
     listener.close()
     os.close(lock)
@@ -132,7 +126,7 @@ def test_description_that_cannot_be_read_hides_nothing_else(runtime, text):
     other, other_lock = claim(runtime)
     terminal = _described(other)
 
-    assert (terminal,) == survey(runtime).terminals
+    assert (terminal,) == survey(runtime).living
 
     os.close(lock)
     os.close(other_lock)
@@ -147,7 +141,7 @@ def test_hundred_terminals_are_listed_quickly(runtime):
     found = survey(runtime)
 
     assert time.process_time() - begun < 0.25
-    assert 100 == len(found.terminals)
+    assert 100 == len(found.living)
     for _, lock in held:
         os.close(lock)
 
@@ -158,7 +152,7 @@ def test_lock_that_another_process_of_the_host_holds_counts(runtime):
     twin = os.dup(lock)  # as a forked process has it
     os.close(lock)
 
-    assert 1 == len(survey(runtime).terminals)
+    assert 1 == len(survey(runtime).living)
     os.close(twin)
 
 
@@ -171,7 +165,7 @@ def test_description_is_for_its_owner_only(runtime):
 
 
 def test_missing_folder_has_no_terminals(runtime):
-    assert () == survey(runtime).terminals
+    assert () == survey(runtime).living
     assert not runtime.exists()
 
 
@@ -252,5 +246,5 @@ def test_terminals_are_made_in_a_folder_in_tmp_that_others_take_away(stand_in):
 def test_runtime_folder_is_short_enough_for_a_socket_whatever_the_home():
     deep, deeper = (from_environment({"HOME": f"/home/{letter * 120}"}).runtime for letter in "ab")
 
-    assert len(str(TerminalFiles(deep, "abcdef").socket) + ".new") <= 103
+    assert len(str(HostFiles(deep, "abcdef").socket) + ".new") <= 103
     assert deep != deeper

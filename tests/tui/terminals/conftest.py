@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.host.runtime_folder import HostFiles, read
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.terminal.host.handles import Rules
-from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles, read
+from oulipoly_engine.terminal.host.runtime_folder import Terminal
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 PATIENCE_S = 20.0  # a loaded machine; nothing waits that long unless a promise is broken
@@ -45,14 +46,14 @@ class Hosts:
 
     def living(self):
         """Return the terminals that live, and remember their processes."""
-        found = terminals.survey(self.paths, SystemClock()).terminals
+        found = terminals.survey(self.paths, SystemClock()).living
         for one in found:
             self._pids |= {one.host_pid, one.pid, one.screen_pid} - {0}
         return found
 
     def now(self, terminal):
         """Return a terminal's description as it is now."""
-        return read(TerminalFiles(self.paths.runtime, terminal.id))
+        return read(HostFiles(self.paths.runtime, terminal.id), Terminal)
 
     def end_all(self):
         """End every host in its own way, and fail if anything is left of one."""

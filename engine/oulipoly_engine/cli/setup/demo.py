@@ -73,7 +73,7 @@ def _end_terminals(root: Path, environ: Mapping[str, str]) -> None:
         return
     terminals = Context(paths=from_environment(world.environment_for(found, environ))).engine.terminals
     survey = terminals.survey()
-    for one in (*survey.terminals, *survey.orphaned):
+    for one in (*survey.living, *survey.orphaned):
         try:
             terminals.kill(one.id, orphaned=True)
         except RunnerError as error:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.own_process import outer_prefixes
+from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.service.interactive.terminals import orphan_text, signal_number, to_json
 from oulipoly_engine.terminal.client.client import Client
-from oulipoly_engine.terminal.host.runtime_folder import TERMINAL_VARIABLE, Survey, Terminal, TerminalFiles
+from oulipoly_engine.terminal.host.runtime_folder import TERMINAL_VARIABLE, Survey, Terminal
 from oulipoly_engine.terminal.protocol.messages import Exited
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Terminals:
         found = self.survey()
         self._lost += found.lost
         self._orphaned = found.orphaned
-        return tuple(one for one in found.terminals if not is_own(one))
+        return tuple(one for one in found.living if not is_own(one))
 
     def survey(self) -> Survey:
         """Return all that can be found, our own included; what killed hosts have left is tidied up, and told once."""
@@ -83,7 +84,7 @@ class Terminals:
 
     def socket(self, terminal: Terminal) -> Path:
         """Return where a terminal's host listens."""
-        return TerminalFiles(self._home.paths.runtime, terminal.id).socket
+        return HostFiles(self._home.paths.runtime, terminal.id).socket
 
     def outer_prefixes(self) -> tuple[str, ...]:
         """Return the keys that the tmux around the app takes for itself, in its own words."""

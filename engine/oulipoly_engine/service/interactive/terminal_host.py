@@ -17,13 +17,14 @@ import msgspec
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.host import launcher, runtime_folder
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import start_ticks
 from oulipoly_engine.process.pty import spawn
-from oulipoly_engine.terminal.host import launcher, runtime_folder
 from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
 from oulipoly_engine.terminal.host.handles import Rules, TerminalHandles
 from oulipoly_engine.terminal.host.host import Host
+from oulipoly_engine.terminal.host.runtime_folder import TERMINAL_VARIABLE, Terminal
 from oulipoly_engine.terminal.protocol.messages import Exited
 
 _OURS = "oulipoly_engine."
@@ -48,7 +49,7 @@ class Order(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """What came of it."""
 
-    terminal: runtime_folder.Terminal | None = None
+    terminal: Terminal | None = None
     error: str = ""
     slug: str = ""
 
@@ -76,7 +77,7 @@ def _host(order: Order) -> None:
         place, lock = runtime_folder.claim(Path(order.runtime))
         listener = place.listen()
         env = {unescape_word(key): unescape_word(value) for key, value in order.env.items()} | {
-            runtime_folder.TERMINAL_VARIABLE: place.id
+            TERMINAL_VARIABLE: place.id
         }
         argv, cwd = tuple(map(unescape_word, order.argv)), Path(unescape_word(order.cwd))
         command = Command(argv, env, cwd, is_configured=order.terminal.get("account") is not None)
@@ -97,7 +98,7 @@ def _host(order: Order) -> None:
         "started_at": now,
         "began_ticks": start_ticks(child.pid),
     }
-    terminal = msgspec.convert(order.terminal | fixed, runtime_folder.Terminal)
+    terminal = msgspec.convert(order.terminal | fixed, Terminal)
     handles = TerminalHandles(place, terminal, child, listener, crash_buffer, order.rules)
     # A dead emulator's memory holds what was on the screen: no core file of it.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

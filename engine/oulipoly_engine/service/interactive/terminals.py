@@ -14,6 +14,8 @@ from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.redact import redact_argv
 from oulipoly_engine.errors import RunnerError, SpawnFailed, TerminalNotFound
+from oulipoly_engine.host import launcher
+from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import Command, describe_running, watched
 from oulipoly_engine.process.liveness import has_ended
@@ -25,10 +27,10 @@ from oulipoly_engine.service.runs.orphans import GUARD_DROP
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.terminal.client.client import Client, HostUnreachable
-from oulipoly_engine.terminal.host import launcher, runtime_folder
 from oulipoly_engine.terminal.host.handles import Rules
 from oulipoly_engine.terminal.host.process_groups import send_orphan
-from oulipoly_engine.terminal.host.runtime_folder import Survey, Terminal, TerminalFiles
+from oulipoly_engine.terminal.host.runtime_folder import Survey, Terminal
+from oulipoly_engine.terminal.host.runtime_folder import survey as survey_folder
 from oulipoly_engine.terminal.protocol.messages import EndReceipt, Exited, Kill
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
@@ -171,13 +173,13 @@ def _close_lost(store: Store, paths: Paths, clock: Clock, uuid: str) -> None:
 
 def _look(runtime: Path) -> Survey:
     """Survey the folder; a program that takes its host's death for its own end has a moment for that."""
-    found = runtime_folder.survey(runtime, _runs_on)
+    found = survey_folder(runtime, _runs_on)
     deadline = time.monotonic() + _HANGUP_S
     while any(map(_runs_on, found.orphaned)) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
     if all(map(_runs_on, found.orphaned)):
         return found
-    again = runtime_folder.survey(runtime, _runs_on)
+    again = survey_folder(runtime, _runs_on)
     return replace(again, lost=found.lost + again.lost, stale_sockets=found.stale_sockets + again.stale_sockets)
 
 
@@ -191,7 +193,7 @@ def find(paths: Paths, clock: Clock, identity: str, *, orphaned: bool = False) -
     orphaned: one whose host was killed but whose program runs on will do as well.
     """
     found = survey(paths, clock)
-    candidates = (*found.terminals, *found.orphaned) if orphaned else found.terminals
+    candidates = (*found.living, *found.orphaned) if orphaned else found.living
     matching = [one for one in candidates if one.id.startswith(identity)] if identity else []
     if len(matching) == 1:
         return matching[0]
@@ -214,7 +216,7 @@ def orphan_text(terminal: Terminal) -> str:
 
 def connect(paths: Paths, terminal: Terminal, name: str) -> Client:
     """Return a connection to a terminal's host. Raises HostUnreachable."""
-    return Client(TerminalFiles(paths.runtime, terminal.id).socket, name)
+    return Client(HostFiles(paths.runtime, terminal.id).socket, name)
 
 
 def kill(paths: Paths, terminal: Terminal, number: int | None, patience_s: float = 10.0) -> Exited | None:

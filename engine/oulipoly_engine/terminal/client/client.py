@@ -10,67 +10,33 @@ asked for again, the full picture with it.
 
 from __future__ import annotations
 
-import contextlib
 import select
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.terminal.protocol.messages import (
-    Attach,
-    Bye,
-    Decoder,
-    FocusChange,
-    FromHost,
-    Hello,
-    Message,
-    WindowSize,
-    WireBroken,
-    encode,
-)
-from oulipoly_engine.terminal.protocol.peer_credentials import is_same_user
+from oulipoly_engine.host import link
+from oulipoly_engine.host.link import HostGone, HostUnreachable, Kind
+from oulipoly_engine.terminal.protocol.messages import Attach, FocusChange, FromHost, Message, WindowSize
 
-_CHUNK = 64 << 10  # larger ones come from the kernel anew each time
+__all__ = ["Client", "HostGone", "HostUnreachable", "Link"]
+
 _AGAIN_WITHIN_S = 5.0  # three starts of a screen's process
 _AGAIN_EVERY_S = 0.05
 
 
-class HostUnreachable(RunnerError):
-    """Nobody listens at a terminal's socket, or somebody else's process does."""
-
-    slug = "terminal-unreachable"
+TERMINAL = Kind("terminal", "agents terminal list", FromHost)
 
 
-class HostGone(RunnerError):
-    """The connection to a terminal's host has ended for good; the message says why, as far as the host said."""
-
-    slug = "terminal-gone"
-
-
-class Link:
+class Link(link.Link):
     """A connection that never waits."""
 
     def __init__(self, path: Path, name: str) -> None:
         """Connect and greet. Raises HostUnreachable."""
-        self._path = path
-        self._name = name
         self._attached: Attach | None = None
-        self._out = bytearray()
-        self._parted: str | None = None  # what the host said for goodbye
-        self._socket = self._connect()
-
-    def fileno(self) -> int:
-        """Return the descriptor to watch; another one after a reconnection."""
-        return self._socket.fileno()
-
-    @property
-    def wants_to_write(self) -> bool:
-        """Return whether `flush` should be called when the descriptor takes more."""
-        return bool(self._out)
+        super().__init__(path, name, TERMINAL)
 
     def attach(self, attach: Attach) -> None:
         """Ask for pictures, now and after every reconnection."""
@@ -84,44 +50,7 @@ class Link:
             self._attached = Attach(message.columns, message.rows, attached.focus, attached.only_reads)
         elif isinstance(message, FocusChange) and attached is not None:
             self._attached = Attach(attached.columns, attached.rows, message.focus, attached.only_reads)
-        self._out += encode(message)
-        self.flush()
-
-    def flush(self) -> None:
-        """Send what waits, as far as the host takes it; a broken connection shows when it is read."""
-        while self._out:
-            try:
-                del self._out[: self._socket.send(self._out)]
-            except BlockingIOError:
-                return
-            except OSError:
-                self._out.clear()
-
-    def receive(self) -> list[Message]:
-        """Return the messages that have come.
-
-        Raises ConnectionResetError when the connection broke, and `reconnect` may mend it; HostGone when the host said
-        goodbye, or said what nobody understands.
-        """
-        try:
-            data = self._socket.recv(_CHUNK)
-        except BlockingIOError:
-            return []
-        except OSError as error:
-            raise ConnectionResetError from error
-        if not data:
-            raise ConnectionResetError
-        try:
-            messages: list[Message] = self._decoder.feed(data)
-        except WireBroken as error:
-            raise HostGone(f"the terminal's host said something that nobody understands: {error}") from error
-        for index, message in enumerate(messages):
-            if isinstance(message, Bye):
-                if index:  # first what came before it; the goodbye shows as the end of the stream
-                    self._parted = message.text
-                    return messages[:index]
-                raise HostGone(message.text or "the terminal's host said goodbye")
-        return messages
+        super().send(message)
 
     def reconnect(self) -> bool:
         """Try once to connect again and to ask for everything again; tells whether it worked. Raises HostGone."""
@@ -136,31 +65,6 @@ class Link:
         if self._attached is not None:
             self.send(self._attached)
         return True
-
-    def close(self) -> None:
-        """Say goodbye and close."""
-        with contextlib.suppress(OSError):
-            self._socket.send(encode(Bye()))
-        self._socket.close()
-
-    def _connect(self) -> socket.socket:
-        self._decoder = Decoder(FromHost)
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.setblocking(False)
-        try:
-            connection.connect(str(self._path))
-        except OSError as error:
-            connection.close()
-            message = f"nobody answers at {self._path} ({error.strerror}): `agents terminal list` lists what lives"
-            raise HostUnreachable(message) from error
-        if not is_same_user(connection):
-            connection.close()
-            message = f"the process at {self._path} is another user's: nothing was sent to it"
-            raise HostUnreachable(message)
-        self._out += encode(Hello(name=self._name))
-        self._socket = connection
-        self.flush()
-        return connection
 
 
 class Client:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import socket
 from typing import Protocol
 
+from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.records import Record
 from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
-from oulipoly_engine.terminal.host.runtime_folder import Terminal, TerminalFiles
+from oulipoly_engine.terminal.host.runtime_folder import Terminal
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 
@@ -56,7 +57,7 @@ class Rules(Record):
 class TerminalHandles(Record):
     """What both processes of one terminal share."""
 
-    place: TerminalFiles
+    place: HostFiles
     terminal: Terminal  # as it was at the start
     pty: ChildPty
     listener: socket.socket

@@ -18,9 +18,9 @@ import traceback
 from typing import Any, NoReturn, Protocol
 
 from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.host.launcher import trim_log
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.terminal.host.handles import ChildProcess, TerminalHandles
-from oulipoly_engine.terminal.host.launcher import trim_log
 from oulipoly_engine.terminal.host.process_groups import cpu_time_s, end_session, send
 from oulipoly_engine.terminal.host.supervisor_link import (
     AliveReport,

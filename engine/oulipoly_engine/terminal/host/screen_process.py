@@ -14,6 +14,7 @@ import socket
 import time
 from collections import deque
 
+from oulipoly_engine.host.peer_credentials import is_same_user
 from oulipoly_engine.terminal.emulators.ghostty.repeats import cut_at_repeats
 from oulipoly_engine.terminal.host.client_connection import ClientConnection
 from oulipoly_engine.terminal.host.clients import send_output
@@ -32,7 +33,6 @@ from oulipoly_engine.terminal.host.supervisor_link import (
 )
 from oulipoly_engine.terminal.host.watchdog import SlowOutput
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_engine.terminal.protocol.peer_credentials import is_same_user
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _MOST_CLIENTS = 64

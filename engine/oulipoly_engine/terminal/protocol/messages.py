@@ -1,11 +1,8 @@
 """The framed protocol between a terminal's host and its clients. Pure: bytes in, messages out.
 
-A frame is four bytes of length, big-endian, and a msgpack array: the name of the message, then its fields in order.
-The first message names the version, and another version is refused with a sentence.
-
-A client says Hello, then Attach if it wants pictures (without, it only looks, asks or kills). It draws each Picture and
-acknowledges it by PictureReceipt. The host sends the next one only then, so that a slow client gets fewer pictures,
-never late ones. Everything else may come at any time, in both directions.
+The frames are those of `host.frames`. A client says Hello, then Attach if it wants pictures (without, it only looks,
+asks or kills). It draws each Picture and acknowledges it by PictureReceipt. The host sends the next one only then, so
+that a slow client gets fewer pictures, never late ones. Everything else may come at any time, in both directions.
 
 Hosts live for weeks, so either end may be older than the other. Fields are refused where they are not known; what was
 added later is a message of its own, which is sent only to an end that is known to understand it: `understands`.
@@ -13,17 +10,22 @@ added later is a message of its own, which is sent only to an end that is known 
 
 from __future__ import annotations
 
-import struct
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-VERSION = 1
+from oulipoly_engine.host.frames import LARGEST as LARGEST
+from oulipoly_engine.host.frames import VERSION as VERSION
+from oulipoly_engine.host.frames import Bye as Bye
+from oulipoly_engine.host.frames import Decoder as Decoder
+from oulipoly_engine.host.frames import Hello as Hello
+from oulipoly_engine.host.frames import Message as Message
+from oulipoly_engine.host.frames import WireBroken as WireBroken
+from oulipoly_engine.host.frames import encode as encode
+
 NAME = "host"  # a host's name, and behind it what it has learned since version 1
 NUMBERS, COLOURS = "numbers-lines", "takes-colours"
 NO_EMULATOR = "none"  # for State.emulator: nothing is drawn, and a client may ask for the output as it is
-LARGEST = 32 << 20  # bytes of one frame: a paste of that size, or a thousand hits of a search, fits well
-_LENGTH = struct.Struct(">I")
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=10_000)]  # columns or rows
 Action = Literal["press", "release", "move"]  # of a mouse
@@ -32,28 +34,6 @@ Rgb = Annotated[int, msgspec.Meta(ge=0, le=0xFFFFFF)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 WireStyle = tuple[int, int | None, int | None, int, str | None]  # id, foreground, background, attrs, link
 WireRow = tuple[int, tuple[tuple[str, int, int], ...]]  # y or line; runs of text, style id, width
-
-
-class WireBroken(Exception):
-    """The received bytes are no message of ours; the connection cannot be used any more."""
-
-
-class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The root of all messages."""
-
-
-# Both ways -----------------------------------------------------------------------------------------------------------
-class Hello(Message, frozen=True, tag="hello"):
-    """The first message of each end."""
-
-    version: int = VERSION
-    name: str = ""  # who speaks, for people: "app", "attach", "host"
-
-
-class Bye(Message, frozen=True, tag="bye"):
-    """The sender closes the connection on purpose; the text says why, empty when there is nothing to say."""
-
-    text: str = ""
 
 
 # From a client -----------------------------------------------------------------------------------------------------
@@ -299,54 +279,3 @@ FromHost = (
 def understands(host: Hello, feature: str) -> bool:
     """Tell whether a host understands LineNumbersRequest and LinesRequest (NUMBERS), or Colours (COLOURS)."""
     return feature in host.name.split()
-
-
-_encoder = msgspec.msgpack.Encoder()
-
-
-def encode(message: Message) -> bytes:
-    """Return a message as one frame. Raises WireBroken when it is larger than a frame may be."""
-    data = _encoder.encode(message)
-    if len(data) > LARGEST:
-        text = f"a message of {len(data)} bytes is larger than the limit of {LARGEST}"
-        raise WireBroken(text)
-    return _LENGTH.pack(len(data)) + data
-
-
-class Decoder:
-    """Turns bytes, cut anywhere, into messages. It holds one frame and one piece at most."""
-
-    def __init__(self, messages: Any, largest: int = LARGEST) -> None:  # noqa: ANN401 - a union type is not a type[...]
-        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(messages)
-        self._largest = largest
-        self._pending = bytearray()
-
-    def feed(self, data: bytes | memoryview) -> list[Any]:
-        """Take bytes and return the messages that are complete now.
-
-        Raises WireBroken for a frame that is too large or no message; nothing can be read after that.
-        """
-        pending = self._pending
-        pending += data
-        decoded = []
-        start = 0
-        while len(pending) - start >= _LENGTH.size:
-            (size,) = _LENGTH.unpack_from(pending, start)
-            if size > self._largest:
-                text = f"a frame of {size} bytes is announced, more than the limit of {self._largest}"
-                raise WireBroken(text)
-            end = start + _LENGTH.size + size
-            if len(pending) < end:
-                break
-            decoded.append(self._read(bytes(pending[start + _LENGTH.size : end])))
-            start = end
-        if start:
-            del pending[:start]
-        return decoded
-
-    def _read(self, data: bytes) -> Any:  # noqa: ANN401 - one of the union
-        try:
-            return self._decoder.decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            text = f"no message of ours: {error}"
-            raise WireBroken(text) from error

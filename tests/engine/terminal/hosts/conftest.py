@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.host.runtime_folder import HostFiles, read
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.terminal.client.client import Client, HostGone
 from oulipoly_engine.terminal.host.handles import Rules
-from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles, read
+from oulipoly_engine.terminal.host.runtime_folder import Terminal
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
@@ -130,7 +131,7 @@ class Hosts:
         return self.start("sh", "-i", **options)
 
     def place(self, terminal):
-        return TerminalFiles(self.paths.runtime, terminal.id)
+        return HostFiles(self.paths.runtime, terminal.id)
 
     def watch(self, terminal, **options):
         """Attach to a terminal."""
@@ -140,7 +141,7 @@ class Hosts:
 
     def now(self, terminal):
         """Return a terminal's description as it is now."""
-        return read(self.place(terminal))
+        return read(self.place(terminal), Terminal)
 
     def screen_pid(self, terminal):
         """Return the process that draws."""

@@ -163,7 +163,7 @@ def test_both_killed_hang_up_on_the_program_and_what_is_left_is_tidied(hosts, wa
     waited(lambda: not any(map(alive, (terminal.pid, terminal.host_pid, screen))), "the end of all three")
     assert hosts.place(terminal).socket.exists()
     found = hosts.survey()
-    assert ((), [terminal.id], 1) == (found.terminals, [one.id for one in found.lost], found.stale_sockets)
+    assert ((), [terminal.id], 1) == (found.living, [one.id for one in found.lost], found.stale_sockets)
     assert [] == list(hosts.paths.runtime.glob("*"))
 
 
@@ -177,7 +177,7 @@ def test_stopped_host_is_not_taken_for_a_dead_one(hosts, alive):
 
     for pid in (screen, terminal.host_pid):
         os.kill(pid, signal.SIGCONT)
-    assert [terminal.id] == [one.id for one in found.terminals]
+    assert [terminal.id] == [one.id for one in found.living]
     hosts.watch(terminal).until(lambda: alive(terminal.pid))
 
 

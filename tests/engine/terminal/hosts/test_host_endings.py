@@ -51,12 +51,12 @@ def test_host_goes_once_the_end_was_seen_and_nobody_is_attached(hosts, alive, wa
 
 def test_ended_terminal_that_nobody_has_seen_waits_for_its_time(hosts, alive, waited):
     terminal = hosts.start("sh", "-c", "exit 4", linger_s=0.6)
-    waited(lambda: not hosts.survey().terminals[0].is_running)
+    waited(lambda: not hosts.survey().living[0].is_running)
     assert alive(terminal.host_pid)
 
     waited(lambda: not alive(terminal.host_pid), "the host's end")
 
-    assert () == hosts.survey().terminals
+    assert () == hosts.survey().living
 
 
 def test_kill_ends_a_program_that_ignores_the_hangup(hosts, alive):

@@ -98,9 +98,9 @@ def _happened(watcher):
 def test_title_reaches_the_list(hosts, waited):
     terminal = hosts.start("sh", "-c", r"printf '\033]2;busy\a'; cat")
 
-    waited(lambda: hosts.survey().terminals[0].title == "busy", "the title")
+    waited(lambda: hosts.survey().living[0].title == "busy", "the title")
 
-    assert [terminal.id] == [one.id for one in hosts.survey().terminals]
+    assert [terminal.id] == [one.id for one in hosts.survey().living]
 
 
 def test_scrolling_back_pins_the_picture_and_a_key_returns_to_the_end(hosts):

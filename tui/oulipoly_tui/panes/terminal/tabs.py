@@ -103,7 +103,7 @@ class TerminalTabs(Pane):
     def _show_survey(self, survey: Survey, *, quietly: bool) -> None:
         self._tell_lost(survey.lost)
         self._tell_orphaned(survey.orphaned)
-        new = [item for item in survey.terminals if item.id not in self._terminals and item.id not in self._put_away]
+        new = [item for item in survey.living if item.id not in self._terminals and item.id not in self._put_away]
         app: Any = self.app
         for terminal in new:
             self._open(terminal, is_chosen=self._chosen is None or terminal.id == self._last)

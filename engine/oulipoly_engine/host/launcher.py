@@ -1,4 +1,4 @@
-"""Start a host as a detached process, which answers once whether its terminal runs."""
+"""Start a host as a detached process, which answers once whether what it holds runs."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def launch(module: str, order: bytes) -> bytes:
             start_new_session=True,
         )
     except OSError as error:
-        message = f"the terminal's host could not be started: {error.strerror or error}"
+        message = f"the host could not be started: {error.strerror or error}"
         raise SpawnFailed(message) from error
     try:
         answered, complaint = process.communicate(order, timeout=_PATIENCE_S)
     except subprocess.TimeoutExpired as error:
         process.kill()
         process.communicate()
-        message = f"the terminal's host did not answer within {_PATIENCE_S:.0f} s"
+        message = f"the host did not answer within {_PATIENCE_S:.0f} s"
         raise SpawnFailed(message) from error
     if not answered:
         last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        message = f"the terminal's host could not be started: {last or 'it ended without a word'}"
+        message = f"the host could not be started: {last or 'it ended without a word'}"
         raise SpawnFailed(message)
     return answered
 
@@ -71,7 +71,7 @@ def detach(go_on: Callable[[], None]) -> NoReturn:
 
 def answer(data: bytes, log: Path | None) -> None:
     """Answer whoever launched us, and let go of its pipes: our own stderr goes to a log from here on."""
-    with contextlib.suppress(OSError):  # it has died meanwhile; the terminal lives
+    with contextlib.suppress(OSError):  # it has died meanwhile; what we hold lives
         os.write(1, data)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

@@ -1,0 +1,1 @@
+"""What outlives its clients, terminals and live sessions alike: the runtime folder, the launcher, frames, the link."""
