@@ -14,12 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from oulipoly_engine.core.live.events import AnyEvent
+from oulipoly_engine.core.live.events import AnyEvent, Notice
 from oulipoly_engine.core.live.permissions import Profile
+from oulipoly_engine.core.live.requests import Decision
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record, field
-
-Decision = Literal["approve", "approve_for_session", "deny", "cancel", "answer", "expire", "fail"]
 
 
 class NotSupported(RequestRefused):
@@ -161,6 +160,10 @@ class Driver(ABC):
     def tick(self, now: float) -> float | None:
         """Do what is due. now: monotonic seconds. Returns the seconds until it wants to be called again, or None."""
         return None
+
+    def note(self, notice: Notice) -> None:
+        """Have something told that the host has seen, in its place among the events."""
+        self._say(notice)
 
     def take(self) -> Output:
         """Return what has gathered since the last call."""

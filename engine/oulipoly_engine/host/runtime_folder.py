@@ -26,7 +26,7 @@ from oulipoly_engine.regular_files import read_regular
 
 Listener = socket.socket  # for the class whose own member has the same name
 _TRIES = 100
-_OURS = re.compile(r"([0-9a-f]{6})\.(?:sock|sock\.new|json|json\.new|lock)")
+_OURS = re.compile(r"([0-9a-f]{6,12})\.(?:sock|sock\.new|json|json\.new|lock)")
 
 
 class RuntimeFolderUnsafe(RunnerError):
@@ -165,6 +165,22 @@ def claim(folder: Path) -> tuple[HostFiles, int]:
                 return place, descriptor
             os.close(descriptor)  # somebody who tidies up was quicker, and removes it
     message = f"the runtime folder {folder} has no free id left"
+    raise RuntimeFolderUnsafe(message)
+
+
+def claim_name(folder: Path, name: str) -> tuple[HostFiles, int] | None:
+    """Take an id that is given, 6 to 12 hexadecimal digits; None: a living host has it. Raises as `claim` does."""
+    for _ in range(_TRIES):
+        ensure(folder)
+        place = HostFiles(folder, name)
+        descriptor = open_private(place.lock, os.O_RDWR)
+        if not _lock(descriptor):
+            os.close(descriptor)
+            return None
+        if os.fstat(descriptor).st_nlink:
+            return place, descriptor
+        os.close(descriptor)  # who tidied up has removed it meanwhile
+    message = f"the runtime folder {folder} is tidied up again and again"
     raise RuntimeFolderUnsafe(message)
 
 

@@ -66,3 +66,34 @@ def _state_and_start(pid: int) -> tuple[bytes, int] | None:
 
 def _ticks_a_second() -> int:
     return os.sysconf("SC_CLK_TCK")
+
+
+class Descendants:
+    """What a child has started, however deep, also what has left its group; empty where the kernel lists none."""
+
+    def __init__(self, pid: int) -> None:
+        """pid: the child's."""
+        self._pid = pid
+        self._seen: dict[int, int] = {}  # pid to its start in ticks
+
+    def look(self) -> None:
+        """Remember those that live now."""
+        children: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for entry in os.listdir(_PROC) if _PROC.is_dir() else ():  # noqa: PTH208 - names are enough
+            if entry.isdecimal():
+                with contextlib.suppress(OSError, ValueError, IndexError):
+                    fields = (_PROC / entry / "stat").read_bytes().rpartition(b")")[2].split()
+                    children[int(fields[1])].append((int(entry), int(fields[19])))
+        self._seen = {pid: ticks for pid, ticks in self._seen.items() if not has_ended(pid, ticks)}
+        unseen = [self._pid, *self._seen]
+        while unseen:
+            for pid, ticks in children.pop(unseen.pop(), ()):
+                self._seen[pid] = ticks
+                unseen.append(pid)
+
+    def kill(self) -> None:
+        """End those that live on."""
+        for pid, ticks in self._seen.items():
+            if not has_ended(pid, ticks):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)

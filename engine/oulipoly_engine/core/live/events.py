@@ -295,7 +295,7 @@ AnyEvent = (
 class Numbered(Record):
     """An event at its place in the session."""
 
-    seq: int  # from 1; deltas have numbers too, and leave gaps in what is kept
+    seq: int  # from 1, without gaps; a delta has the number of the last event before it that is kept
     at: str  # RFC 3339, UTC
     event: AnyEvent
 

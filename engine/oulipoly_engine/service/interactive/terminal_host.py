@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.core.text.bytes_in_json import unescape_word
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.host import launcher, runtime_folder
 from oulipoly_engine.process.command import Command
@@ -52,16 +53,6 @@ class Answer(msgspec.Struct, frozen=True):
     terminal: Terminal | None = None
     error: str = ""
     slug: str = ""
-
-
-def escape_word(word: str) -> str:
-    """Return a word of the system's so that JSON takes it."""
-    return os.fsencode(word).decode("latin-1")
-
-
-def unescape_word(word: str) -> str:
-    """Return the word that was carried."""
-    return os.fsdecode(word.encode("latin-1"))
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.text.bytes_in_json import escape_word
 from oulipoly_engine.core.text.redact import redact_argv
 from oulipoly_engine.errors import RunnerError, SpawnFailed, TerminalNotFound
 from oulipoly_engine.host import launcher
@@ -21,7 +22,7 @@ from oulipoly_engine.process.command import Command, describe_running, watched
 from oulipoly_engine.process.liveness import has_ended
 from oulipoly_engine.records import Record, asdict, field, replace
 from oulipoly_engine.service.interactive import endings
-from oulipoly_engine.service.interactive.terminal_host import Answer, Order, escape_word
+from oulipoly_engine.service.interactive.terminal_host import Answer, Order
 from oulipoly_engine.service.runs import results
 from oulipoly_engine.service.runs.orphans import GUARD_DROP
 from oulipoly_engine.store.base.db import Store, open_store

@@ -45,6 +45,17 @@ def after(store: Store, session_id: str, seq: int, limit: int = 1000) -> tuple[N
         return tuple(_read(each) for each in store.rows(query.order_by(row.seq).limit(limit)))
 
 
+def lines_after(store: Store, session_id: str, seq: int, limit: int) -> tuple[tuple[int, bytes], ...]:
+    """Return the events after a number as (number, JSON of a `Numbered`), oldest first, without decoding them."""
+    row = LiveEventRow
+    query = row.select(row.seq, row.at, row.event).where(row.session_id == session_id, row.seq > seq)
+    with store.read():
+        found = store.rows(query.order_by(row.seq).limit(limit))
+    return tuple(
+        (seq, b'{"seq":%d,"at":"%s","event":%s}' % (seq, at.encode(), text.encode())) for seq, at, text in found
+    )
+
+
 def before(store: Store, session_id: str, seq: int | None, limit: int) -> tuple[Numbered, ...]:
     """Return the last events before a number, or of all, oldest first."""
     row = LiveEventRow

@@ -72,23 +72,15 @@ def move(store: Store, session_id: str, message_id: str, place: int) -> bool:
     return True
 
 
-def give_back(store: Store, session_id: str) -> None:
-    """Have messages wait again that a host had claimed and did not deliver before it died."""
+def forget_claimed(store: Store, session_id: str) -> None:
+    """Take back what a dead host was about to give to a running turn: it is not known whether it arrived."""
     row = QueuedMessageRow
+    told = {row.state: "revoked", row.note: "its host died while it was given to the turn"}
     with store.write():
-        store.run(row.update({row.state: "queued"}).where(row.session_id == session_id, row.state == "claimed"))
+        store.run(row.update(told).where(row.session_id == session_id, row.state == "claimed"))
 
 
 def _read(values: tuple[Any, ...]) -> QueuedMessage:
     at = dict(zip((field.column_name for field in _FIELDS), values, strict=True))
     at["created_at"] = from_text(at["created_at"])
     return QueuedMessage(**at)
-
-
-def claim_next(store: Store, session_id: str, turn_id: str) -> QueuedMessage | None:
-    """Take the first message for a turn; None: none waits."""
-    with store.write():
-        first = next(iter(waiting(store, session_id)), None)
-        if first is None or not change(store, first.message_id, "claim", turn_id=turn_id):
-            return None
-    return first

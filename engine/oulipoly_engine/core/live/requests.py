@@ -1,0 +1,79 @@
+"""Answers to requests: what a person may say to which kind, and what is kept of it. Pure (contract, D.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from oulipoly_engine.core.live.events import Question
+from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.errors import RequestRefused
+
+Decision = Literal["approve", "approve_for_session", "deny", "cancel", "answer", "expire", "fail"]
+STATUS: Mapping[Decision, str] = {
+    "approve": "answered",
+    "approve_for_session": "answered",
+    "deny": "answered",
+    "answer": "answered",
+    "cancel": "cancelled",
+    "expire": "expired",
+    "fail": "resolved",
+}
+DIFF_LIMIT = 4096  # characters of a diff that a request keeps
+
+_WORDS: Mapping[str, Decision] = {
+    **dict.fromkeys(("accept", "allow", "approve", "approved"), "approve"),
+    **dict.fromkeys(("acceptforsession", "allowforsession", "approveforsession", "approvedforsession"), "approve_for_session"),
+    **dict.fromkeys(("decline", "deny", "denied", "reject", "rejected"), "deny"),
+    **dict.fromkeys(("cancel", "cancelled", "abort", "aborted"), "cancel"),
+    **dict.fromkeys(("answer", "answered"), "answer"),
+}  # fmt: skip
+
+
+class RequestStale(RequestRefused):
+    """A request cannot be answered any more; the message says what became of it."""
+
+    slug = "request-stale"
+
+
+def parse_decision(word: str) -> Decision | None:
+    """Return the decision that a word means, however it is written; None: none."""
+    return _WORDS.get("".join(letter for letter in word.lower() if letter not in "_- "))
+
+
+def check(request: LiveRequest, decision: Decision, answers: Mapping[str, Sequence[str]]) -> None:
+    """Refuse what this request cannot be answered with. Raises RequestStale or RequestRefused."""
+    if request.status != "pending":
+        who = f" by {request.answered_by}" if request.answered_by else ""
+        raise RequestStale(f"the request {request.request_id} is {request.status} already{who}")
+    if request.kind == "user_input":
+        if decision not in ("answer", "cancel", "expire"):
+            raise RequestRefused(
+                f"the request {request.request_id} asks a question: `agents requests answer {request.request_id} "
+                "QUESTION=ANSWER` answers it, `agents requests cancel` does not"
+            )
+        if decision == "answer":
+            check_answers(request.prompt.questions, answers)
+        return
+    if decision == "answer":
+        raise RequestRefused(
+            f"the request {request.request_id} wants a yes or a no: `agents requests approve {request.request_id}` or "
+            f"`agents requests deny {request.request_id}`"
+        )
+    if decision == "approve_for_session" and not request.prompt.reach:
+        raise RequestRefused(
+            f"the request {request.request_id} can be approved once only: its CLI offers nothing for the whole session"
+        )
+    if request.kind == "other" and decision != "cancel":
+        raise RequestRefused(f"the request {request.request_id} cannot be answered here: {request.prompt.note}")
+
+
+def check_answers(questions: Iterable[Question], answers: Mapping[str, Sequence[str]]) -> None:
+    """Refuse answers that are missing, or belong to no question. Raises RequestRefused."""
+    known = {question.id for question in questions}
+    missing = [name for name in sorted(known) if not answers.get(name)]
+    strange = [name for name in answers if name not in known]
+    if strange:
+        raise RequestRefused(f"there is no question {strange[0]!r}; the questions are {', '.join(sorted(known))}")
+    if missing:
+        raise RequestRefused(f"no answer is given to the question {missing[0]!r}")

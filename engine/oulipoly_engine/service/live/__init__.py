@@ -1,0 +1,1 @@
+"""Live sessions: the process that owns one, its turns, its clients, and how it is found."""

@@ -1,0 +1,351 @@
+"""The loop of a live session's host: the CLI's pipes, the clients' sockets, time, and the end.
+
+One thread. What the CLI says goes through the driver to `SessionTurns`, which writes it down and tells the clients.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import signal
+import socket
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.live import failures
+from oulipoly_engine.core.live.events import Notice, Numbered, SessionClosed, SessionFailed
+from oulipoly_engine.core.live.lines import LineSplitter, Oversized
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.drivers.base import Driver
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.host.frames import Bye, Hello, Message, WireBroken
+from oulipoly_engine.host.peer_credentials import is_same_user
+from oulipoly_engine.host.runtime_folder import Listener
+from oulipoly_engine.process.liveness import Descendants
+from oulipoly_engine.process.piped import PipedProcess
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.live.clients import ClientSeat
+from oulipoly_engine.service.live.protocol import Answer, Follow, Happened, Order
+from oulipoly_engine.service.live.turns import SessionTurns
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_events
+from oulipoly_engine.store.runs import invocations
+
+_CHUNK = 64 << 10
+_STDERR_LINES = 200
+_SHOWN_STDERR = 5  # lines of it that tell why the CLI has ended
+_LINE = 500  # characters of each
+_GOODBYE_S = 3.0  # from the end of its stdin to the first signal
+_GRACE_S = 2.0  # from TERM to KILL
+_INTERRUPT_S = 20.0  # from an interruption to the end of the turn, before the process is ended for it
+_LOOK_S = 2.0  # between two looks at what the CLI has started
+_PAGE = 500  # events of a replay at a time
+
+
+class Limits(Record):
+    """How long things may take, in seconds."""
+
+    startup_s: float = 30.0
+    idle_s: float = 1800.0
+    request_s: float = 6 * 3600.0
+
+
+class Host:
+    """The loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        process: PipedProcess,
+        driver: Driver,
+        turns: Callable[[Callable[[Numbered], None]], SessionTurns],
+        listener: Listener,
+        limits: Limits,
+        invocation_row: int,
+    ) -> None:
+        self._store, self._clock, self._process, self._driver = store, clock, process, driver
+        self._listener, self._limits, self._row = listener, limits, invocation_row
+        self.turns = turns(self._tell)
+        self._selector = selectors.DefaultSelector()
+        self._lines = LineSplitter(driver.longest_line)
+        self._errors: deque[str] = deque(maxlen=_STDERR_LINES)
+        self._error_lines = LineSplitter(_CHUNK)
+        self._clients: dict[int, ClientSeat] = {}
+        self._unsent = bytearray()
+        self._used_at = self._began_at = time.monotonic()
+        self._interrupted_at: float | None = None
+        self._ending: tuple[str, str] | None = None  # reason, message: somebody wanted it to end
+        self._ladder: list[tuple[float, Callable[[], None]]] = []
+        self._descendants = Descendants(process.pid)
+        self._look_at = 0.0
+        self._has_stdout = True
+        self._is_done = False
+
+    def run(self) -> None:
+        """Serve until the CLI has ended and that is recorded."""
+        wake_reader, wake_writer = socket.socketpair()
+        for end in (wake_reader, wake_writer):
+            end.setblocking(False)
+        signal.set_wakeup_fd(wake_writer.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self.end("closed", "the machine is shutting down"))
+        register = self._selector.register
+        register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
+        register(self._listener, selectors.EVENT_READ, self._accept)
+        register(self._process.stdout, selectors.EVENT_READ, self._read_stdout)
+        register(self._process.stderr, selectors.EVENT_READ, self._read_stderr)
+        self._driver.begin()
+        self._pump()
+        while not self._is_done:
+            for key, _ in self._selector.select(self._do_due(time.monotonic())):
+                with contextlib.suppress(BlockingIOError):
+                    key.data()
+            self._look_at_process()
+        for client in self._clients.values():
+            client.close("the session has ended")
+
+    def end(self, reason: str, message: str, *, at_once: bool = False) -> None:
+        """Have the CLI end: its own goodbye first, then signals. at_once: signals first."""
+        if self._ending is not None:
+            return
+        self._ending = reason, message
+        now = time.monotonic()
+        if not at_once:
+            self._driver.closing()
+            self._pump()
+        self._process.close_stdin()
+        term_at = now if at_once else now + _GOODBYE_S
+        self._ladder = [
+            (term_at, lambda: self._process.send(signal.SIGTERM)),
+            (term_at + _GRACE_S, lambda: self._process.send(signal.SIGKILL)),
+        ]
+
+    # The CLI ---------------------------------------------------------------------------------------------------------
+    def _read_stdout(self) -> None:
+        data = self._process.read(self._process.stdout)
+        if data is None:
+            return
+        if not data:
+            self._selector.unregister(self._process.stdout)
+            self._has_stdout = False
+            if self._ending is None and self._process.poll() is None:
+                # It says nothing any more, but lives: it is of no use.
+                self.end("exited", "its output was closed", at_once=True)
+            return
+        for line in self._lines.feed(data):
+            if isinstance(line, Oversized):
+                text = f"a message of {line.length:,} bytes was left out: it is longer than any that is known"
+                self._driver.note(Notice(text, "warning", "oversized"))
+            else:
+                self._driver.receive(line)
+        self._pump()
+
+    def _read_stderr(self) -> None:
+        data = self._process.read(self._process.stderr)
+        if data is None:
+            return
+        if not data:
+            self._selector.unregister(self._process.stderr)
+            return
+        for line in self._error_lines.feed(data):
+            if isinstance(line, bytes) and line.strip():
+                self._errors.append(line.decode("utf-8", "replace")[:_LINE])
+
+    def _pump(self) -> None:
+        """Do what the driver wants done."""
+        turn_before = self.turns.turn
+        self._unsent += self.turns.take()
+        if self.turns.turn is not turn_before:
+            self._used_at = time.monotonic()
+            self._interrupted_at = None
+        self._write()
+        failure = self.turns.failure
+        if failure is not None:
+            self.end("failed", failure.message)
+
+    def _write(self) -> None:
+        try:
+            while self._unsent and self._process.stdin >= 0:
+                count = self._process.write(self._unsent)
+                if not count:
+                    break
+                del self._unsent[:count]
+        except OSError:  # it reads no more; that it has ended shows by itself
+            self._unsent.clear()
+        waits = bool(self._unsent) and self._process.stdin >= 0
+        known = self._process.stdin in self._selector.get_map() if self._process.stdin >= 0 else False
+        if waits and not known:
+            self._selector.register(self._process.stdin, selectors.EVENT_WRITE, self._write)
+        elif known and not waits:
+            self._selector.unregister(self._process.stdin)
+
+    def _look_at_process(self) -> None:
+        code = self._process.poll()
+        if code is None:
+            return
+        while self._has_stdout:  # its last words
+            self._read_stdout()
+        self._driver.closed()
+        self.turns.take()
+        reason, message = self._ending or ("killed" if code < 0 else "exited", self._last_words(code))
+        if not self.turns.is_open and self.turns.failure is None and self._ending is None:
+            self.turns.fail(SessionFailed(failures.CLOSED, message))
+        self._process.release()
+        self._descendants.kill()
+        wanted = self._ending is not None and reason not in ("failed", "exited")
+        self.turns.close(SessionClosed(reason, message, code), ends_turn=wanted)
+        ok = wanted or code == 0
+        shown = code if code >= 0 else 128 - code
+        outcome = Outcome(ok, shown, self._clock.now(), None if ok else reason, None if ok else reason, message or None)
+        invocations.end(self._store, self._row, outcome)
+        self._is_done = True
+
+    def _last_words(self, code: int) -> str:
+        ended = f"the CLI was killed by signal {-code}" if code < 0 else f"the CLI ended with exit code {code}"
+        said = " · ".join(list(self._errors)[-_SHOWN_STDERR:])
+        return redact(f"{ended}: {said}" if said else ended)
+
+    # Clients ---------------------------------------------------------------------------------------------------------
+    def _accept(self) -> None:
+        connection, _ = self._listener.accept()
+        if not is_same_user(connection):
+            connection.close()
+            return
+        seat = ClientSeat(connection)
+        self._clients[connection.fileno()] = seat
+        self._selector.register(connection, selectors.EVENT_READ, lambda: self._serve(seat))
+        seat.watched = selectors.EVENT_READ
+
+    def _serve(self, seat: ClientSeat) -> None:
+        try:
+            seat.flush()
+            for message in seat.receive():
+                self._handle(message, seat)
+        except EOFError:
+            self._drop(seat)
+        except WireBroken as error:
+            self._drop(seat, str(error))
+        else:
+            self._watch(seat)
+
+    def _handle(self, message: Message, seat: ClientSeat) -> None:
+        match message:
+            case Follow():
+                self._replay(message, seat)
+            case Order():
+                self._used_at = time.monotonic()
+                seat.send(self._do(message, seat))
+                self._pump()
+            case Bye():
+                raise EOFError
+            case Hello():
+                pass
+
+    def _replay(self, follow: Follow, seat: ClientSeat) -> None:
+        after = follow.after
+        while page := live_events.lines_after(self._store, self.turns.session.session_id, after, _PAGE):
+            for _, line in page:
+                seat.send(Happened(line))
+            after = page[-1][0]
+        for numbered in self.turns.snapshots():
+            seat.tell(numbered)
+        seat.follows, seat.takes_deltas = True, follow.deltas
+
+    def _do(self, order: Order, seat: ClientSeat) -> Answer:
+        try:
+            match order.verb:
+                case "status":
+                    data = self.turns.status()
+                case "close":
+                    self.end("closed", "it was closed")
+                    data = {}
+                case "cancel":
+                    self._cancel()
+                    data = {}
+                case _:
+                    if self._ending is not None:
+                        return Answer(order.number, error={"slug": "session-ends", "message": "the session is ending"})
+                    data = self.turns.order(order.verb, order.data, seat.name)
+                    if order.verb == "interrupt":
+                        self._interrupted_at = time.monotonic()
+        except RunnerError as error:
+            told: dict[str, Any] = {"slug": error.slug, "message": error.message, "exit_code": error.exit_code}
+            return Answer(order.number, error=told)
+        except Exception:  # a border: one order that fails ends no session
+            traceback.print_exc()
+            return Answer(order.number, error={"slug": "operational-error", "message": "the order failed in the host"})
+        return Answer(order.number, data)
+
+    def _cancel(self) -> None:
+        if self.turns.turn is not None:
+            with contextlib.suppress(RunnerError):
+                self.turns.order("interrupt", {}, "")  # claude ends its commands only for that
+            self._pump()
+        self.end("cancelled", "it was cancelled", at_once=True)
+
+    def _tell(self, numbered: Numbered) -> None:
+        for seat in tuple(self._clients.values()):
+            if seat.follows:
+                seat.tell(numbered)
+                if seat.is_lost:
+                    self._drop(seat)
+                else:
+                    self._watch(seat)
+
+    def _watch(self, seat: ClientSeat) -> None:
+        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if seat.has_unsent else 0)
+        if wanted != seat.watched:
+            self._selector.modify(seat.connection, wanted, lambda: self._serve(seat))
+            seat.watched = wanted
+
+    def _drop(self, seat: ClientSeat, text: str = "") -> None:
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(seat.connection)
+        self._clients = {number: one for number, one in self._clients.items() if one is not seat}
+        seat.close(text)
+
+    # Time ------------------------------------------------------------------------------------------------------------
+    def _do_due(self, now: float) -> float | None:
+        waits: list[float | None] = [self._driver.tick(now)]
+        self._pump()
+        waits.append(self.turns.expire(self._limits.request_s))
+        if self.turns.turn is not None and now >= self._look_at:
+            self._descendants.look()
+            self._look_at = now + _LOOK_S
+        if self.turns.turn is not None:
+            waits.append(max(0.0, self._look_at - now))
+        if self._ending is None:
+            waits.append(self._check_patience(now))
+        while self._ladder and now >= self._ladder[0][0]:
+            self._ladder.pop(0)[1]()
+        if self._ladder:
+            waits.append(self._ladder[0][0] - now)
+        return min((max(0.0, one) for one in waits if one is not None), default=None)
+
+    def _check_patience(self, now: float) -> float | None:
+        """End what takes too long: the start, the idle time, an interruption. Returns the seconds until the next."""
+        if not self.turns.is_open:
+            left = self._began_at + self._limits.startup_s - now
+            if left <= 0:
+                message = f"the CLI did not say that it is ready within {self._limits.startup_s:.0f} s"
+                self.turns.fail(SessionFailed(failures.TIMED_OUT, message))
+                self.end("failed", message, at_once=True)
+        elif self.turns.turn is None:
+            left = self._used_at + self._limits.idle_s - now
+            if left <= 0:
+                self.end("idle", f"nobody used it for {self._limits.idle_s:.0f} s")
+        elif self._interrupted_at is not None:
+            left = self._interrupted_at + _INTERRUPT_S - now
+            if left <= 0:
+                self.end("cancelled", "it did not end its turn when it was interrupted", at_once=True)
+        else:
+            return None
+        return max(left, 0.0)

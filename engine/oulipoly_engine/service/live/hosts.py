@@ -1,0 +1,182 @@
+"""The hosts of live sessions from outside: start one, reach one, see which live."""
+
+from __future__ import annotations
+
+import hashlib
+import select
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.live.events import Numbered
+from oulipoly_engine.errors import RunnerError, SpawnFailed
+from oulipoly_engine.host import launcher, runtime_folder
+from oulipoly_engine.host.link import HostGone, HostUnreachable, Link
+from oulipoly_engine.host.runtime_folder import HostFiles
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.process.command import describe_exit, watched
+from oulipoly_engine.service.live.protocol import LIVE, Answer, Follow, Happened, Order
+from oulipoly_engine.service.live.session_host import HostAnswer, HostOrder, LiveHost
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_requests
+
+_HOST = "oulipoly_engine.service.live.session_host"
+_ID_DIGITS = 12
+_AGAIN_S = 0.02
+_START_S = 30.0  # for another process that starts the same session
+_decoder = msgspec.json.Decoder(Numbered)
+
+
+class OrderRefused(RunnerError):
+    """A host has refused an order; the message is the host's."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(str(error.get("message", "the order was refused")))
+        self.slug = str(error.get("slug", self.slug))
+        self.exit_code = int(error.get("exit_code", 1))
+
+
+class LiveClient:
+    """A connection to a session's host. `fileno` is for an event loop; `order` and `wait` wait."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        """name: who we are, as answers to requests are recorded. Raises HostUnreachable."""
+        self._link = Link(path, name, LIVE)
+        self._number = 0
+        self._events: deque[Numbered] = deque()
+        self._answers: dict[int, Answer] = {}
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Say goodbye."""
+        self.close()
+
+    def fileno(self) -> int:
+        """Return the descriptor to watch."""
+        return self._link.fileno()
+
+    def follow(self, after: int = 0, *, deltas: bool = True) -> None:
+        """Ask for the events after a number, and for all that come."""
+        self._link.send(Follow(after, deltas))
+
+    def receive(self) -> list[Numbered]:
+        """Return the events that have come, without waiting. Raises HostGone."""
+        self._link.flush()
+        self._read()
+        events = list(self._events)
+        self._events.clear()
+        return events
+
+    def wait(self, timeout_s: float) -> list[Numbered]:
+        """Return the events that come within so long; none if none do. Raises HostGone."""
+        if not self._events:
+            self._select(timeout_s)
+        return self.receive()
+
+    def post(self, verb: str, data: Mapping[str, Any] | None = None) -> int:
+        """Send an order without waiting for its answer; returns its number for `answer_of`."""
+        self._number += 1
+        self._link.send(Order(self._number, verb, dict(data or {})))
+        return self._number
+
+    def answer_of(self, number: int) -> Answer | None:
+        """Return the answer to an order if it has come with what `receive` read; once."""
+        return self._answers.pop(number, None)
+
+    def order(self, verb: str, data: Mapping[str, Any] | None = None, patience_s: float = 30.0) -> dict[str, Any]:
+        """Have something done and return what came of it. Raises OrderRefused or HostGone."""
+        number = self.post(verb, data)
+        deadline = time.monotonic() + patience_s
+        while (answer := self.answer_of(number)) is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise HostGone("the session's host does not answer")
+            self._select(left)
+            self._link.flush()
+            self._read()
+        if answer.error:
+            raise OrderRefused(answer.error)
+        return answer.data
+
+    def close(self) -> None:
+        """Say goodbye."""
+        self._link.close()
+
+    def _select(self, timeout_s: float) -> None:
+        writing = [self._link] if self._link.wants_to_write else []
+        select.select([self._link], writing, [], max(0.0, timeout_s))
+
+    def _read(self) -> None:
+        try:
+            messages = self._link.receive()
+        except ConnectionResetError as error:
+            raise HostGone("the session's host has ended") from error
+        for message in messages:
+            match message:
+                case Happened():
+                    self._events.append(_decoder.decode(message.line))
+                case Answer():
+                    self._answers[message.number] = message
+
+
+def host_id(session_id: str) -> str:
+    """Return the id that the host of a session has: there is one at most."""
+    return hashlib.sha256(session_id.encode()).hexdigest()[:_ID_DIGITS]
+
+
+def folder_of(paths: Paths) -> Path:
+    """Return the folder of the sockets."""
+    return paths.runtime / "live"
+
+
+def connect(paths: Paths, session_id: str, name: str) -> LiveClient:
+    """Return a connection to the host of a session. Raises HostUnreachable when none lives."""
+    return LiveClient(HostFiles(folder_of(paths), host_id(session_id)).socket, name)
+
+
+def start(paths: Paths, order: HostOrder) -> LiveHost | None:
+    """Start a host; None: another process has started one, which `reach` waits for. Raises SpawnFailed."""
+    with watched(order.argv, Path(order.opening.cwd)) as tell:
+        answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=HostAnswer)
+        if answer.error:
+            tell(describe_exit(1))
+            raise SpawnFailed(answer.error)
+        tell(f"runs as live session {order.session_id}")
+    return answer.host
+
+
+def reach(paths: Paths, session_id: str, name: str) -> LiveClient:
+    """Return a connection to a host that is being started. Raises HostUnreachable."""
+    deadline = time.monotonic() + _START_S
+    while True:
+        try:
+            return connect(paths, session_id, name)
+        except HostUnreachable:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_AGAIN_S)
+
+
+def survey(paths: Paths) -> tuple[LiveHost, ...]:
+    """Return the hosts that live, and remove the files of those that do not."""
+    return runtime_folder.survey(folder_of(paths), LiveHost).living
+
+
+def expire_left(store: Store, clock: Clock, living: tuple[LiveHost, ...]) -> None:
+    """Expire the requests of sessions whose host is gone: nobody can answer them any more."""
+    alive = {host.session_id for host in living}
+    for request in live_requests.pending(store):
+        if request.session_id not in alive:
+            by = "the session's process has ended"
+            live_requests.settle(store, request.request_id, "expired", clock.now(), answered_by=by)

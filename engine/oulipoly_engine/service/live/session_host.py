@@ -1,0 +1,145 @@
+"""The program that the host of a live session is: it takes an order on stdin, starts the CLI, answers, and holds on.
+
+Run as a module by `service.live.hosts`.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+import msgspec
+
+from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.core.live.runtimes import DriverKind
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.text.bytes_in_json import unescape_word
+from oulipoly_engine.drivers.base import Opening
+from oulipoly_engine.drivers.table import driver_of
+from oulipoly_engine.errors import RunnerError, SpawnFailed
+from oulipoly_engine.host import launcher, runtime_folder
+from oulipoly_engine.process.command import Command
+from oulipoly_engine.process.liveness import start_ticks
+from oulipoly_engine.process.piped import PipedProcess
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.live.host import Host, Limits
+from oulipoly_engine.service.live.turns import Process, SessionTurns
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.live import live_queue, live_sessions
+from oulipoly_engine.store.runs import invocations
+
+
+class LiveHost(Record):
+    """What the runtime folder tells about the host of a live session."""
+
+    id: str
+    session_id: str
+    host_pid: int
+    pid: int  # the CLI's
+    started_at: str  # RFC 3339, UTC
+    began_ticks: int | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Return True: the host ends with its CLI."""
+        return True
+
+
+class HostOrder(msgspec.Struct, frozen=True):
+    """What a host is to do. Words and variables are escaped: a system's bytes need not be text."""
+
+    session_id: str
+    host_id: str
+    state_db: str
+    folder: str  # of the sockets
+    logs: str
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    kind: DriverKind
+    opening: Opening
+    limits: Limits
+    invocation_row: int
+    invocation_uuid: str
+    account: str
+    model_name: str
+
+
+class HostAnswer(msgspec.Struct, frozen=True):
+    """What came of it; neither: another host has the session."""
+
+    host: LiveHost | None = None
+    error: str = ""
+    slug: str = ""
+
+
+def main() -> None:
+    """Take the order and be the host; never returns."""
+    order = msgspec.json.decode(launcher.read_order(), type=HostOrder)
+    launcher.detach(lambda: _host(order))
+
+
+def _host(order: HostOrder) -> None:
+    claimed = runtime_folder.claim_name(Path(order.folder), order.host_id)
+    if claimed is None:
+        launcher.answer(msgspec.json.encode(HostAnswer()), None)
+        return
+    place, lock = claimed
+    store, clock = open_store(Path(order.state_db)), SystemClock()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what was said there is nobody's to read
+    try:
+        process = PipedProcess(
+            Command(
+                tuple(map(unescape_word, order.argv)),
+                {unescape_word(key): unescape_word(value) for key, value in order.env.items()},
+                Path(order.opening.cwd),
+            )
+        )
+        listener = place.listen()
+        host = LiveHost(
+            place.id, order.session_id, os.getpid(), process.pid, to_text(clock.now()), start_ticks(process.pid)
+        )
+        place.describe(host)
+    except (RunnerError, OSError) as error:
+        text = error.message if isinstance(error, RunnerError) else f"the session's host could not be started: {error}"
+        slug = error.slug if isinstance(error, RunnerError) else SpawnFailed.slug
+        outcome = Outcome(False, -1, clock.now(), "spawn_error", "spawn_error", text)
+        invocations.end(store, order.invocation_row, outcome)
+        place.remove()
+        launcher.answer(msgspec.json.encode(HostAnswer(error=text, slug=slug)), None)
+        return
+    invocations.record_child(store, order.invocation_row, process.pid, host.began_ticks)
+    log = Path(order.logs) / f"{place.id}.log"
+    launcher.answer(msgspec.json.encode(HostAnswer(host)), log)
+    try:
+        _serve(order, store, process, listener)
+    finally:
+        process.stop()
+        place.remove()
+        store.close()
+        os.close(lock)
+    launcher.drop_empty_log(log)
+
+
+def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runtime_folder.Listener) -> None:
+    clock = SystemClock()
+    session = live_sessions.find(store, order.session_id)[0]
+    live_sessions.update(store, session.session_id, clock.now(), generation=session.generation + 1, status="active")
+    live_queue.forget_claimed(store, session.session_id)
+    driver = driver_of(order.kind)(order.opening)
+    mine = Process(order.invocation_uuid, order.account, order.model_name, os.getpid())
+    host = Host(
+        store,
+        clock,
+        process,
+        driver,
+        lambda tell: SessionTurns(store, session, driver, mine, clock, tell),
+        listener,
+        order.limits,
+        order.invocation_row,
+    )
+    host.run()
+
+
+if __name__ == "__main__":
+    main()

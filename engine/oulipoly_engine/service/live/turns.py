@@ -1,0 +1,519 @@
+"""The turns of one live session: the gate that lets one through at a time, the queue before it, and what people order.
+
+Everything is written to the store before it is told to anybody. The driver says what happens; what is ordered goes
+through the driver. Nothing here reads a descriptor or waits.
+"""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from oulipoly_engine.clock import Clock, to_text
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live import failures, requests
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.drivers.base import Driver, Resolution, ReviewTarget
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.process.liveness import here
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
+from oulipoly_engine.store.runs import invocations
+
+TEXT_LIMIT = 1 << 20  # characters of one message: codex takes no more
+STEER_LIMIT = 32_768  # characters (contract, D.5)
+_NAME_LIMIT = 256
+_REQUEST_PREFIX = "cli_req_"
+
+
+class Process(Record):
+    """The invocation that the CLI's process is."""
+
+    uuid: str
+    account: str
+    model_name: str
+    owner_pid: int
+
+
+class SessionTurns:
+    """What one session does."""
+
+    def __init__(
+        self,
+        store: Store,
+        session: LiveSession,
+        driver: Driver,
+        process: Process,
+        clock: Clock,
+        tell: Callable[[ev.Numbered], None],
+    ) -> None:
+        """tell: is given each event once it is kept."""
+        self._store, self._driver, self._process, self._clock, self._tell = store, driver, process, clock, tell
+        self.session = session
+        self.policy = driver.opening.profile
+        self.is_open = False
+        self.failure: ev.SessionFailed | None = None
+        self.turn: Turn | None = None
+        self.items: dict[str, ev.Item] = {}  # that are not whole, with their text so far
+        self.model = driver.opening.model
+        self.usage = ev.Usage()
+        self._reply = ""
+        self._requests: dict[str, LiveRequest] = {}  # pending, by the CLI's id
+        self._number = live_events.last_number(store, session.session_id)
+        self._unkept: list[ev.Numbered] = []
+        self._invocation: int | None = None
+
+    # What the CLI says ---------------------------------------------------------------------------------------------
+    def take(self) -> bytes:
+        """Do what the driver's events ask for and return what is to be written to the CLI."""
+        data = bytearray()
+        while True:
+            output = self._driver.take()
+            data += output.data
+            if not output.events:
+                break
+            for event in _merge(output.events):
+                self._apply(event)
+            self._run_next()
+        self._keep()
+        return bytes(data)
+
+    def _apply(self, event: ev.AnyEvent) -> None:
+        match event:
+            case ev.SessionOpened():
+                self.is_open = True
+                self.model = event.model or self.model
+                self._know(event.native_id)
+            case ev.NativeIdChanged():
+                self._know(event.native_id)
+            case ev.SessionFailed():
+                self.failure = event
+                if event.reason in (failures.THREAD_LOST, failures.THREAD_MISMATCH):
+                    self._change(status="fenced", status_reason=event.message)
+            case ev.SettingsChanged():
+                self.model = event.model or self.model
+            case ev.NameChanged():
+                self._change(title=event.name)
+            case ev.TurnStarted():
+                self._begin(event)
+                return
+            case ev.TurnEnded():
+                self._end(event)
+                return
+            case ev.RequestOpened():
+                self._open_request(event)
+                return
+            case ev.RequestResolved():
+                self._close_request(event)
+                return
+            case ev.SteerSettled():
+                self._settle_steer(event)
+                return
+            case ev.UsageUpdated():
+                self.usage = event.usage
+            case _:
+                pass
+        self._say(self._note_item(event))
+
+    def _note_item(self, event: ev.AnyEvent) -> ev.AnyEvent:
+        turn_id = self.turn.turn_id if self.turn else ""
+        match event:
+            case ev.ItemStarted():
+                self.items[event.item.id] = event.item
+            case ev.ItemDelta() if event.item_id in self.items:
+                item = self.items[event.item_id]
+                self.items[event.item_id] = replace(item, text=item.text + event.text)
+            case ev.ItemEnded():
+                self.items.pop(event.item.id, None)
+                if event.item.kind == "agent_message" and event.item.text:
+                    self._reply = event.item.text
+        return replace(event, turn_id=turn_id) if hasattr(event, "turn_id") else event
+
+    def _know(self, native_id: str) -> None:
+        if native_id and native_id != self.session.native_id:
+            self._change(native_id=native_id)
+
+    def _begin(self, event: ev.TurnStarted) -> None:
+        turn = self.turn
+        if turn is None:  # the CLI works by itself: a compaction of its own, for example
+            turn = self._new_turn(str(uuid.uuid4()), "other", "")
+        live_sessions.begin_turn(self._store, turn.turn_id, event.native_turn_id)
+        self.turn = replace(turn, status="running", native_turn_id=event.native_turn_id)
+        self._say(replace(event, turn_id=turn.turn_id, kind=turn.kind))
+
+    def _end(self, event: ev.TurnEnded) -> None:
+        turn = self.turn
+        if turn is None:
+            return  # late: its turn is over
+        self._drop_items()
+        for request in tuple(self._requests.values()):
+            self._finish_request(request, "cancelled", "its turn ended")
+        reply = event.reply or self._reply
+        self._end_turn(turn, replace(event, turn_id=turn.turn_id, reply=reply))
+
+    def _end_turn(self, turn: Turn, event: ev.TurnEnded) -> None:
+        now = self._clock.now()
+        live_sessions.end_turn(
+            self._store,
+            turn.turn_id,
+            event.status,
+            now,
+            message=event.message,
+            code=event.code,
+            reply=event.reply,
+            usage=None if event.usage is None else msgspec.to_builtins(event.usage),
+        )
+        if self._invocation is not None:
+            ok = event.status == "completed"
+            reason = None if ok else "interrupted" if event.status == "interrupted" else event.code or "turn_failed"
+            outcome = Outcome(ok, 0 if ok else 1, now, None if ok else reason, reason, event.message or None)
+            invocations.end(self._store, self._invocation, replace(outcome, session_id=self.session.native_id))
+            self._invocation = None
+        self.turn, self._reply = None, ""
+        self._change()
+        self._say(event)
+
+    def _drop_items(self) -> None:
+        for item in tuple(self.items.values()):
+            self._say(self._note_item(ev.ItemEnded(replace(item, status="interrupted"))))
+
+    # Requests ------------------------------------------------------------------------------------------------------
+    def _open_request(self, event: ev.RequestOpened) -> None:
+        known = self._requests.get(event.native_id)
+        prompt = _shorten(event.prompt)
+        request = LiveRequest(
+            request_id=known.request_id if known else _REQUEST_PREFIX + secrets.token_urlsafe(16)[:21],
+            session_id=self.session.session_id,
+            turn_id=self.turn.turn_id if self.turn else "",
+            native_id=event.native_id,
+            kind=event.kind,
+            status="pending",
+            prompt=prompt,
+            created_at=self._clock.now(),
+        )
+        self._requests[event.native_id] = request
+        if known is None:
+            live_requests.insert(self._store, request)
+        self._say(replace(event, prompt=prompt, request_id=request.request_id, turn_id=request.turn_id))
+
+    def _close_request(self, event: ev.RequestResolved) -> None:
+        request = self._requests.get(event.native_id)
+        if request is not None:
+            self._finish_request(request, "cancelled", "the CLI took it back")
+
+    def _finish_request(self, request: LiveRequest, status: str, by: str, decision: str = "") -> bool:
+        self._requests.pop(request.native_id, None)
+        now = self._clock.now()
+        if not live_requests.settle(self._store, request.request_id, status, now, decision=decision, answered_by=by):
+            return False
+        self._say(ev.RequestResolved(request.native_id, request.request_id, status, by, request.turn_id))
+        return True
+
+    def expire(self, older_than_s: float) -> float | None:
+        """Expire the requests that nobody has answered for so long. Returns the seconds until the next is due."""
+        waits = []
+        for request in tuple(self._requests.values()):
+            left = older_than_s - (self._clock.now() - request.created_at).total_seconds()
+            if left <= 0:
+                self._driver.answer(request.native_id, Resolution("expire"))
+                self._finish_request(request, "expired", "nobody answered in time", "expire")
+            else:
+                waits.append(left)
+        return min(waits, default=None)
+
+    # Orders --------------------------------------------------------------------------------------------------------
+    def order(self, verb: str, data: Mapping[str, Any], by: str) -> dict[str, Any]:
+        """Do what a person has ordered and return what is to be answered. Raises RunnerError."""
+        done = getattr(self, f"_order_{verb}", None)
+        if done is None:
+            raise UsageInvalid(f"there is no order {verb!r}")
+        answer: dict[str, Any] = done(data, by)
+        return answer
+
+    def _order_send(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+        text = _text(data, TEXT_LIMIT)
+        identity = str(data.get("turn_id") or uuid.uuid4())
+        message = QueuedMessage(identity, self.session.session_id, text, "queued", self._clock.now())
+        live_queue.append(self._store, message)
+        self._run_next()
+        is_running = self.turn is not None and self.turn.turn_id == identity
+        if not is_running:
+            self._tell_queue()
+        return {"turn_id": identity, "status": "starting" if is_running else "queued"}
+
+    def _order_steer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
+        text = _text(data, STEER_LIMIT)
+        turn = self.turn
+        expected = data.get("turn_id")
+        if turn is not None and expected and expected != turn.turn_id:
+            raise RequestRefused(f"the turn {expected} does not run any more; {turn.turn_id} does")
+        if turn is None or not self._driver.capabilities.steer:
+            why = "no turn runs" if turn is None else f"{self.session.runtime_kind} takes no message in a turn"
+            return self._order_send(data, by) | {"steered": False, "message": f"{why}: it goes as a turn of its own"}
+        message = QueuedMessage(str(uuid.uuid4()), self.session.session_id, text, "queued", self._clock.now())
+        live_queue.append(self._store, message, is_first=True)
+        live_queue.change(self._store, message.message_id, "claim", turn_id=turn.turn_id)
+        self._driver.steer(message.message_id, text)
+        return {"turn_id": turn.turn_id, "message_id": message.message_id, "status": "steering", "steered": True}
+
+    def _settle_steer(self, event: ev.SteerSettled) -> None:
+        is_taken = event.outcome == "accepted"
+        live_queue.change(self._store, event.message_id, "deliver" if is_taken else "give_back")
+        self._say(event)
+        if not is_taken:
+            self._say(ev.Notice(f"the message waits for the end of the turn: {event.message}", "info", "steer_queued"))
+            self._tell_queue()
+
+    def _order_interrupt(self, _data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+        if self.turn is None:
+            raise RequestRefused("no turn runs")
+        self._driver.interrupt()
+        return {"turn_id": self.turn.turn_id}
+
+    def _order_compact(self, _data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+        self._must_be_idle("compact")
+        return self._start("compact", "", self._driver.compact)
+
+    def _order_review(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+        self._must_be_idle("review")
+        target = ReviewTarget(data.get("kind", "uncommitted"), str(data.get("value", "")))
+        return self._start("review", target.value, lambda turn_id: self._driver.review(turn_id, target))
+
+    def _order_rename(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+        name = _text(data, _NAME_LIMIT)
+        self._change(title=name)
+        if self._driver.capabilities.rename and self.is_open:
+            self._driver.rename(name)
+        self._say(ev.NameChanged(name))
+        return {}
+
+    def _order_set_model(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+        model, effort = str(data.get("model", "")), str(data.get("effort", ""))
+        self._driver.set_model(model, effort)
+        self._change(opening={**self.session.opening, "model": model, "effort": effort})
+        return {}
+
+    def _order_answer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
+        identity, word = str(data.get("request_id")), str(data.get("decision", ""))
+        decision = requests.parse_decision(word)
+        if decision is None:
+            raise UsageInvalid(f"{word!r} is no answer: approve, approve_for_session, deny, answer or cancel")
+        answers = {str(key): tuple(map(str, value)) for key, value in dict(data.get("answers") or {}).items()}
+        request = next((one for one in self._requests.values() if one.request_id == identity), None)
+        if request is None:
+            found = live_requests.find(self._store, identity)
+            if not found:
+                raise RequestRefused(f"there is no request {identity!r}")
+            request = found[0]
+            if request.status == "pending":
+                live_requests.settle(self._store, request.request_id, "expired", self._clock.now())
+                raise requests.RequestStale(f"the request {identity} is stale: its turn is over")
+        requests.check(request, decision, answers)
+        if not self._finish_request(request, requests.STATUS[decision], by, decision):
+            raise requests.RequestStale(f"the request {identity} was answered meanwhile")
+        self._driver.answer(request.native_id, Resolution(decision, str(data.get("reason", "")), answers))
+        if decision == "cancel" and self.turn is not None:
+            self._driver.interrupt()
+        return {"request_id": request.request_id, "status": requests.STATUS[decision]}
+
+    def _order_queue(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+        change_queue(self._store, self.session.session_id, data)
+        self._tell_queue()
+        return {"queue": list(map(describe_message, live_queue.waiting(self._store, self.session.session_id)))}
+
+    # The gate --------------------------------------------------------------------------------------------------------
+    def _run_next(self) -> None:
+        if self.turn is not None or not self.is_open or self.failure is not None:
+            return
+        waiting = live_queue.waiting(self._store, self.session.session_id)
+        if not waiting:
+            return
+        first = waiting[0]
+        with self._store.write():  # the message becomes a turn, or neither happens
+            if not live_queue.change(self._store, first.message_id, "claim", turn_id=first.message_id):
+                return
+            live_queue.change(self._store, first.message_id, "deliver")
+            self._new_turn(first.message_id, _kind_of(first), first.text)
+        if len(waiting) > 1:
+            self._tell_queue()
+        self._driver.send(first.message_id, first.text)
+
+    def _start(self, kind: str, text: str, begin: Callable[[str], None]) -> dict[str, Any]:
+        turn_id = str(uuid.uuid4())
+        self._new_turn(turn_id, kind, text)
+        try:
+            begin(turn_id)
+        except RequestRefused as error:
+            assert self.turn is not None  # noqa: S101 - made a line before
+            self._end_turn(self.turn, ev.TurnEnded("failed", error.message, error.slug, turn_id=turn_id))
+            raise
+        return {"turn_id": turn_id, "status": "starting"}
+
+    def _new_turn(self, turn_id: str, kind: str, text: str) -> Turn:
+        identity, now = str(uuid.uuid4()), self._clock.now()
+        process = self._process
+        turn = Turn(turn_id, self.session.session_id, kind, "starting", text, self.policy, now)
+        with self._store.write():
+            self._invocation = invocations.begin(
+                self._store,
+                invocations.NewInvocation(
+                    uuid=identity,
+                    model=process.model_name,
+                    account=process.account,
+                    member_index=None,
+                    created_at=now,
+                    parent=(process.account, process.uuid),
+                    working_directory=self.session.workspace,
+                    owner_pid=process.owner_pid,
+                    owner_place=here(),
+                    session_id=self.session.native_id,
+                ),
+            )
+            live_sessions.insert_turn(self._store, replace(turn, invocation_uuid=identity))
+        self.turn = turn
+        return turn
+
+    def _must_be_idle(self, what: str) -> None:
+        if self.failure is not None or not self.is_open:
+            raise RequestRefused(f"the session is not open yet: {what} it once it is")
+        if self.turn is not None:
+            raise RequestRefused(f"a turn runs: wait for its end, or interrupt it, then {what}")
+
+    def fail(self, event: ev.SessionFailed) -> None:
+        """Take it that the session cannot be opened."""
+        self.failure = event
+        self._say(event)
+
+    # The end -------------------------------------------------------------------------------------------------------
+    def close(self, event: ev.SessionClosed, *, ends_turn: bool) -> None:
+        """Take the end of the CLI's process. ends_turn: a person wanted it; else the turn is left to be recovered."""
+        self._drop_items()
+        for request in tuple(self._requests.values()):
+            self._finish_request(request, "expired", event.message or "the CLI has ended")
+        if self.turn is not None and ends_turn:
+            turn = self.turn
+            self._end_turn(turn, ev.TurnEnded("interrupted", event.message, turn_id=turn.turn_id, reply=self._reply))
+        elif self._invocation is not None:
+            now = self._clock.now()
+            invocations.end(self._store, self._invocation, Outcome(False, -1, now, None, "guard_drop", event.message))
+        self.turn = None
+        self._say(event)
+        self._keep()
+
+    def status(self) -> dict[str, Any]:
+        """Return how the session stands."""
+        return {
+            "status": "starting" if not self.is_open else "waiting_input" if self.turn is None else "running",
+            "busy": self.turn is not None,
+            "turn_id": self.turn.turn_id if self.turn else None,
+            "pending_approval": bool(self._requests),
+            "model": self.model,
+            "policy": self.policy,
+            "capabilities": msgspec.to_builtins(self._driver.capabilities),
+            "usage": msgspec.to_builtins(self.usage),
+        }
+
+    def snapshots(self) -> Iterable[ev.Numbered]:
+        """Yield the items that are not whole, with their text so far, for a client that comes now."""
+        at = to_text(self._clock.now())
+        turn_id = self.turn.turn_id if self.turn else ""
+        for item in self.items.values():
+            yield ev.Numbered(self._number, at, ev.ItemStarted(item, turn_id))
+
+    # What is kept and told -------------------------------------------------------------------------------------------
+    def _say(self, event: ev.AnyEvent) -> None:
+        if not isinstance(event, ev.ItemDelta):
+            self._number += 1
+        self._unkept.append(ev.Numbered(self._number, to_text(self._clock.now()), event))
+
+    def _keep(self) -> None:
+        unkept, self._unkept = self._unkept, []
+        kept = [one for one in unkept if not isinstance(one.event, ev.ItemDelta)]
+        if kept:
+            live_events.append(self._store, self.session.session_id, kept)
+        for one in unkept:
+            self._tell(one)
+
+    def _tell_queue(self) -> None:
+        waiting = live_queue.waiting(self._store, self.session.session_id)
+        self._say(ev.QueueChanged(tuple((one.message_id, one.text, one.note) for one in waiting)))
+
+    def _change(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of a LiveSession
+        live_sessions.update(self._store, self.session.session_id, self._clock.now(), **changes)
+        self.session = replace(self.session, **changes)
+
+
+def change_queue(store: Store, session_id: str, data: Mapping[str, Any]) -> None:
+    """Edit, move or take back a waiting message. Raises RequestRefused when it does not wait any more."""
+    identity, act = str(data.get("message_id", "")), str(data.get("act", ""))
+    waiting = {one.message_id for one in live_queue.waiting(store, session_id)}
+    if act and identity not in waiting:
+        raise RequestRefused(f"no message {identity!r} waits: it was sent meanwhile, or taken back")
+    match act:
+        case "":
+            done = True
+        case "edit":
+            done = live_queue.edit(store, identity, _text(data, TEXT_LIMIT))
+        case "move":
+            done = live_queue.move(store, session_id, identity, int(data.get("place", 1)))
+        case "remove":
+            done = live_queue.change(store, identity, "revoke")
+        case _:
+            raise UsageInvalid(f"a queued message can be edited, moved or removed, not {act!r}")
+    if not done:
+        raise RequestRefused(f"the message {identity} was sent meanwhile")
+
+
+def describe_message(message: QueuedMessage) -> dict[str, Any]:
+    """Return a waiting message as scripts get it."""
+    return {"message_id": message.message_id, "text": message.text, "note": message.note}
+
+
+def _kind_of(message: QueuedMessage) -> str:
+    return "recovery" if message.note == "recovery" else "user"
+
+
+def _text(data: Mapping[str, Any], limit: int) -> str:
+    text = str(data.get("text", ""))
+    if not text.strip():
+        raise UsageInvalid("the message is empty")
+    if len(text) > limit:
+        raise UsageInvalid(f"the message has {len(text):,} characters, and {limit:,} are the limit")
+    return text
+
+
+def _shorten(prompt: ev.Prompt) -> ev.Prompt:
+    """Keep the head of long diffs: a request is for reading, and the item has all of it."""
+    if all(len(change.diff) <= requests.DIFF_LIMIT for change in prompt.changes):
+        return prompt
+    cut = (replace(change, diff=change.diff[: requests.DIFF_LIMIT]) for change in prompt.changes)
+    lengths = [len(change.diff) for change in prompt.changes]
+    note = f"the diff is cut: {requests.DIFF_LIMIT} of {max(lengths)} characters"
+    return replace(prompt, changes=tuple(cut), note=prompt.note or note)
+
+
+def _merge(events: Iterable[ev.AnyEvent]) -> Iterable[ev.AnyEvent]:
+    """Put deltas of one item that follow each other together."""
+    last: ev.ItemDelta | None = None
+    texts: list[str] = []
+    for event in events:
+        if isinstance(event, ev.ItemDelta):
+            if last is not None and (last.item_id, last.stream) == (event.item_id, event.stream):
+                texts.append(event.text)
+                continue
+            if last is not None:
+                yield replace(last, text="".join(texts))
+            last, texts = event, [event.text]
+            continue
+        if last is not None:
+            yield replace(last, text="".join(texts))
+            last, texts = None, []
+        yield event
+    if last is not None:
+        yield replace(last, text="".join(texts))
