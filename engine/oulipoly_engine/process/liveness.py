@@ -1,12 +1,16 @@
-"""Whether a process still lives, and since when."""
+"""Whether a process still lives, since when, and what it has started."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import time
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+_PROC = Path("/proc")
 _SLACK = timedelta(seconds=60)  # the calendar may have been set meanwhile; numbers come round much later
 
 
