@@ -28,3 +28,8 @@ class Runtime(Record):
     request_s: float = 120.0
     idle_s: float = 1800.0
     marker: str = ""  # plain: the line that ends a turn
+    home: str = ""  # where the CLI keeps what its accounts share; empty: where it looks by itself
+    shadow_home: str = ""  # holds a login of its own and links to everything else in `home`; empty: there is none
+    proxy: str = ""  # a URL, which may hold a password: never shown as it is
+    debug_native_events: bool = False  # keep what the CLI says, redacted, and not only what it is called
+    stderr_lines: int = 200  # of the CLI's stderr that are kept
