@@ -1,0 +1,188 @@
+"""Arguments of the user's own in a live launch, and those that belong to us. Pure (contract, B.6).
+
+What decides how a CLI speaks, which session it opens, what it may do without asking and what it is extended by is said
+by the driver and by the permission profile: an argument that says it as well is refused. The error names the option
+and its place, never what is given to it: that may be a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.records import Record
+
+_WORD = "a word that belongs to no option"  # in place of an option's name
+
+
+class Reserved(Record):
+    """An argument that is ours to give."""
+
+    index: int  # among the arguments, from 0
+    option: str  # as the CLI calls it, without its value
+
+    @property
+    def text(self) -> str:
+        """Return what is wrong, without any value."""
+        return f"argument {self.index + 1} is {self.option}, which live sessions set themselves"
+
+
+class ArgumentReserved(ConfigInvalid):
+    """A runtime's arguments hold one that is ours to give."""
+
+    slug = "launch-argument-reserved"
+
+
+class Syntax(Record):
+    """What is known of a CLI's options."""
+
+    reserved: frozenset[str]
+    valued: frozenset[str] = frozenset()  # that take the next word; of an option nobody knows, it may belong to that
+    listed: frozenset[str] = frozenset()  # that take all words up to the next option
+    prefixes: tuple[str, ...] = ()  # of long options that are reserved
+    config: frozenset[str] = frozenset()  # options that set a key: `-c key=value`
+    config_reserved: frozenset[str] = frozenset()  # such keys, with all below them
+    words: frozenset[str] = frozenset()  # subcommands, which may be named
+    forbids_words: bool = False  # none may stand outside of an option
+
+
+def _set(*words: str) -> frozenset[str]:
+    return frozenset(words)
+
+
+_CODEX = Syntax(
+    reserved=_set(
+        *("--enable", "--disable", "--listen", "--stdio", "--sandbox", "-s", "--ask-for-approval", "-a", "--full-auto"),
+        *("--dangerously-bypass-approvals-and-sandbox", "--yolo", "--cd", "-C", "--remote", "--json", "--image", "-i"),
+        *("--help", "-h", "--version", "-V", "--"),
+    ),
+    valued=_set("--model", "-m", "--profile", "-p", "--local-provider"),
+    prefixes=("--ws-", "--remote-"),
+    config=_set("--config", "-c"),
+    config_reserved=_set(
+        *("mcp_servers", "features", "approval_policy", "approvals_reviewer", "sandbox_mode"),
+        *("sandbox_workspace_write", "sandbox_permissions", "permissions", "default_permissions", "projects"),
+        *("profile", "profiles", "apps", "plugins", "hooks", "notify"),
+    ),
+    words=_set(
+        *("daemon", "proxy", "exec", "resume", "fork", "app-server", "mcp-server", "login", "logout", "apply", "cloud"),
+        *("generate-ts", "generate-json-schema", "review", "help"),
+    ),
+    forbids_words=True,
+)
+_CLAUDE = Syntax(
+    reserved=_set(
+        *("--settings", "--setting-sources", "--managed-settings", "--resume", "-r", "--continue", "-c"),
+        *("--fork-session", "--session-id", "--resume-session-at", "--from-pr", "--no-session-persistence"),
+        *("--print", "-p", "--permission-mode", "--permission-prompt-tool", "--dangerously-skip-permissions"),
+        *("--allow-dangerously-skip-permissions", "--allowedTools", "--allowed-tools", "--tools"),
+        *("--output-format", "--input-format", "--include-partial-messages", "--replay-user-messages", "--verbose"),
+        *("--json-schema", "--mcp-config", "--strict-mcp-config", "--plugin-dir", "--agents", "--worktree", "-w"),
+        *("--tmux", "--remote", "--teleport", "--background", "--bg", "--ide", "--chrome", "--init", "--init-only"),
+        *("--maintenance", "--help", "-h", "--version", "-v", "--"),
+    ),
+    valued=_set(
+        *("--model", "--effort", "--fallback-model", "--append-system-prompt", "--system-prompt", "--agent"),
+        *("--name", "-n", "--max-turns", "--max-budget-usd", "--debug-file"),
+    ),
+    listed=_set("--disallowedTools", "--disallowed-tools", "--add-dir", "--betas"),
+    words=_set("mcp", "auth", "doctor", "update", "install", "plugin", "agents", "setup-token", "config"),
+    forbids_words=True,
+)
+# Of any agent: what leaves the agent to itself. Which options make it speak, its card says in `start_words`.
+_ACP = Syntax(
+    reserved=frozenset(("--yolo", "--approval-mode", "--dangerously-skip-permissions", "--output-format", "--")),
+)
+_SYNTAXES: Mapping[str, Syntax] = {"codex": _CODEX, "claude": _CLAUDE, "acp": _ACP, "plain": Syntax(frozenset())}
+
+
+def list_reserved(kind: str, words: Sequence[str], more: Sequence[str] = ()) -> tuple[Reserved, ...]:
+    """Return the arguments that are ours to give. kind: of the runtime. more: further options that are reserved."""
+    return tuple(_scan(_SYNTAXES[kind], words, frozenset(more)))
+
+
+def refuse_reserved(runtime: str, kind: str, words: Sequence[str], more: Sequence[str] = ()) -> None:
+    """Raise ArgumentReserved for the first argument that is ours to give; its message has no value in it."""
+    found = next(_scan(_SYNTAXES[kind], words, frozenset(more)), None)
+    if found is not None:
+        message = f"runtime {runtime!r}: {found.text}: remove it from its arguments"
+        raise ArgumentReserved(message, runtime_id=runtime, index=found.index, option=found.option)
+
+
+def drop_reserved(kind: str, words: Sequence[str], more: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the arguments without those that are ours to give, and the names of those; values go with their option."""
+    syntax, position = _SYNTAXES[kind], 0
+    kept: list[str] = []
+    dropped: list[str] = []
+    while position < len(words):
+        taken = 1 + _count_values(syntax, words, position)
+        found = next(_scan(syntax, words[position : position + taken], frozenset(more)), None)
+        if found is None:
+            kept += words[position : position + taken]
+        else:
+            dropped.append(found.option)
+        position += taken
+    return tuple(kept), tuple(dropped)
+
+
+def _scan(syntax: Syntax, words: Sequence[str], more: frozenset[str]) -> Iterator[Reserved]:
+    position = 0
+    while position < len(words):
+        option = _find_reserved(syntax, words, position, more)
+        if option is not None:
+            yield Reserved(position, option)
+        position += 1 + _count_values(syntax, words, position)
+
+
+def _find_reserved(syntax: Syntax, words: Sequence[str], position: int, more: frozenset[str]) -> str | None:
+    """Return the name under which a word is refused; None: it may stay."""
+    word = words[position]
+    if word in syntax.words:
+        return word
+    if not word.startswith("-") or word == "-":
+        return _WORD if syntax.forbids_words else None
+    name, value = _split(word)
+    reserved = syntax.reserved | more
+    if name in reserved or name.startswith(syntax.prefixes):
+        return name
+    if name in syntax.config:
+        following = words[position + 1] if position + 1 < len(words) else ""
+        return _find_key(syntax, name, following if value is None else value)
+    return None
+
+
+def _find_key(syntax: Syntax, name: str, assignment: str) -> str | None:
+    key = assignment.partition("=")[0].strip()
+    parts = [part.strip().strip("\"'") for part in key.split(".")]
+    return f"{name} {parts[0]}" if parts[0] in syntax.config_reserved else None
+
+
+def _split(word: str) -> tuple[str, str | None]:
+    """Split an option from the value that hangs on it: `--config=x`, `-cx`, `-c=x`."""
+    if word.startswith("--"):
+        name, is_given, value = word.partition("=")
+        return name, value if is_given else None
+    return word[:2], word[2:].removeprefix("=") or None
+
+
+def _count_values(syntax: Syntax, words: Sequence[str], position: int) -> int:
+    """Return how many of the words behind an option are its values."""
+    word = words[position]
+    if not word.startswith("-") or word in ("-", "--"):
+        return 0
+    name, value = _split(word)
+    if value is not None:
+        return 0
+    following = 0
+    while position + 1 + following < len(words) and not _is_option(words[position + 1 + following]):
+        following += 1
+    if name in syntax.listed:
+        return following
+    if name in syntax.valued or name in syntax.config:  # its value may begin with a dash
+        return min(1, len(words) - position - 1)
+    # Of one that nobody knows, the next word may be its value; of a reserved one all go with it.
+    return following if name in syntax.reserved else min(1, following)
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-"
