@@ -13,6 +13,8 @@ from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, neares
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.core.accounts.clis.table import read_env
+from oulipoly_engine.core.live.catalogue import derive_runtimes
+from oulipoly_engine.core.live.runtimes import RuntimeEntry
 from oulipoly_engine.paths import Paths
 
 Which = Callable[[str], str | None]  # a command's path, None where it is not found or not executable
@@ -38,6 +40,7 @@ def check(
     agents = [agent_files.read(folder / f"{name}.md", paths) for name in agent_files.names(folder)]
     sessions = small_files.read_sessions(paths)
     settings = small_files.read_settings(paths)
+    runtimes = small_files.read_runtimes(paths)
     known = _names_in(paths.providers)
     return (
         *accounts.problems,
@@ -50,6 +53,8 @@ def check(
         *_locate_faults(paths.sessions, _session_faults(sessions.value, known), in_tables=True),
         *settings.problems,
         *_locate_faults(paths.settings, _settings_faults(settings.value, known, names)),
+        *runtimes.problems,
+        *_locate_faults(paths.settings, _runtime_faults(accounts.value, runtimes.value, paths.home)),
         *prices_file.read_prices(paths).problems,
         *_app_problems(paths, find_app_faults),
     )
@@ -166,6 +171,13 @@ def _settings_faults(settings: Settings, known: Sequence[str] | None, models: Se
     if model is not None and model not in models:
         message = f"there is no model {model!r}, so errors are classified by key words only"
         yield Fault(("diagnostics_model",), message, _rename(model, models, "add the model"), Level.WARNING)
+
+
+def _runtime_faults(accounts: Mapping[str, Account], entries: Sequence[RuntimeEntry], home: Path) -> Iterator[Fault]:
+    if not entries:
+        return
+    for problem in derive_runtimes(accounts, entries, home).problems:
+        yield Fault(("runtimes", problem.key, *problem.path), problem.message, problem.fix)
 
 
 def _rename(name: str, known: Sequence[str], otherwise: str) -> str:

@@ -21,6 +21,8 @@ from oulipoly_engine.core.accounts.accounts import (
     StorageSpec,
 )
 from oulipoly_engine.core.accounts.inputs import InputSpec
+from oulipoly_engine.core.live.proxy import mask_proxy
+from oulipoly_engine.core.live.runtimes import RuntimeEntry
 from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import asdict
@@ -31,8 +33,8 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | None = None) -> dict[str, Any]:
     """Return everything that can be read, as values that JSON can hold; secrets are masked.
 
-    Shape: `{"paths", "settings", "accounts", "models", "agents", "sessions", "problems"}`; the middle five map names to
-    the keys of the files they come from. `problems` lists the texts of what is wrong.
+    Shape: `{"paths", "settings", "accounts", "models", "agents", "runtimes", "sessions", "problems"}`; the middle six
+    map names to the keys of the files they come from. `problems` lists the texts of what is wrong.
     """
     accounts = accounts_file.read(paths)
     settings = small_files.read_settings(paths)
@@ -40,7 +42,8 @@ def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | N
     models = [load.read_model(paths, name, models_dir, accounts.value) for name in load.list_models(paths, models_dir)]
     folder = agents_dir or paths.agents
     agents = [agent_files.read(folder / f"{name}.md", paths) for name in agent_files.names(folder)]
-    everything: tuple[Any, ...] = (accounts, settings, sessions, *models, *agents)
+    runtimes = small_files.read_runtimes(paths)
+    everything: tuple[Any, ...] = (accounts, settings, runtimes, sessions, *models, *agents)
     return {
         "paths": _paths(paths, models_dir or paths.models, folder),
         "settings": {
@@ -57,6 +60,7 @@ def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | N
         "accounts": {name: _account(account) for name, account in accounts.value.items()},
         "models": {loaded.value.name: _model(loaded.value) for loaded in models if loaded.value is not None},
         "agents": {loaded.value.name: _agent(loaded.value) for loaded in agents if loaded.value is not None},
+        "runtimes": {entry.key: _runtime(entry) for entry in runtimes.value if not entry.is_broken},
         "sessions": {name: _scripts(paths, name, entry) for name, entry in sessions.value.items()},
         "problems": [mask.text(problem.text) for loaded in everything for problem in loaded.problems],
     }
@@ -97,6 +101,33 @@ def _account(account: Account) -> dict[str, Any]:
         "unset_environment": list(account.unset_environment),
         "timeout_seconds": account.timeout_s,
         **({} if account.keyring is None else {"keyring": asdict(account.keyring)}),
+    }
+
+
+def _runtime(entry: RuntimeEntry) -> dict[str, Any]:
+    """Return what is written of a runtime; what is not written is as usual with its account or its kind."""
+    written = {
+        "kind": entry.kind,
+        "name": entry.name,
+        "program": entry.program,
+        "account": entry.account,
+        "home": entry.home,
+        "shadow_home": entry.shadow_home,
+        "start_words": None if entry.start_words is None else mask.words(entry.start_words),
+        "args": None if entry.args is None else mask.words(entry.args),
+        "env": mask.variables(entry.environment),
+        "proxy": mask_proxy(entry.proxy),
+        "custom_models": list(entry.custom_models),
+        "marker": mask.text(entry.marker),
+        "startup_timeout_ms": round(entry.startup_s * 1000),
+        "request_timeout_ms": round(entry.request_s * 1000),
+        "idle_session_ttl_secs": round(entry.idle_s),
+        "stderr_ring_lines": entry.stderr_lines,
+        "debug_native_events": entry.debug_native_events,
+    }
+    return {
+        "enabled": entry.is_enabled,
+        **{key: value for key, value in written.items() if value not in (None, "", 0, [], {})},
     }
 
 

@@ -1,4 +1,4 @@
-"""config.toml and sessions.toml: the settings, and the scripts that find turns and transcripts."""
+"""config.toml and sessions.toml: the settings, the runtimes, and the scripts that find turns and transcripts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from oulipoly_engine.config import snapshot
 from oulipoly_engine.config.problem import Loaded
 from oulipoly_engine.core.accounts.accounts import SessionScripts, Settings
+from oulipoly_engine.core.live.runtimes import RuntimeEntry
 from oulipoly_engine.paths import Paths
 
 
@@ -19,6 +20,18 @@ def read_settings(paths: Paths) -> Loaded[Settings]:
         return settings.parse_settings(paths, raw)
 
     return snapshot.read(paths, paths.settings, "settings", Loaded[Settings], parse, absent=Loaded(Settings()))
+
+
+def read_runtimes(paths: Paths) -> Loaded[tuple[RuntimeEntry, ...]]:
+    """Return every `[runtimes.x]` of config.toml, and what is wrong with them."""
+
+    def parse(raw: bytes | None) -> Loaded[tuple[RuntimeEntry, ...]]:
+        from oulipoly_engine.config.parse import runtimes  # noqa: PLC0415 - 100 ms, only a changed file needs it
+
+        return runtimes.parse_runtimes(paths, raw)
+
+    kind = Loaded[tuple[RuntimeEntry, ...]]
+    return snapshot.read(paths, paths.settings, "runtimes", kind, parse, absent=Loaded(()))
 
 
 def read_sessions(paths: Paths) -> Loaded[Mapping[str, SessionScripts]]:

@@ -48,6 +48,7 @@ _SOURCES = (  # folders of the package
     "config/toml",
     "core/accounts",
     "core/ledger",
+    "core/live",
     "core/sessions",
     "core/text",
 )

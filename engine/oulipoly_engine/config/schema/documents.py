@@ -13,6 +13,7 @@ from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.agents import AgentKeys
 from oulipoly_engine.config.schema.app import AppTable, CommandTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.models import ModelTable
+from oulipoly_engine.config.schema.runtimes import RuntimeTable
 from oulipoly_engine.config.schema.settings import PriceTable, ScriptsTable, SettingsTable
 
 _DIALECT = "http://json-schema.org/draft-07/schema#"  # the newest that taplo reads (0.9, seen 2026-11)
@@ -40,6 +41,9 @@ def json_schema(file: str) -> dict[str, Any]:
         document["properties"]["views"]["additionalProperties"] = view
         command = CommandTable.model_json_schema(schema_generator=_Generator)
         document["properties"]["commands"]["items"] = command
+    if shape is SettingsTable:  # so are its runtimes
+        runtime = RuntimeTable.model_json_schema(schema_generator=_Generator)
+        document["properties"]["runtimes"]["additionalProperties"] = runtime
     return {"$schema": _DIALECT, **document, "title": title}
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from oulipoly_engine.config.schema.fields import Count, Filled, FromZero, NameOf, OneOf, Table, Text
+from oulipoly_engine.config.schema.fields import Count, Filled, FromZero, NameOf, OneOf, Table, Text, make_whole_check
 from oulipoly_engine.core.text import leave_key
 
 _TIE_RULES = (
@@ -39,6 +39,13 @@ class SettingsTable(Table):
     )
     transcript_line_limit_mb: Annotated[int, Field(ge=1)] = Field(
         64, description="How long a line of a transcript may be; a longer one counts as damaged and is not read."
+    )
+    # Looked at one by one: a slip in one of them is none of the others, nor of the settings above.
+    runtimes: Annotated[dict[str, Any], make_whole_check("tables, `[runtimes.NAME]`")] = Field(
+        {}, description="CLIs that live sessions are driven on, beside those of the accounts."
+    )
+    cli_agent_runtime: Annotated[dict[str, Any], make_whole_check("a table")] = Field(
+        {}, description="The older form of `runtimes`; `enabled` holds for codex and claude."
     )
 
 

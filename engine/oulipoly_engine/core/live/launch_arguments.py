@@ -111,18 +111,25 @@ def refuse_reserved(runtime: str, kind: str, words: Sequence[str], more: Sequenc
 
 def drop_reserved(kind: str, words: Sequence[str], more: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the arguments without those that are ours to give, and the names of those; values go with their option."""
-    syntax, position = _SYNTAXES[kind], 0
     kept: list[str] = []
     dropped: list[str] = []
-    while position < len(words):
-        taken = 1 + _count_values(syntax, words, position)
-        found = next(_scan(syntax, words[position : position + taken], frozenset(more)), None)
+    for group in list_options(kind, words):
+        found = next(_scan(_SYNTAXES[kind], group, frozenset(more)), None)
         if found is None:
-            kept += words[position : position + taken]
+            kept += group
         else:
             dropped.append(found.option)
-        position += taken
     return tuple(kept), tuple(dropped)
+
+
+def list_options(kind: str, words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the arguments in groups: an option with its values, or a word that belongs to none."""
+    groups, position = [], 0
+    while position < len(words):
+        end = position + 1 + _count_values(_SYNTAXES[kind], words, position)
+        groups.append(tuple(words[position:end]))
+        position = end
+    return tuple(groups)
 
 
 def _scan(syntax: Syntax, words: Sequence[str], more: frozenset[str]) -> Iterator[Reserved]:

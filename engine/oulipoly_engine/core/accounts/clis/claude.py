@@ -16,6 +16,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     InKeyring,
     Key,
     Launch,
+    LiveProtocol,
     LoginCommand,
     Observed,
     Place,
@@ -88,6 +89,7 @@ CLAUDE = Cli(
     quota=QuotaSource("anthropic-usage", ".credentials.json"),
     transcripts=Transcripts("claude-code", "projects", "claude_code"),
     skills=Location(".claude/skills", "CLAUDE_CONFIG_DIR", "skills"),
+    live=LiveProtocol("claude", tested=("2.1.197",)),
     # Beside its usual folder, inside any other. Other keys of an entry are passed over.
     mcp=(
         McpServers(

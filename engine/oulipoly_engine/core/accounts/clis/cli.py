@@ -179,6 +179,16 @@ class ModelList(Record):
     read: Callable[[str], tuple[str, ...]] | None = None  # names in what it prints; None: each begins a line
 
 
+class LiveProtocol(Record):
+    """How it is driven by a protocol of its own in place of a screen."""
+
+    driver: str  # codex, claude or acp
+    start_words: tuple[str, ...] = ()  # ACP: the arguments that make it speak so
+    reserved: tuple[str, ...] = ()  # further options that are not the user's to give in such a session
+    options: tuple[str, ...] | None = None  # those of a one-shot that it takes in such a session too; None: all
+    tested: tuple[str, ...] = ()  # versions that the driver was seen to work with, the newest last
+
+
 class Cli(Record):
     """One CLI."""
 
@@ -198,6 +208,7 @@ class Cli(Record):
     quota: QuotaSource | None = None
     transcripts: Transcripts | None = None
     models: ModelList | None = None
+    live: LiveProtocol | None = None
     skills: Location | None = None  # the folder whose folders are its skills
     mcp: tuple[McpServers, ...] = ()  # the first is what it reads and what is written; others are of the past
 

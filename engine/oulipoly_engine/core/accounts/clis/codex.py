@@ -13,6 +13,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Cli,
     InKeyring,
     Launch,
+    LiveProtocol,
     LoginCommand,
     ModelList,
     Observed,
@@ -136,6 +137,7 @@ CODEX = Cli(
     quota=QuotaSource("chatgpt-usage", "auth.json"),
     transcripts=Transcripts("codex", "sessions", "codex_session"),
     models=ModelList(("debug", "models"), _read_models),
+    live=LiveProtocol("codex", options=("-c", "--config", "--strict-config"), tested=("0.169.0",)),
     skills=Location(".codex/skills", "CODEX_HOME", "skills"),
     mcp=(McpServers((Location(".codex/config.toml", "CODEX_HOME", "config.toml"),), "mcp_servers", _MCP),),
 )

@@ -11,6 +11,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     InKeyring,
     Key,
     Launch,
+    LiveProtocol,
     LoginCommand,
     Observed,
     Place,
@@ -71,6 +72,12 @@ GEMINI = Cli(
     status=Status(_read_status, files=("google_accounts.json", "oauth_creds.json", "settings.json", ".env")),
     api_key=ApiKey(_key_files, keyring=InKeyring(_KEY, files=(_SETTINGS,))),
     transcripts=Transcripts("gemini", "tmp"),
+    live=LiveProtocol(
+        "acp",
+        ("--acp",),
+        ("--acp", "--experimental-acp", "--prompt", "-p", "--prompt-interactive", "-i", "--resume", "-r", "-o", "-y"),
+        tested=("0.61.0",),
+    ),
     skills=Location(".gemini/skills", "GEMINI_CLI_HOME", ".gemini/skills"),
     mcp=(McpServers((_SETTINGS_FILE,), "mcpServers", _MCP),),
 )

@@ -10,6 +10,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     InKeyring,
     Key,
     Launch,
+    LiveProtocol,
     LoginCommand,
     ModelList,
     Observed,
@@ -96,6 +97,7 @@ OPENCODE = Cli(
     ),
     transcripts=Transcripts("opencode", has_locator=False),
     models=ModelList(("models",)),
+    live=LiveProtocol("acp", ("acp",), options=(), tested=("1.18.33",)),
     skills=_in_configuration("skills"),
     mcp=(
         McpServers(
