@@ -13,6 +13,18 @@ FAILURES = ("429", "quota", "401", "500", "529")
 _PATTERN = re.compile(r"\[\[([a-z0-9]+)(?::([^\]@]*))?(?:@([\w.-]+))?\]\]")
 _BINARY_DEFAULT = 1024
 _LONGEST_SLEEP_S = 86400.0
+_MOST_PIECES = 10_000_000
+_NAMED_STEPS = ("run", "approve", "edit", "think")  # steps with a text of their own
+_BARE_STEPS = ("retry", "drift", "die")
+
+
+class Step(NamedTuple):
+    """Something that an agent does in a live session before it answers; the one-shots leave it out."""
+
+    kind: str  # run, approve, edit, think, ask, plan, stall, flood, retry, drift, die
+    text: str = ""  # the command, the path, the thought, the question
+    choices: tuple[str, ...] = ()  # of a question; of a plan, its points
+    amount: float = 0.0  # seconds of a stall, pieces of a flood
 
 
 class Directives(NamedTuple):
@@ -28,31 +40,61 @@ class Directives(NamedTuple):
     no_newline: bool = False
     delegate: str | None = None  # the agent that is asked as well, and whose file becomes part of the answer
     returns: str | None = None  # the name under which the answer is handed back to the caller
+    steps: tuple[Step, ...] = ()  # in the order of the prompt
 
 
 def parse(prompt: str, account: str = "") -> Directives:
     """Read the directives that apply to `account`.
 
     `[[sleep:SECONDS]]`, `[[exit:N]]`, `[[429]]`, `[[quota]]`, `[[401]]`, `[[500]]`, `[[529]]`, `[[stderr:TEXT]]`,
-    `[[big:BYTES]]`, `[[bytes]]` or `[[bytes:COUNT]]`, `[[noeol]]`, `[[delegate:AGENT]]`, `[[return:NAME]]`. An unknown
-    one, or one whose argument is not a number where one is needed, is left in the text.
+    `[[big:BYTES]]`, `[[bytes]]` or `[[bytes:COUNT]]`, `[[noeol]]`, `[[delegate:AGENT]]`, `[[return:NAME]]`.
+
+    Steps of live sessions: `[[run:COMMAND]]` a command that needs no leave, `[[approve:COMMAND]]` one that does,
+    `[[edit:PATH]]` a change that needs leave, `[[ask:QUESTION|OPTION|OPTION]]`, `[[plan:POINT|POINT]]`,
+    `[[think:TEXT]]`, `[[stall:SECONDS]]` nothing is said for a while, `[[flood:N]]` the answer in at least N pieces,
+    `[[retry]]` the connection is lost once, `[[drift]]` messages that no client knows, `[[die]]` the process ends as if
+    it had been killed. Commands are never run; what they print is made up.
+
+    An unknown one, or one whose argument is not a number where one is needed, is left in the text.
     """
     fields: dict[str, Any] = {}
+    steps: list[Step] = []
 
     def take(match: re.Match[str]) -> str:
         name, argument, only = match.groups()
         try:
-            effect = _effect(name, argument)
+            step = _step(name, argument)
+            effect = _effect(name, argument) if step is None else {}
         except ValueError:
-            effect = None
+            return match.group()
         if effect is None:
             return match.group()
         if only is None or only == account:
             fields.update(effect)
+            steps.extend([step] if step is not None else [])
         return ""
 
     text = re.sub(r"[ \t]+", " ", _PATTERN.sub(take, prompt)).strip() if _PATTERN.search(prompt) else prompt.strip()
-    return Directives(text=text)._replace(**fields)
+    return Directives(text=text, steps=tuple(steps))._replace(**fields)
+
+
+def _step(name: str, argument: str | None) -> Step | None:
+    if argument is None:
+        return Step(name) if name in _BARE_STEPS else None
+    if name in _NAMED_STEPS and argument.strip():
+        return Step(name, argument.strip())
+    words = tuple(word.strip() for word in argument.split("|") if word.strip())
+    match name:
+        case "ask" if words:
+            return Step("ask", words[0], words[1:])
+        case "plan" if words:
+            return Step("plan", choices=words)
+        case "stall":
+            return Step("stall", amount=min(_LONGEST_SLEEP_S, max(0.0, float(argument))))
+        case "flood":
+            return Step("flood", amount=min(_MOST_PIECES, max(0, int(argument))))
+        case _:
+            return None
 
 
 def _effect(name: str, argument: str | None) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oulipoly_demo import answers, directives
 from oulipoly_demo.answers import Talk
 from oulipoly_demo.clis.options import OptionWrong, Style, Syntax, parse, style_of
-from oulipoly_demo.directives import Directives
+from oulipoly_demo.directives import Directives, Step
 
 SYNTAX = Syntax(
     vendor="claude",
@@ -35,6 +35,15 @@ SYNTAX = Syntax(
         ("x [[delegate:a-b]] [[return:c.md]]", Directives("x", delegate="a-b", returns="c.md")),
         ("[[bytes:5]]", Directives("", binary_bytes=5)),
         ("[[unknown]] [[sleep:soon]]", Directives("[[unknown]] [[sleep:soon]]")),
+        ("a [[approve:ls -l | wc]] b", Directives("a b", steps=(Step("approve", "ls -l | wc"),))),
+        ("[[run:ls]][[edit:a.py]]", Directives("", steps=(Step("run", "ls"), Step("edit", "a.py")))),
+        ("[[ask: Which? | Red|Blue]]", Directives("", steps=(Step("ask", "Which?", ("Red", "Blue")),))),
+        ("[[ask:Name?]]", Directives("", steps=(Step("ask", "Name?"),))),
+        ("[[plan:look|do it]]", Directives("", steps=(Step("plan", choices=("look", "do it")),))),
+        ("[[stall:0.5]][[flood:10]]", Directives("", steps=(Step("stall", amount=0.5), Step("flood", amount=10)))),
+        ("[[retry]][[drift]][[die@me]]", Directives("", steps=(Step("retry"), Step("drift"), Step("die")))),
+        ("x [[die@other]]", Directives("x")),
+        ("[[run:]] [[plan:|]] [[stall:soon]] [[think]]", Directives("[[run:]] [[plan:|]] [[stall:soon]] [[think]]")),
     ],
 )
 def test_directives_are_read_and_leave_the_text(prompt, expected):
