@@ -172,6 +172,7 @@ class TurnEnded(Event, tag="turn_ended"):
     usage: Usage | None = None
     turn_id: str = ""
     reply: str = ""  # the last message of the agent
+    fork_at: str = ""  # what `Opening.fork_at` takes to fork after this turn; empty: the turn's native id
 
 
 class TurnRetrying(Event, tag="turn_retrying"):
