@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from oulipoly_engine.core.live import json_lines
 from oulipoly_engine.records import Record, field
 
 NO_HANDLER, TIMED_OUT, STALE = -32000, -32001, -32002
@@ -68,12 +69,12 @@ _SHOWN = 200  # characters of a line that is no message
 
 def decode(line: bytes) -> Received:
     """Return what a line says; unknown fields are kept in `raw` of a response."""
-    if not line or line.isspace():
+    text = line.decode("utf-8", "replace")[:_SHOWN]
+    if not line.strip():
         return Undecodable("empty-line", "")
-    text = line[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]  # never all of it: lines of 6 MB were seen
     try:
-        message = msgspec.json.decode(line)
-    except (msgspec.DecodeError, ValueError, RecursionError):  # a number of 5,000 digits is a ValueError
+        message = json_lines.decode(line)
+    except ValueError:
         return Undecodable("malformed-json", text)
     if not isinstance(message, dict):
         return Undecodable("expected-object", text)
@@ -107,8 +108,7 @@ class _Open(Record, frozen=False):
 
     method: str
     settle: Settle
-    patience_s: float | None
-    deadline: float | None = None  # from the first tick on: no clock is read when the request is made
+    deadline: float | None
 
 
 class Endpoint:
@@ -121,14 +121,13 @@ class Endpoint:
         self._open: dict[int | str, _Open] = {}
         self._asked: dict[int | str, str] = {}  # open requests of the other end: their method
         self._out = bytearray()
+        self._now = 0.0
 
     def request(self, method: str, params: Json, settle: Settle, patience_s: float | None = 120.0) -> int:
-        """Ask; `settle` is called once with the result or the failure. Returns the id.
-
-        patience_s: seconds from the next `tick` on; None: as long as it takes.
-        """
+        """Ask; `settle` is called once with the result or the failure. Returns the id."""
         identity, self._next = self._next, self._next + 1
-        self._open[identity] = _Open(method, settle, patience_s)
+        deadline = None if patience_s is None else self._now + patience_s
+        self._open[identity] = _Open(method, settle, deadline)
         self._write({"id": identity, "method": method, "params": params})
         return identity
 
@@ -177,15 +176,13 @@ class Endpoint:
 
     def tick(self, now: float) -> float | None:
         """Settle what waits too long. Returns the seconds until the next time-out, or None."""
-        for one in self._open.values():
-            if one.deadline is None and one.patience_s is not None:
-                one.deadline = now + one.patience_s
+        self._now = now
         late = [key for key, one in self._open.items() if one.deadline is not None and one.deadline <= now]
         for key in late:
             one = self._open.pop(key)
             one.settle(None, Failure("timeout", f"{one.method} was not answered in time"))
         deadlines = [one.deadline for one in self._open.values() if one.deadline is not None]
-        return max(0.0, min(deadlines) - now) if deadlines else None
+        return min(deadlines) - now if deadlines else None
 
     def close(self) -> None:
         """Settle all that is open: the other end is gone."""
