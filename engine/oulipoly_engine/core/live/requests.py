@@ -23,7 +23,9 @@ DIFF_LIMIT = 4096  # characters of a diff that a request keeps
 
 _WORDS: Mapping[str, Decision] = {
     **dict.fromkeys(("accept", "allow", "approve", "approved"), "approve"),
-    **dict.fromkeys(("acceptforsession", "allowforsession", "approveforsession", "approvedforsession"), "approve_for_session"),
+    **dict.fromkeys(
+        ("acceptforsession", "allowforsession", "approveforsession", "approvedforsession"), "approve_for_session"
+    ),
     **dict.fromkeys(("decline", "deny", "denied", "reject", "rejected"), "deny"),
     **dict.fromkeys(("cancel", "cancelled", "abort", "aborted"), "cancel"),
     **dict.fromkeys(("answer", "answered"), "answer"),
