@@ -69,9 +69,9 @@ _SHOWN = 200  # characters of a line that is no message
 
 def decode(line: bytes) -> Received:
     """Return what a line says; unknown fields are kept in `raw` of a response."""
-    text = line.decode("utf-8", "replace")[:_SHOWN]
-    if not line.strip():
+    if not line or line.isspace():
         return Undecodable("empty-line", "")
+    text = line[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]  # never all of it: lines of 6 MB were seen
     try:
         message = json_lines.decode(line)
     except ValueError:
@@ -108,7 +108,8 @@ class _Open(Record, frozen=False):
 
     method: str
     settle: Settle
-    deadline: float | None
+    patience_s: float | None
+    deadline: float | None = None  # from the first tick on: no clock is read when the request is made
 
 
 class Endpoint:
@@ -121,13 +122,14 @@ class Endpoint:
         self._open: dict[int | str, _Open] = {}
         self._asked: dict[int | str, str] = {}  # open requests of the other end: their method
         self._out = bytearray()
-        self._now = 0.0
 
     def request(self, method: str, params: Json, settle: Settle, patience_s: float | None = 120.0) -> int:
-        """Ask; `settle` is called once with the result or the failure. Returns the id."""
+        """Ask; `settle` is called once with the result or the failure. Returns the id.
+
+        patience_s: seconds from the next `tick` on; None: as long as it takes.
+        """
         identity, self._next = self._next, self._next + 1
-        deadline = None if patience_s is None else self._now + patience_s
-        self._open[identity] = _Open(method, settle, deadline)
+        self._open[identity] = _Open(method, settle, patience_s)
         self._write({"id": identity, "method": method, "params": params})
         return identity
 
@@ -176,13 +178,15 @@ class Endpoint:
 
     def tick(self, now: float) -> float | None:
         """Settle what waits too long. Returns the seconds until the next time-out, or None."""
-        self._now = now
+        for one in self._open.values():
+            if one.deadline is None and one.patience_s is not None:
+                one.deadline = now + one.patience_s
         late = [key for key, one in self._open.items() if one.deadline is not None and one.deadline <= now]
         for key in late:
             one = self._open.pop(key)
             one.settle(None, Failure("timeout", f"{one.method} was not answered in time"))
         deadlines = [one.deadline for one in self._open.values() if one.deadline is not None]
-        return min(deadlines) - now if deadlines else None
+        return max(0.0, min(deadlines) - now) if deadlines else None
 
     def close(self) -> None:
         """Settle all that is open: the other end is gone."""
