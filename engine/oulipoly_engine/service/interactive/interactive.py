@@ -69,9 +69,17 @@ class Launcher(Record):
             chosen = choose(guard)
             return self._run(chosen, working_directory(), parent, guard)
 
-    def from_pool(self, model: Model, guard: Guard) -> Chosen:
-        """Choose among the members of a pool that can be talked to. Raises PoolExhausted or AccountUnusable."""
-        able = tuple(member for member in model.members if self._can_talk(member.account))
+    def from_pool(self, model: Model, guard: Guard, can_serve: Callable[[str], bool] | None = None) -> Chosen:
+        """Choose among the members of a pool that can be talked to. Raises PoolExhausted or AccountUnusable.
+
+        can_serve: tells of an account whether it can; None: whether its CLI can be talked to in a terminal.
+        """
+        able = tuple(member for member in model.members if (can_serve or self._can_talk)(member.account))
+        if not able and can_serve is not None:
+            message = (
+                f"no account of the pool {model.name!r} has a CLI that can be driven: `agents runtime list` lists them"
+            )
+            raise AccountUnusable(message)
         if not able:
             for one in model.members:
                 arguments.interactive(self._account(one.account), one)  # raises, and says what is missing

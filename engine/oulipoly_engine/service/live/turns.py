@@ -89,6 +89,8 @@ class SessionTurns:
             case ev.SessionOpened():
                 self.is_open = True
                 self.model = event.model or self.model
+                able = sorted(name for name, can in msgspec.to_builtins(self._driver.capabilities).items() if can)
+                self._change(opening={**self.session.opening, "capabilities": able})
                 self._know(event.native_id)
             case ev.NativeIdChanged():
                 self._know(event.native_id)
@@ -342,7 +344,15 @@ class SessionTurns:
             self._new_turn(first.message_id, _kind_of(first), first.text)
         if len(waiting) > 1:
             self._tell_queue()
-        self._driver.send(first.message_id, first.text)
+        self._driver.send(first.message_id, self._take_preface() + first.text)
+
+    def _take_preface(self) -> str:
+        """Return what the first message of a fork is preceded by, once."""
+        opening = dict(self.session.opening)
+        preface = str(opening.pop("preface", ""))
+        if preface:
+            self._change(opening=opening)
+        return preface
 
     def _start(self, kind: str, text: str, begin: Callable[[str], None]) -> dict[str, Any]:
         turn_id = str(uuid.uuid4())

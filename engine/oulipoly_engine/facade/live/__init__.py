@@ -1,0 +1,1 @@
+"""Live sessions and the runtimes that serve them: what is asked and ordered."""

@@ -1,0 +1,441 @@
+"""Live sessions: begin one, talk to it, steer it, and see what it does.
+
+Every method blocks and may be called from any thread, but for what `LiveClient` says of itself.
+"""
+
+from __future__ import annotations
+
+import getpass
+import socket
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.core.accounts.accounts import restrict_to_account
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.events import Numbered
+from oulipoly_engine.core.live.permissions import PROFILES
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.errors import AccountUnusable, RequestRefused, UsageInvalid
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.host.link import HostGone, HostUnreachable
+from oulipoly_engine.process.signals import Guard
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
+from oulipoly_engine.service.live.launch import LiveLauncher
+from oulipoly_engine.service.live.turns import change_queue
+from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.catalogue import Catalogue
+    from oulipoly_engine.core.runs.markers import ParentRef
+    from oulipoly_engine.store.base.db import Store
+
+__all__ = ["HostGone", "HostUnreachable", "LiveClient", "LiveSessions", "LiveStatus", "NewSession", "OrderRefused"]
+
+_TURN_END_S = 0.5  # between two looks at whether a session still lives while its turn is waited for
+
+
+class NewSession(Record):
+    """A live session to begin: a model's pool, or an account or a runtime by name."""
+
+    folder: Path
+    model: str | None = None
+    account: str | None = None  # beside a model: this member of its pool alone
+    runtime: str | None = None  # instead of both
+    prompt: str | None = None
+    profile: str = "supervised"
+    cli_model: str = ""  # the CLI's own model; empty: as the pool's member says
+    effort: str = ""
+    title: str = ""
+    parent: ParentRef | None = None
+
+
+class Begun(Record):
+    """A session that was begun."""
+
+    session: LiveSession
+    why: str  # it is this account's
+    turn_id: str | None = None
+
+
+class LiveStatus(Record):
+    """How a session stands."""
+
+    session: LiveSession
+    status: str  # starting, running, waiting_input, closed, recoverable, fenced
+    busy: bool = False
+    turn_id: str | None = None
+    pending_approval: bool = False
+    queue: tuple[QueuedMessage, ...] = ()
+    model: str = ""
+    policy: str = ""
+    capabilities: Mapping[str, bool] = {}
+    usage: Mapping[str, Any] = {}
+
+
+class TurnResult(Record):
+    """How a turn stands, or ended."""
+
+    turn_id: str
+    status: str  # queued, starting, running, completed, failed, interrupted, blocked, waiting_approval
+    reply: str | None = None
+    message: str = ""
+    code: str = ""
+
+
+class LiveSessions:
+    """The live sessions of one user."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    # Beginning -------------------------------------------------------------------------------------------------------
+    def begin(self, wish: NewSession, guard: Guard | None = None) -> Begun:
+        """Begin a session on the best account of its pool. Raises RunnerError."""
+        self._home.refuse_if_read_only("begin a live session")
+        if wish.profile not in PROFILES:
+            raise UsageInvalid(f"there is no permission profile {wish.profile!r}: {', '.join(PROFILES)}")
+        folder = wish.folder.absolute()
+        if not folder.is_dir():
+            raise UsageInvalid(f"the folder {folder} does not exist")
+        with self._home.lend_store() as store:
+            session, decision_json, why = self._choose(store, wish, folder.resolve(), guard or Guard())
+            live_sessions.insert(store, session)
+            self._start(store, session, decision_json, wish.parent)
+        turn_id = None
+        if wish.prompt is not None:
+            with self._connect(session) as client:
+                turn_id = str(client.order("send", {"text": wish.prompt})["turn_id"])
+        return Begun(session, why, turn_id)
+
+    def _choose(
+        self, store: Store, wish: NewSession, folder: Path, guard: Guard
+    ) -> tuple[LiveSession, str | None, str]:
+        from oulipoly_engine.core.live.launch_words import live_words  # noqa: PLC0415 - only a new session needs it
+
+        home, catalogue = self._home, self.catalogue()
+        decision, member, why = None, None, "it was named"
+        model_name: str = wish.model or UNKNOWN_MODEL
+        if wish.model is not None:
+            files = home.files
+            accounts, settings = files.accounts(), files.settings()
+            model = files.model(wish.model)
+            if wish.account is not None and (found := restrict_to_account(model, wish.account)) is None:
+                raise AccountUnusable(f"the pool of {model.name!r} has no account {wish.account!r}")
+            model = model if wish.account is None else found or model
+            fresh = home.wiring.freshness(store, accounts, files.scripts(), home.note, home.listeners)
+            launcher = home.wiring.launcher(store, accounts, settings, fresh, note=home.note, is_shown=True)
+            able = {one.account for one in catalogue.runtimes if one.is_enabled}
+            chosen = launcher.from_pool(model, guard, lambda name: name in able)
+            member, decision, model_name = chosen.member, chosen.decision, chosen.model_name
+            why = str((decision or {}).get("reason") or "it is the one that can be driven")
+            runtime = catalogue.find_for_account(chosen.account)
+        else:
+            name = wish.runtime or wish.account or ""
+            runtime = catalogue.find(name) or catalogue.find_for_account(name)
+        if runtime is None:
+            name = wish.runtime or wish.account or wish.model
+            raise AccountUnusable(
+                f"{name!r} has no CLI that can be driven: `agents runtime list` lists those that have"
+            )
+        cli = catalogue.clis.get(runtime.id)
+        words = live_words(runtime, member, None if cli is None else cli.live)
+        now = home.now()
+        session = LiveSession(
+            session_id=str(uuid.uuid4()),
+            workspace=str(folder),
+            runtime_id=runtime.id,
+            runtime_kind=runtime.kind,
+            model_name=model_name,
+            created_at=now,
+            updated_at=now,
+            account=runtime.account or None,
+            opening={
+                "model": wish.cli_model or words.model,
+                "effort": wish.effort or words.effort,
+                "profile": wish.profile,
+                "args": list(words.args),
+            },
+            title=wish.title,
+        )
+        import json  # noqa: PLC0415 - the same
+
+        return session, None if decision is None else json.dumps(decision, ensure_ascii=False), why
+
+    def _start(
+        self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
+    ) -> None:
+        catalogue = self.catalogue()
+        runtime = catalogue.find(session.runtime_id)
+        if runtime is None:
+            raise AccountUnusable(
+                f"the runtime {session.runtime_id!r} of this session is not configured any more: add it again, or fork "
+                f"the session to another one with `agents session fork {session.session_id} --to RUNTIME`"
+            )
+        if session.status == "fenced":
+            raise RequestRefused(
+                f"this session cannot go on: {session.status_reason}; `agents session fork {session.session_id}` begins "
+                "another one with what was said"
+            )
+        launcher = LiveLauncher(store, self._home.files.accounts(), self._home.paths, self._home.clock)
+        cli = catalogue.clis.get(runtime.id)
+        launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
+
+    def catalogue(self) -> Catalogue:
+        """Return the runtimes as they are configured."""
+        from oulipoly_engine.config.small_files import read_runtimes  # noqa: PLC0415 - the first to ask pays
+        from oulipoly_engine.core.live.catalogue import derive_runtimes  # noqa: PLC0415 - the same
+
+        paths = self._home.paths
+        return derive_runtimes(self._home.files.accounts(), read_runtimes(paths).value, paths.home)
+
+    # Finding ---------------------------------------------------------------------------------------------------------
+    def find(self, identity: str) -> LiveSession:
+        """Return the session whose id, or whose CLI's id, begins so. Raises RequestRefused."""
+        with self._home.lend_store_to_read() as store:
+            found = live_sessions.find(store, identity) if identity else ()
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(one.session_id[:8] for one in found[:5])
+            raise RequestRefused(f"several live sessions begin with {identity!r}: {names}; give more of the id")
+        raise RequestRefused(f"there is no live session {identity!r}: `agents session list --live` lists them")
+
+    def list_sessions(self, limit: int = 200) -> tuple[LiveStatus, ...]:
+        """Return the live sessions, the one that changed last first."""
+        with self._home.lend_store_to_read() as store:
+            sessions = live_sessions.list_sessions(store, limit)
+            open_turns = {turn.session_id: turn for turn in live_sessions.open_turns(store)}
+            waiting = {request.session_id for request in live_requests.pending(store)}
+        living = {host.session_id for host in hosts.survey(self._home.paths)}
+        return tuple(
+            _judge(
+                one, open_turns.get(one.session_id), is_alive=one.session_id in living, waits=one.session_id in waiting
+            )
+            for one in sessions
+        )
+
+    def status(self, identity: str) -> LiveStatus:
+        """Return how one session stands, as its host says where one lives."""
+        session = self.find(identity)
+        with self._home.lend_store_to_read() as store:
+            queue = live_queue.waiting(store, session.session_id)
+            turn = next(iter(live_sessions.open_turns(store, [session.session_id])), None)
+        try:
+            with hosts.connect(self._home.paths, session.session_id, self._who()) as client:
+                told = client.order("status")
+        except (HostUnreachable, HostGone):
+            return replace(_judge(session, turn, is_alive=False, waits=False), queue=queue)
+        return LiveStatus(self.find(session.session_id), queue=queue, **told)
+
+    def events(self, identity: str, before: int | None = None, limit: int = 200) -> tuple[Numbered, ...]:
+        """Return the last events of a session before a number, oldest first; deltas are not kept."""
+        with self._home.lend_store_to_read() as store:
+            return live_events.before(store, self.find(identity).session_id, before, limit)
+
+    def events_after(self, session_id: str, seq: int, limit: int = 1000) -> tuple[Numbered, ...]:
+        """Return the events after a number, oldest first."""
+        with self._home.lend_store_to_read() as store:
+            return live_events.after(store, session_id, seq, limit)
+
+    def turns(self, identity: str) -> tuple[Turn, ...]:
+        """Return the turns of a session, oldest first."""
+        with self._home.lend_store_to_read() as store:
+            return live_sessions.turns_of(store, self.find(identity).session_id)
+
+    # Talking ---------------------------------------------------------------------------------------------------------
+    def connect(self, identity: str, *, starts: bool = False) -> LiveClient:
+        """Return a connection to a session's host. starts: one is started where none lives.
+
+        Raises HostUnreachable where none lives, or RunnerError when none can be started.
+        """
+        session = self.find(identity)
+        return self._connect(session) if starts else hosts.connect(self._home.paths, session.session_id, self._who())
+
+    def _connect(self, session: LiveSession) -> LiveClient:
+        try:
+            return hosts.connect(self._home.paths, session.session_id, self._who())
+        except HostUnreachable:
+            self._home.refuse_if_read_only("start a live session")
+        with self._home.lend_store() as store:
+            self._end_left_turns(store, session)
+            self._start(store, session)
+        return hosts.reach(self._home.paths, session.session_id, self._who())
+
+    def _end_left_turns(self, store: Store, session: LiveSession) -> None:
+        """End the turns that a dead host has left: whoever goes on has seen that they were."""
+        hosts.survey(self._home.paths)
+        for turn in live_sessions.open_turns(store, [session.session_id]):
+            text = "its process ended before it did, and the session went on"
+            live_sessions.end_turn(
+                store, turn.turn_id, "interrupted", self._home.now(), message=text, code="process_lost"
+            )
+        hosts.expire_left(store, self._home.clock, hosts.survey(self._home.paths))
+
+    def order(self, identity: str, verb: str, data: Mapping[str, Any] | None = None, *, starts: bool) -> dict[str, Any]:
+        """Have a session's host do something. starts: one is started where none lives. Raises RunnerError."""
+        self._home.refuse_if_read_only(f"{verb} a live session".replace("_", " "))
+        try:
+            with self.connect(identity, starts=starts) as client:
+                return client.order(verb, data)
+        except HostUnreachable as error:
+            raise RequestRefused("this session has no process now: nothing runs in it") from error
+
+    def send(self, identity: str, text: str, *, waits: bool = False) -> TurnResult:
+        """Send a message: it begins a turn, or waits for the running one. waits: until its turn is over."""
+        self._home.refuse_if_read_only("send a message")
+        session = self.find(identity)
+        turn_id = str(uuid.uuid4())
+        with self._connect(session) as client:
+            last = self._last_number(session.session_id)
+            told = client.order("send", {"text": text, "turn_id": turn_id})
+            if not waits:
+                return TurnResult(turn_id, str(told["status"]))
+            client.follow(last, deltas=False)
+            return self._wait(client, session.session_id, turn_id)
+
+    def wait(self, identity: str, turn_id: str) -> TurnResult:
+        """Wait for the end of a turn and return it."""
+        session = self.find(identity)
+        try:
+            with hosts.connect(self._home.paths, session.session_id, self._who()) as client:
+                client.follow(0, deltas=False)
+                return self._wait(client, session.session_id, turn_id)
+        except HostUnreachable:
+            return self._result(session.session_id, turn_id)
+
+    def _wait(self, client: LiveClient, session_id: str, turn_id: str) -> TurnResult:
+        try:
+            while True:
+                for numbered in client.wait(_TURN_END_S):
+                    if isinstance(numbered.event, ev.TurnEnded) and numbered.event.turn_id == turn_id:
+                        return self._result(session_id, turn_id)
+        except HostGone:
+            return self._result(session_id, turn_id)
+
+    def _result(self, session_id: str, turn_id: str) -> TurnResult:
+        with self._home.lend_store_to_read() as store:
+            turn = live_sessions.find_turn(store, turn_id)
+            failed = next(
+                (one.event for one in reversed(live_events.before(store, session_id, None, 20))
+                 if isinstance(one.event, ev.SessionFailed | ev.SessionClosed)), None,
+            )  # fmt: skip
+        if turn is None:
+            return TurnResult(turn_id, "queued", None, "" if failed is None else failed.message)
+        message = turn.message or (failed.message if failed is not None and turn.ended_at is None else "")
+        return TurnResult(turn_id, turn.status, turn.reply or None, message, turn.code)
+
+    def _last_number(self, session_id: str) -> int:
+        with self._home.lend_store_to_read() as store:
+            return live_events.last_number(store, session_id)
+
+    def change_queue(self, identity: str, data: Mapping[str, Any]) -> tuple[QueuedMessage, ...]:
+        """Edit, move or take back a waiting message (`act`: edit, move, remove), and return what waits."""
+        session = self.find(identity)
+        if data.get("act"):
+            try:
+                self.order(identity, "queue", data, starts=False)
+            except RequestRefused as error:
+                if not isinstance(error.__cause__, HostUnreachable):
+                    raise
+                with self._home.lend_store() as store:
+                    change_queue(store, session.session_id, data)
+        with self._home.lend_store_to_read() as store:
+            return live_queue.waiting(store, session.session_id)
+
+    def follow(self, identity: str, after: int = 0, *, deltas: bool = True) -> Iterator[Numbered]:
+        """Yield the events after a number and all that come, until the session's process has ended."""
+        session = self.find(identity)
+        try:
+            with hosts.connect(self._home.paths, session.session_id, self._who()) as client:
+                client.follow(after, deltas=deltas)
+                while True:
+                    for numbered in client.wait(3600.0):
+                        after = numbered.seq
+                        yield numbered
+        except (HostUnreachable, HostGone):
+            while page := self.events_after(session.session_id, after):
+                yield from page
+                after = page[-1].seq
+
+    def fork(self, identity: str, *, at_turn: str = "", runtime: str = "", title: str = "") -> Begun:
+        """Begin another session with the past of one, to a turn or to its end. Raises RunnerError."""
+        from oulipoly_engine.service.live.forks import prepare_fork  # noqa: PLC0415 - only a fork needs it
+
+        self._home.refuse_if_read_only("fork a live session")
+        source = self.find(identity)
+        with self._home.lend_store() as store:
+            session, why = prepare_fork(store, source, self.catalogue(), self._home.now(), at_turn, runtime, title)
+            live_sessions.insert(store, session)
+            self._start(store, session)
+        return Begun(session, why)
+
+    # Requests --------------------------------------------------------------------------------------------------------
+    def requests(self, *, all_states: bool = False, limit: int = 200) -> tuple[LiveRequest, ...]:
+        """Return the requests that wait for an answer, oldest first; or the last ones, whatever became of them."""
+        if not self._home.read_only:
+            living = hosts.survey(self._home.paths)
+            with self._home.lend_store() as store:
+                hosts.expire_left(store, self._home.clock, living)
+        with self._home.lend_store_to_read() as store:
+            return live_requests.latest(store, limit) if all_states else live_requests.pending(store)
+
+    def find_request(self, identity: str) -> LiveRequest:
+        """Return the request whose id begins so. Raises RequestRefused."""
+        with self._home.lend_store_to_read() as store:
+            found = live_requests.find(store, identity) if identity else ()
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise RequestRefused(f"several requests begin with {identity!r}: give more of the id")
+        raise RequestRefused(f"there is no request {identity!r}: `agents requests list` lists those that wait")
+
+    def answer(
+        self, identity: str, decision: str, *, reason: str = "", answers: Mapping[str, tuple[str, ...]] | None = None
+    ) -> str:
+        """Answer a request once and return what became of it. Raises RequestRefused."""
+        from oulipoly_engine.core.live import requests  # noqa: PLC0415 - only an answer needs it
+
+        self._home.refuse_if_read_only("answer a request")
+        request = self.find_request(identity)
+        word = requests.parse_decision(decision)
+        if word is not None:
+            requests.check(request, word, answers or {})
+        data = {"request_id": request.request_id, "decision": decision, "reason": reason}
+        data["answers"] = {key: list(value) for key, value in (answers or {}).items()}  # type: ignore[assignment]
+        try:
+            with hosts.connect(self._home.paths, request.session_id, self._who()) as client:
+                return str(client.order("answer", data)["status"])
+        except (HostUnreachable, HostGone) as error:
+            with self._home.lend_store() as store:
+                hosts.expire_left(store, self._home.clock, hosts.survey(self._home.paths))
+            message = f"the request {request.request_id} is stale: its session's process has ended"
+            raise requests.RequestStale(message) from error
+
+    @contextmanager
+    def attached(self, identity: str, after: int) -> Iterator[LiveClient]:
+        """Yield a connection that follows a session from a number on."""
+        with self.connect(identity) as client:
+            client.follow(after)
+            yield client
+
+    def _who(self) -> str:
+        try:
+            return f"{getpass.getuser()}@{socket.gethostname()}"
+        except (OSError, KeyError):
+            return "a user"
+
+
+def _judge(session: LiveSession, turn: Turn | None, *, is_alive: bool, waits: bool) -> LiveStatus:
+    if session.status == "fenced":
+        status = "fenced"
+    elif is_alive:
+        status = "running" if turn is not None else "waiting_input"
+    else:
+        status = "closed" if turn is None else "recoverable"
+    return LiveStatus(session, status, is_alive and turn is not None, turn.turn_id if turn else None, waits)

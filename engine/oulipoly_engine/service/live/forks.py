@@ -1,0 +1,137 @@
+"""Forks: a session with the past of another one, by the CLI itself where it can, else with what was said as a preface."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from datetime import datetime
+
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.catalogue import Catalogue
+from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_events, live_sessions
+
+PREFACE_LIMIT = 200_000  # characters of what was said: the older part is left out first
+_EVENTS = 20_000
+_INTRODUCTION = (
+    "What follows is a conversation that went on in another session. Take it as what was said between us so far; the "
+    "tools that were used there are only named. My next message stands behind it."
+)
+
+
+def prepare_fork(
+    store: Store,
+    source: LiveSession,
+    catalogue: Catalogue,
+    now: datetime,
+    at_turn: str = "",
+    runtime_id: str = "",
+    title: str = "",
+) -> tuple[LiveSession, str]:
+    """Return the session to begin, and how its past comes to it. Raises RequestRefused.
+
+    at_turn: the last turn to take over; empty: all. runtime_id: another runtime; empty: the same.
+    """
+    runtime = catalogue.find(runtime_id or source.runtime_id)
+    if runtime is None:
+        name = runtime_id or source.runtime_id
+        raise RequestRefused(f"there is no runtime {name!r}: `agents runtime list` lists them")
+    turns = live_sessions.turns_of(store, source.session_id)
+    last = _find_turn(turns, at_turn)
+    cut = _find_cut(store, source, last) if last is not None else ""
+    missing = _why_not_native(source, runtime, at_turn, cut, has_turns=bool(turns))
+    opening = {
+        key: value
+        for key, value in source.opening.items()
+        if key not in ("capabilities", "fork_of", "fork_at", "preface")
+    }
+    if runtime.id != source.runtime_id:  # its model and its arguments are another CLI's
+        opening |= {"model": runtime.model, "effort": runtime.effort, "args": list(runtime.args)}
+    if missing:
+        opening["preface"] = make_preface(_events_to(store, source, turns, last))
+        why = f"with what was said as a preface, since {missing}"
+    else:
+        opening |= {"fork_of": source.native_id, "fork_at": cut if at_turn else ""}
+        why = "by the CLI itself"
+    session = LiveSession(
+        session_id=str(uuid.uuid4()),
+        workspace=source.workspace,
+        runtime_id=runtime.id,
+        runtime_kind=runtime.kind,
+        model_name=source.model_name,
+        created_at=now,
+        updated_at=now,
+        account=runtime.account or None,
+        opening=opening,
+        title=title or (f"fork of {source.title}" if source.title else ""),
+        forked_from=source.session_id,
+    )
+    return session, why
+
+
+def make_preface(events: Iterable[ev.AnyEvent]) -> str:
+    """Return what was said, for an agent that has not heard it."""
+    lines: list[str] = []
+    for event in events:
+        if not isinstance(event, ev.ItemEnded):
+            continue
+        item = event.item
+        match item.kind:
+            case "user_message":
+                lines.append(f"User:\n{item.text}")
+            case "agent_message":
+                lines.append(f"Agent:\n{item.text}")
+            case "command" | "file_change" | "tool":
+                lines.append(f"[{item.kind.replace('_', ' ')}: {item.title or item.native_kind}, {item.status}]")
+            case _:
+                pass
+    text = "\n\n".join(lines)
+    if len(text) > PREFACE_LIMIT:
+        text = f"[the beginning is left out]\n\n{text[-PREFACE_LIMIT:]}"
+    return f"{_INTRODUCTION}\n\n<conversation>\n{text}\n</conversation>\n\n"
+
+
+def _find_turn(turns: tuple[Turn, ...], at_turn: str) -> Turn | None:
+    if not at_turn:
+        return turns[-1] if turns else None
+    found = [turn for turn in turns if turn.turn_id.startswith(at_turn)]
+    if len(found) != 1:
+        raise RequestRefused(
+            f"the session has no turn {at_turn!r}: `agents session status` and `follow` name its turns"
+        )
+    return found[0]
+
+
+def _find_cut(store: Store, source: LiveSession, turn: Turn) -> str:
+    """Return where the CLI can cut behind a turn, in its own terms."""
+    for one in reversed(live_events.before(store, source.session_id, None, _EVENTS)):
+        if isinstance(one.event, ev.TurnEnded) and one.event.turn_id == turn.turn_id:
+            return one.event.fork_at or turn.native_turn_id or ""
+    return turn.native_turn_id or ""
+
+
+def _why_not_native(source: LiveSession, runtime: Runtime, at_turn: str, cut: str, *, has_turns: bool) -> str:
+    """Say why the CLI cannot fork by itself; empty: it can."""
+    able = source.opening.get("capabilities") or ()
+    if runtime.id != source.runtime_id:
+        return "it goes on in another runtime"
+    if source.status == "fenced":
+        return "its own session is lost"
+    if not has_turns or source.native_id is None:
+        return "it has no turn yet"
+    if "fork" not in able:
+        return "its CLI cannot fork"
+    if at_turn and ("fork_at_turn" not in able or not cut):
+        return "its CLI forks at the end only"
+    return ""
+
+
+def _events_to(store: Store, source: LiveSession, turns: tuple[Turn, ...], last: Turn | None) -> list[ev.AnyEvent]:
+    if last is None:
+        return []
+    taken = {turn.turn_id for turn in turns[: turns.index(last) + 1]}
+    kept = live_events.before(store, source.session_id, None, _EVENTS)
+    return [one.event for one in kept if isinstance(one.event, ev.ItemEnded) and one.event.turn_id in taken]

@@ -1,0 +1,132 @@
+"""How a live session is started: its CLI's words and environment, and the order for its host."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.live.permissions import PROFILES, Profile
+from oulipoly_engine.core.live.proxy import proxy_environment
+from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.text.bytes_in_json import escape_word
+from oulipoly_engine.drivers.base import Opening
+from oulipoly_engine.drivers.table import driver_of
+from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.liveness import here
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.accounts.environment import read_environment
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.host import Limits
+from oulipoly_engine.service.live.session_host import HostOrder
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.runs import invocations
+
+PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
+
+
+class LiveLauncher(Record):
+    """Starts the hosts of live sessions."""
+
+    store: Store
+    accounts: Mapping[str, Account]
+    paths: Paths
+    clock: Clock
+
+    def start(
+        self,
+        session: LiveSession,
+        runtime: Runtime,
+        cli: Cli | None,
+        *,
+        decision_json: str | None = None,
+        parent: markers.ParentRef | None = None,
+    ) -> None:
+        """Start the host of a session; one that another process starts at the same time will do. Raises RunnerError."""
+        if not runtime.is_enabled:
+            raise AccountUnusable(f"the runtime {runtime.id!r} is switched off: set `enabled = true` in config.toml")
+        identity = str(uuid.uuid4())
+        env = self._environment(runtime, identity, cli)
+        opening = self._opening(session, runtime)
+        model_name = session.model_name
+        row = invocations.begin(
+            self.store,
+            invocations.NewInvocation(
+                uuid=identity,
+                model=f"{model_name}~{PROCESS_SUFFIX}",
+                account=runtime.account or runtime.id,
+                member_index=None,
+                created_at=self.clock.now(),
+                parent=None if parent is None else (parent.source, parent.id),
+                working_directory=session.workspace,
+                owner_pid=os.getpid(),
+                owner_place=here(),
+                session_id=session.native_id,
+                capture_method="none" if session.native_id is None else "resumed",
+                decision_json=decision_json,
+            ),
+        )
+        order = HostOrder(
+            session_id=session.session_id,
+            host_id=hosts.host_id(session.session_id),
+            state_db=str(self.paths.state_db),
+            folder=str(hosts.folder_of(self.paths)),
+            logs=str(self.paths.terminal_logs),
+            argv=tuple(map(escape_word, (runtime.program, *driver_of(runtime.kind).words(opening)))),
+            env={escape_word(key): escape_word(value) for key, value in env.items()},
+            kind=runtime.kind,
+            opening=opening,
+            limits=Limits(runtime.startup_s, runtime.idle_s),
+            invocation_row=row,
+            invocation_uuid=identity,
+            account=runtime.account or runtime.id,
+            model_name=model_name,
+        )
+        if hosts.start(self.paths, order) is None:
+            invocations.drop(self.store, row)
+
+    def _environment(self, runtime: Runtime, identity: str, cli: Cli | None) -> dict[str, str]:
+        base = inherited_environment()
+        account = self.accounts.get(runtime.account)
+        env = markers.without_channel(base if account is None else read_environment(base, account))
+        env |= {**runtime.environment, **proxy_environment(runtime.proxy)}
+        env = {name: value for name, value in env.items() if name not in runtime.unset_environment}
+        if runtime.shadow_home and cli is not None:
+            from oulipoly_engine.service.live import shadow_home  # noqa: PLC0415 - few runtimes have one
+
+            shadow_home.prepare(cli, Path(runtime.home), Path(runtime.shadow_home))
+        env |= markers.parent_env(runtime.account or runtime.id, identity)
+        return env | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
+
+    def _opening(self, session: LiveSession, runtime: Runtime) -> Opening:
+        said = session.opening
+        # A thread without a turn is not kept by every CLI: it is begun anew under the same id of ours.
+        has_past = bool(live_sessions.turns_of(self.store, session.session_id, 1))
+        resume = session.native_id or "" if has_past else ""
+        fork = str(said.get("fork_of", "")) if not has_past else ""
+        return Opening(
+            cwd=session.workspace,
+            new_id=session.session_id,
+            resume=fork or resume,
+            fork=bool(fork),
+            fork_at=str(said.get("fork_at", "")) if fork else "",
+            model=str(said.get("model", "")) or runtime.model,
+            effort=str(said.get("effort", "")) or runtime.effort,
+            profile=_profile(said.get("profile")),
+            start_words=runtime.start_words,
+            args=tuple(said.get("args") or runtime.args),
+            marker=runtime.marker,
+        )
+
+
+def _profile(word: object) -> Profile:
+    return next((profile for profile in PROFILES if profile == word), "supervised")
