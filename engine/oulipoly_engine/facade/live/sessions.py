@@ -179,8 +179,8 @@ class LiveSessions:
             )
         if session.status == "fenced":
             raise RequestRefused(
-                f"this session cannot go on: {session.status_reason}; `agents session fork {session.session_id}` begins "
-                "another one with what was said"
+                f"this session cannot go on: {session.status_reason}; "
+                f"`agents session fork {session.session_id}` begins another one with what was said"
             )
         launcher = LiveLauncher(store, self._home.files.accounts(), self._home.paths, self._home.clock)
         cli = catalogue.clis.get(runtime.id)

@@ -1,4 +1,4 @@
-"""Forks: a session with the past of another one, by the CLI itself where it can, else with what was said as a preface."""
+"""Forks: a session with the past of another one, by the CLI itself where it can, else with a preface."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
-from pathlib import Path
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import Account
@@ -100,10 +99,6 @@ class LiveLauncher(Record):
         env = markers.without_channel(base if account is None else read_environment(base, account))
         env |= {**runtime.environment, **proxy_environment(runtime.proxy)}
         env = {name: value for name, value in env.items() if name not in runtime.unset_environment}
-        if runtime.shadow_home and cli is not None:
-            from oulipoly_engine.service.live import shadow_home  # noqa: PLC0415 - few runtimes have one
-
-            shadow_home.prepare(cli, Path(runtime.home), Path(runtime.shadow_home))
         env |= markers.parent_env(runtime.account or runtime.id, identity)
         return env | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
 
