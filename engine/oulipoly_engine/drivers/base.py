@@ -69,6 +69,7 @@ class Opening(Record):
     start_words: tuple[str, ...] = ()  # of ACP and plain: what makes the CLI speak so, `--acp` for example
     args: tuple[str, ...] = ()  # the user's own, checked by `core.live.launch_arguments`
     marker: str = ""  # of the plain driver: the line that ends a turn
+    is_probe: bool = False  # say who answers, who is logged in and which models there are; open no session
 
 
 class Resolution(Record):
