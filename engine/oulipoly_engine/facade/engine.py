@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.artifacts import Artifacts
     from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
+    from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.facade.quota.accounts import Accounts
     from oulipoly_engine.facade.quota.ledger import Ledger
     from oulipoly_engine.facade.quota.pools import Pools
@@ -173,6 +174,13 @@ class Engine:
         from oulipoly_engine.facade.sessions.sessions import Sessions
 
         return Sessions(self._home)
+
+    @made_once
+    def live(self) -> LiveSessions:
+        """Return the live sessions."""
+        from oulipoly_engine.facade.live.sessions import LiveSessions
+
+        return LiveSessions(self._home)
 
     @made_once
     def terminals(self) -> Terminals:
