@@ -139,9 +139,9 @@ class LiveSessions:
             name = wish.runtime or wish.account or ""
             runtime = catalogue.find(name) or catalogue.find_for_account(name)
         if runtime is None:
-            name = wish.runtime or wish.account or wish.model
+            asked = wish.runtime or wish.account or wish.model
             raise AccountUnusable(
-                f"{name!r} has no CLI that can be driven: `agents runtime list` lists those that have"
+                f"{asked!r} has no CLI that can be driven: `agents runtime list` lists those that have"
             )
         cli = catalogue.clis.get(runtime.id)
         words = live_words(runtime, member, None if cli is None else cli.live)
