@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from oulipoly_engine.core.live import json_lines
+from oulipoly_engine.core.live.lines import decode_json
 from oulipoly_engine.records import Record, field
 
 NO_HANDLER, TIMED_OUT, STALE = -32000, -32001, -32002
@@ -73,7 +73,7 @@ def decode(line: bytes) -> Received:
         return Undecodable("empty-line", "")
     text = line[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]  # never all of it: lines of 6 MB were seen
     try:
-        message = json_lines.decode(line)
+        message = decode_json(line)
     except ValueError:
         return Undecodable("malformed-json", text)
     if not isinstance(message, dict):

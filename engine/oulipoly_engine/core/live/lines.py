@@ -1,10 +1,22 @@
-"""Lines out of a stream that is cut anywhere; one that is too long is left out, and the next is whole again. Pure."""
+"""Lines out of a stream that is cut anywhere, without those that are too long; and the JSON in a line. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
+
+import msgspec
 
 from oulipoly_engine.records import Record
+
+# Half a character above U+FFFF, as JavaScript writes it when a text was cut there: `\ud83d` without its second half.
+_HALF = re.compile(
+    r"""(?<!\\)((?:\\\\)*)                                    # behind an even number of backslashes
+    (?: \\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])       # a first half without a second one
+    | (?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})""",
+    re.VERBOSE,
+)
 
 
 class Oversized(Record):
@@ -56,3 +68,25 @@ class LineSplitter:
         line = bytes(self._pending)
         self._pending.clear()
         return line
+
+
+def decode_json(line: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return what a line holds. Raises ValueError where it is no JSON."""
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        mended = _HALF.sub(r"\1\\ufffd", line.decode("utf-8", "replace"))
+        return _decode_mended(mended)
+    except RecursionError as error:
+        raise _too_deep() from error
+
+
+def _decode_mended(text: str) -> Any:  # noqa: ANN401 - as above
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError as error:
+        raise _too_deep() from error
+
+
+def _too_deep() -> ValueError:
+    return ValueError("the JSON is nested too deeply")
