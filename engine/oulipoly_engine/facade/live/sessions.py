@@ -17,6 +17,15 @@ from oulipoly_engine.core.accounts.accounts import restrict_to_account
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.core.live.permissions import PROFILES
+from oulipoly_engine.core.live.recovery import (
+    BindingStatus,
+    Blocked,
+    LeftTurn,
+    Plan,
+    Recoverable,
+    plan_recovery,
+    resume_text,
+)
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, UsageInvalid
@@ -32,6 +41,7 @@ from oulipoly_engine.store.live import live_events, live_queue, live_requests, l
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.catalogue import Catalogue
+    from oulipoly_engine.core.live.runtime_status import AnyStatus
     from oulipoly_engine.core.runs.markers import ParentRef
     from oulipoly_engine.store.base.db import Store
 
@@ -375,6 +385,41 @@ class LiveSessions:
             self._start(store, session)
         return Begun(session, why)
 
+    # Recovery --------------------------------------------------------------------------------------------------------
+    def left_turns(self) -> tuple[LeftTurn, ...]:
+        """Return the turns that were under way when their session's process ended."""
+        living = {host.session_id for host in hosts.survey(self._home.paths)}
+        with self._home.lend_store_to_read() as store:
+            left = [turn for turn in live_sessions.open_turns(store) if turn.session_id not in living]
+            found = {turn.session_id: live_sessions.find(store, turn.session_id) for turn in left}
+        return tuple(
+            LeftTurn(turn.turn_id, turn.session_id, found[turn.session_id][0].runtime_id, _as_open(turn.status))
+            for turn in left
+            if found[turn.session_id]
+        )
+
+    def recover(self, statuses: Mapping[str, AnyStatus]) -> tuple[Plan, ...]:
+        """Return what can be done for each turn that was left. statuses: of the runtimes, by their ids."""
+        return plan_recovery(self.left_turns(), statuses)
+
+    def resume_turn(self, turn_id: str, statuses: Mapping[str, AnyStatus]) -> TurnResult:
+        """Have the agent go on with a turn that was left. Raises RequestRefused when it cannot."""
+        plans = [plan for plan in self.recover(statuses) if turn_id and plan.turn.turn_id.startswith(turn_id)]
+        if len(plans) != 1:
+            with self._home.lend_store_to_read() as store:
+                known = live_sessions.find_turn(store, turn_id)
+            state = "" if known is None else f": it is {known.status}"
+            raise RequestRefused(f"no turn {turn_id!r} was left{state}; `agents recover` lists those that were")
+        plan = plans[0]
+        if not isinstance(plan, Recoverable):
+            steps = "; ".join(plan.resume_requirements) if isinstance(plan, Blocked) else ""
+            raise RequestRefused(f"{plan.reason}: {steps}" if steps else plan.reason)
+        session = self.find(plan.turn.session_id)
+        turn_id = str(uuid.uuid4())
+        with self._connect(session) as client:  # which ends the turn that was left
+            order = {"text": resume_text(), "turn_id": turn_id, "kind": "recovery"}
+            return TurnResult(turn_id, str(client.order("send", order)["status"]))
+
     # Requests --------------------------------------------------------------------------------------------------------
     def requests(self, *, all_states: bool = False, limit: int = 200) -> tuple[LiveRequest, ...]:
         """Return the requests that wait for an answer, oldest first; or the last ones, whatever became of them."""
@@ -439,3 +484,7 @@ def _judge(session: LiveSession, turn: Turn | None, *, is_alive: bool, waits: bo
     else:
         status = "closed" if turn is None else "recoverable"
     return LiveStatus(session, status, is_alive and turn is not None, turn.turn_id if turn else None, waits)
+
+
+def _as_open(status: str) -> BindingStatus:
+    return "starting" if status == "starting" else "running"

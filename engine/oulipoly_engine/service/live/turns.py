@@ -241,8 +241,9 @@ class SessionTurns:
     def _order_send(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         text = _text(data, TEXT_LIMIT)
         identity = str(data.get("turn_id") or uuid.uuid4())
-        message = QueuedMessage(identity, self.session.session_id, text, "queued", self._clock.now())
-        live_queue.append(self._store, message)
+        note = "recovery" if data.get("kind") == "recovery" else ""
+        message = QueuedMessage(identity, self.session.session_id, text, "queued", self._clock.now(), note)
+        live_queue.append(self._store, message, is_first=bool(note))
         self._run_next()
         is_running = self.turn is not None and self.turn.turn_id == identity
         if not is_running:

@@ -1,0 +1,1 @@
+"""Commands for live sessions, what they ask, and the runtimes that serve them."""

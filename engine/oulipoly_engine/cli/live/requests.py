@@ -1,0 +1,148 @@
+"""`requests …`: what live sessions ask, and the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.live.session import SCHEMA_VERSION
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.sessions.arguments import for_people
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.core.text.columns import plain, table
+from oulipoly_engine.core.text.quantities import ago
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+_DESCRIPTIONS = {
+    "list": "List what live sessions ask, of all sessions.",
+    "show": "Tell what a request would allow: the command, the change, the questions.",
+    "approve": "Allow what a request asks for, once.",
+    "deny": "Refuse what a request asks for; the turn goes on.",
+    "answer": "Answer the questions of a request.",
+    "cancel": "Refuse what a request asks for and end its turn.",
+}
+
+
+@for_people
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Serve one of the verbs."""
+    verb = name.partition(" ")[2]
+    parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[verb])
+    if verb == "list":
+        parser.add_argument("--all", action="store_true", help="those that are answered too")
+    else:
+        parser.add_argument("request", metavar="ID", help="the request's id; its beginning is enough")
+    if verb == "approve":
+        parser.add_argument("--for-session", action="store_true", help="and the like for the rest of the session")
+    if verb == "deny":
+        parser.add_argument("--reason", default="", metavar="TEXT", help="what the agent is told")
+    if verb == "answer":
+        parser.add_argument("answers", nargs="+", metavar="QUESTION=ANSWER", help="several answers: name it again")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    return _VERBS[verb](context, parser.parse(arguments))
+
+
+def _list(context: Context, options: Namespace) -> int:
+    found = context.engine.live.requests(all_states=options.all)
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, "requests": [request_json(one) for one in found]})
+    elif not found:
+        diagnostics.note("no session asks anything")
+    else:
+        now = context.clock.now()
+        rows = [
+            (one.request_id, one.session_id[:8], one.kind, one.status, ago(one.created_at, now), plain(one.prompt.title))
+            for one in found
+        ]
+        output.write_lines(table([("request", "session", "kind", "status", "age", "what it asks"), *rows]))
+    return 0
+
+
+def request_json(request: LiveRequest) -> dict[str, Any]:
+    """Return a request as scripts get it."""
+    return {
+        "id": request.request_id,
+        "session_id": request.session_id,
+        "turn_id": request.turn_id or None,
+        "kind": request.kind,
+        "status": request.status,
+        "prompt": msgspec.to_builtins(request.prompt),
+        "decision": request.decision or None,
+        "answered_by": request.answered_by or None,
+        "created_at": to_text(request.created_at),
+        "resolved_at": None if request.resolved_at is None else to_text(request.resolved_at),
+    }
+
+
+def _show(context: Context, options: Namespace) -> int:
+    request = context.engine.live.find_request(options.request)
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, **request_json(request)})
+    else:
+        output.write_lines(_describe(request))
+    return 0
+
+
+def _describe(request: LiveRequest) -> Iterator[str]:
+    prompt = request.prompt
+    yield f"{request.request_id}  {request.kind}, {request.status}"
+    yield plain(prompt.title)
+    if prompt.command:
+        yield from (f"  $ {plain(line)}" for line in prompt.command.splitlines() or [""])
+    for name, text in (("in", prompt.cwd), ("because", prompt.reason), ("for the session", prompt.reach)):
+        if text:
+            yield f"{name}: {plain(text)}"
+    for change in prompt.changes:
+        yield f"{change.kind} {plain(change.path)}"
+        yield from (f"  {plain(line)}" for line in change.diff.splitlines())
+    for question in prompt.questions:
+        yield f"{plain(question.id)}: {plain(question.text)}"
+        yield from (f"  {plain(label)}" + (f": {plain(more)}" if more else "") for label, more in question.options)
+    if prompt.note:
+        yield plain(prompt.note)
+
+
+def _decide(decision: str) -> Callable[[Context, Namespace], int]:
+    def serve(context: Context, options: Namespace) -> int:
+        word = "approve_for_session" if decision == "approve" and options.for_session else decision
+        status = context.engine.live.answer(options.request, word, reason=getattr(options, "reason", ""))
+        return _tell(options, status)
+
+    return serve
+
+
+def _answer(context: Context, options: Namespace) -> int:
+    answers: dict[str, list[str]] = {}
+    for word in options.answers:
+        question, equals, value = word.partition("=")
+        if not equals:
+            raise UsageInvalid(f"{word!r} is no QUESTION=ANSWER")
+        answers.setdefault(question, []).append(value)
+    told = {question: tuple(values) for question, values in answers.items()}
+    return _tell(options, context.engine.live.answer(options.request, "answer", answers=told))
+
+
+def _tell(options: Namespace, status: str) -> int:
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, "id": options.request, "status": status})
+    else:
+        output.write_line(status)
+    return 0
+
+
+_VERBS: Mapping[str, Callable[[Context, Namespace], int]] = {
+    "list": _list,
+    "show": _show,
+    "approve": _decide("approve"),
+    "deny": _decide("deny"),
+    "answer": _answer,
+    "cancel": _decide("cancel"),
+}

@@ -1,0 +1,408 @@
+"""`session new`, `send`, `status`, `follow`, `steer` …: conversations with CLIs through their own protocols."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.cli import stdio
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.sessions.arguments import for_people
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.permissions import PROFILES
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from oulipoly_engine.facade.live.sessions import LiveStatus, TurnResult
+
+SCHEMA_VERSION = 1
+_INTERRUPTED = 130
+_DESCRIPTIONS = {
+    "new": "Begin a session of MODEL on its best account. It lives on when this command has ended.",
+    "send": "Send a message. It begins a turn, or waits for the one that runs. The text may be piped in.",
+    "status": "Tell how a live session stands.",
+    "follow": "Print what happens in a live session, from its beginning, until its process ends.",
+    "steer": "Give the running turn a message. Where its CLI cannot take one, the message waits for the turn's end.",
+    "interrupt": "End the running turn.",
+    "queue": "List the messages that wait; edit, move or take one back.",
+    "fork": "Begin another session with the past of this one; it stays as it is.",
+    "compact": "Have the CLI shorten what it remembers of the session.",
+    "review": "Have the CLI review changes: those that are not committed, unless you say others.",
+    "model": "Have later turns done by another model of the CLI.",
+    "close": "End the session's process. The session goes on with the next message.",
+    "cancel": "End the running turn and the session's process, by force if need be.",
+}
+
+
+@for_people
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Serve one of the verbs."""
+    verb = name.partition(" ")[2]
+    parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[verb])
+    if verb == "new":
+        parser.add_argument("model", metavar="MODEL", nargs="?", help="the pool whose best account serves")
+    else:
+        parser.add_argument("session", metavar="ID", help="the session's id; its beginning is enough")
+    add, serve = _VERBS[verb]
+    add(parser)
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    return serve(context, parser.parse(arguments))
+
+
+def _nothing(_parser: Parser) -> None:
+    """Add no further argument."""
+
+
+def _add_new(parser: Parser) -> None:
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--live", action="store_true", help="through the CLI's own protocol (the default)")
+    kind.add_argument("--terminal", action="store_true", help="in a terminal that outlives this command")
+    parser.add_argument("--account", metavar="NAME", help="this account of the pool alone")
+    parser.add_argument("--runtime", metavar="ID", help="this runtime, without any pool")
+    parser.add_argument("--cwd", type=path, metavar="DIR", help="the folder that it works in (default: this one)")
+    parser.add_argument("--prompt", metavar="TEXT", help="the first message")
+    parser.add_argument("--wait", action="store_true", help="wait for the answer to it")
+    parser.add_argument(
+        "--profile", choices=PROFILES, default="supervised", help="what it may do unasked (default: supervised)"
+    )
+    parser.add_argument("--cli-model", default="", metavar="NAME", help="the CLI's own model")
+    parser.add_argument("--effort", default="", metavar="WORD", help="how hard the model is to think")
+    parser.add_argument("--name", default="", metavar="TEXT", help="a title")
+
+
+def _new(context: Context, options: Namespace) -> int:
+    if (options.model is None) == (options.runtime is None):
+        raise UsageInvalid("name a MODEL, or a runtime with --runtime")
+    if options.wait and options.prompt is None:
+        raise UsageInvalid("--wait waits for the answer to --prompt")
+    folder = options.cwd or Path.cwd()
+    if options.terminal:
+        return _new_terminal(context, options, folder)
+    from oulipoly_engine.facade.live.sessions import NewSession  # noqa: PLC0415 - a terminal needs none of it
+
+    live = context.engine.live
+    begun = live.begin(
+        NewSession(
+            folder=folder,
+            model=options.model,
+            account=options.account,
+            runtime=options.runtime,
+            prompt=options.prompt,
+            profile=options.profile,
+            cli_model=options.cli_model,
+            effort=options.effort,
+            title=options.name,
+            parent=context.parent,
+        )
+    )
+    session = begun.session
+    told: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "session_id": session.session_id}
+    told |= {"runtime_id": session.runtime_id, "account": session.account, "why": begun.why}
+    if begun.turn_id is not None:
+        told["turn_id"] = begun.turn_id
+    if options.wait and begun.turn_id is not None:
+        result = live.wait(session.session_id, begun.turn_id)
+        return _tell_result(context, result, told, as_json=options.json)
+    if options.json:
+        output.write_json(told)
+    else:
+        output.write_line(session.session_id)
+        diagnostics.note(f"on {session.runtime_id}: {begun.why}")
+    return 0
+
+
+def _new_terminal(context: Context, options: Namespace, folder: Path) -> int:
+    if options.model is None or options.prompt is not None:
+        raise UsageInvalid("--terminal takes a MODEL, and no --prompt or --runtime: type there")
+    opened = context.engine.new_terminals.begin(options.model, options.account, (80, 24), folder)
+    if options.json:
+        told = {"schema_version": SCHEMA_VERSION, "terminal_id": opened.terminal.id, "account": opened.account}
+        output.write_json(told | {"session_id": opened.terminal.session_id})
+    else:
+        output.write_line(opened.terminal.id)
+        diagnostics.note(opened.said)
+    return 0
+
+
+def _add_text(parser: Parser) -> None:
+    parser.add_argument("text", metavar="TEXT", nargs="*", help="none, or -: what is piped in")
+
+
+def _add_send(parser: Parser) -> None:
+    _add_text(parser)
+    parser.add_argument("--wait", action="store_true", help="wait for the end of the turn and print the answer")
+
+
+def _read_text(options: Namespace) -> str:
+    if options.text and options.text != ["-"]:
+        return " ".join(options.text)
+    if not options.text and not stdio.is_piped():
+        raise UsageInvalid("no message: name a TEXT, or - to type it here")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _send(context: Context, options: Namespace) -> int:
+    result = context.engine.live.send(options.session, _read_text(options), waits=options.wait)
+    told = {"schema_version": SCHEMA_VERSION}
+    if options.wait:
+        return _tell_result(context, result, told, as_json=options.json)
+    if options.json:
+        output.write_json(told | {"turn_id": result.turn_id, "status": result.status})
+    else:
+        output.write_line(f"{result.turn_id}  {result.status}")
+    return 0
+
+
+def _tell_result(context: Context, result: TurnResult, told: Mapping[str, Any], *, as_json: bool) -> int:
+    del context
+    if as_json:
+        more = {"turn_id": result.turn_id, "status": result.status, "reply": result.reply}
+        output.write_json({**told, **more, "message": result.message or None, "code": result.code or None})
+    elif result.reply is not None:
+        output.write_block(result.reply.rstrip("\n") + "\n")
+    if result.status == "completed":
+        return 0
+    if not as_json:
+        diagnostics.note(f"the turn is {result.status}" + (f": {result.message}" if result.message else ""))
+    return _INTERRUPTED if result.status == "interrupted" else 1
+
+
+def _status(context: Context, options: Namespace) -> int:
+    status = context.engine.live.status(options.session)
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, **status_json(status)})
+        return 0
+    session = status.session
+    lines = [
+        f"{session.session_id}  {plain(session.title) or '(no title)'}",
+        f"status:   {status.status}" + (f": {plain(session.status_reason)}" if session.status_reason else ""),
+        f"runtime:  {session.runtime_id}" + (f", account {session.account}" if session.account else ""),
+        f"model:    {plain(status.model) or 'as its CLI chooses'}",
+        f"may do:   {status.policy or session.opening.get('profile', '')}",
+        f"folder:   {plain(session.workspace)}",
+    ]
+    if status.pending_approval:
+        lines.append(f"it asks:  `{context.program} requests list` tells what")
+    lines += [f"waits:    {one.message_id[:8]}  {plain(one.text)}" for one in status.queue]
+    output.write_lines(lines)
+    return 0
+
+
+def status_json(status: LiveStatus) -> dict[str, Any]:
+    """Return how a session stands as scripts get it."""
+    session = status.session
+    return {
+        "session_id": session.session_id,
+        "native_id": session.native_id,
+        "title": session.title or None,
+        "status": status.status,
+        "status_reason": session.status_reason or None,
+        "busy": status.busy,
+        "turn_id": status.turn_id,
+        "pending_approval": status.pending_approval,
+        "queue": [{"message_id": one.message_id, "text": one.text, "note": one.note} for one in status.queue],
+        "runtime_id": session.runtime_id,
+        "runtime_kind": session.runtime_kind,
+        "account": session.account,
+        "model": status.model or None,
+        "profile": session.opening.get("profile"),
+        "workspace": session.workspace,
+        "forked_from": session.forked_from,
+        "capabilities": dict(status.capabilities),
+        "usage": dict(status.usage),
+    }
+
+
+def _add_follow(parser: Parser) -> None:
+    parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only what came after this number")
+    parser.add_argument("--no-deltas", action="store_true", help="whole items only")
+    parser.add_argument("--until-idle", action="store_true", help="end with the turn that runs")
+
+
+def _follow(context: Context, options: Namespace) -> int:
+    if options.until_idle and not context.engine.live.status(options.session).busy:
+        return 0
+    shown = _Lines()
+    for numbered in context.engine.live.follow(options.session, options.after, deltas=not options.no_deltas):
+        if options.json:
+            output.write_json(ev.to_json(numbered))
+        else:
+            shown.write(numbered.event)
+        output.flush()
+        if options.until_idle and isinstance(numbered.event, ev.TurnEnded):
+            break
+    return 0
+
+
+class _Lines:
+    """Prints a conversation for people: text as it comes, one line for the rest."""
+
+    def __init__(self) -> None:
+        self._open = ""  # the item whose text the line goes on with
+
+    def write(self, event: ev.AnyEvent) -> None:
+        """Print an event."""
+        match event:
+            case ev.ItemDelta(kind="agent_message"):
+                self._open = event.item_id
+                output.write_text(event.text)
+            case ev.ItemDelta():
+                pass
+            case ev.ItemEnded() if event.item.id == self._open:
+                self._open = ""
+                output.write_line("")
+            case _:
+                if line := describe(event):
+                    if self._open:
+                        self._open = ""
+                        output.write_line("")
+                    output.write_block(line + "\n")
+
+
+def describe(event: ev.AnyEvent) -> str:
+    """Return an event as people read it; empty: it is not for them."""
+    match event:
+        case ev.ItemEnded():
+            item = event.item
+            if item.kind in ("user_message", "agent_message"):
+                return f"> {item.text}" if item.kind == "user_message" else item.text
+            return "" if item.kind == "reasoning" else f"[{item.kind}: {plain(item.title)}, {item.status}]"
+        case ev.RequestOpened():
+            return f"[it asks: {plain(event.prompt.title)} · {event.request_id}]"
+        case ev.RequestResolved():
+            return f"[answered: {event.status} by {plain(event.by)}]"
+        case ev.TurnEnded():
+            why = f": {plain(event.message)}" if event.message else ""
+            return f"[the turn is {event.status}{why}]"
+        case ev.SessionFailed() | ev.SessionClosed():
+            return f"[the session's process: {event.reason}, {plain(event.message)}]"
+        case ev.TurnRetrying():
+            return f"[tries again: {plain(event.message)}]"
+        case ev.Notice():
+            return f"[{plain(event.text)}]"
+        case _:
+            return ""
+
+
+def _order(verb: str, *, starts: bool = False) -> Callable[[Context, Namespace], int]:
+    def serve(context: Context, options: Namespace) -> int:
+        told = context.engine.live.order(options.session, verb, starts=starts)
+        _tell(told, options, f"{verb}: done")
+        return 0
+
+    return serve
+
+
+def _tell(told: Mapping[str, Any], options: Namespace, text: str) -> None:
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, **told})
+    else:
+        output.write_line(text)
+
+
+def _steer(context: Context, options: Namespace) -> int:
+    told = context.engine.live.order(options.session, "steer", {"text": _read_text(options)}, starts=True)
+    _tell(told, options, str(told.get("message") or "the running turn has it"))
+    return 0
+
+
+def _add_queue(parser: Parser) -> None:
+    acts = parser.add_mutually_exclusive_group()
+    acts.add_argument("--edit", nargs=2, metavar=("MESSAGE", "TEXT"), help="change what a message says")
+    acts.add_argument("--move", nargs=2, metavar=("MESSAGE", "PLACE"), help="1 is the next to be sent")
+    acts.add_argument("--remove", metavar="MESSAGE", help="take a message back")
+
+
+def _queue(context: Context, options: Namespace) -> int:
+    live = context.engine.live
+    data: dict[str, Any] = {}
+    if options.edit:
+        data = {"act": "edit", "message_id": options.edit[0], "text": options.edit[1]}
+    elif options.move:
+        if not options.move[1].isdecimal():
+            raise UsageInvalid(f"the place {options.move[1]!r} is no number")
+        data = {"act": "move", "message_id": options.move[0], "place": int(options.move[1])}
+    elif options.remove:
+        data = {"act": "remove", "message_id": options.remove}
+    if data:
+        whole = [one.message_id for one in live.change_queue(options.session, {})]
+        begins = [one for one in whole if one.startswith(str(data["message_id"]))]
+        data["message_id"] = begins[0] if len(begins) == 1 else data["message_id"]
+    waiting = live.change_queue(options.session, data)
+    if options.json:
+        queue = [{"message_id": one.message_id, "text": one.text, "note": one.note} for one in waiting]
+        output.write_json({"schema_version": SCHEMA_VERSION, "queue": queue})
+    elif not waiting:
+        diagnostics.note("no message waits")
+    else:
+        output.write_lines(f"{place}  {one.message_id[:8]}  {plain(one.text)}" for place, one in enumerate(waiting, 1))
+    return 0
+
+
+def _add_fork(parser: Parser) -> None:
+    parser.add_argument("--at", default="", metavar="TURN", help="the last turn to take over (default: all)")
+    parser.add_argument("--to", default="", metavar="RUNTIME", help="go on in another runtime")
+    parser.add_argument("--name", default="", metavar="TEXT", help="a title")
+
+
+def _fork(context: Context, options: Namespace) -> int:
+    begun = context.engine.live.fork(options.session, at_turn=options.at, runtime=options.to, title=options.name)
+    session = begun.session
+    if options.json:
+        told = {"session_id": session.session_id, "runtime_id": session.runtime_id, "account": session.account}
+        output.write_json({"schema_version": SCHEMA_VERSION, **told, "how": begun.why})
+    else:
+        output.write_line(session.session_id)
+        diagnostics.note(f"forked {begun.why}")
+    return 0
+
+
+def _add_review(parser: Parser) -> None:
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument("--branch", metavar="NAME", help="what differs from this branch")
+    target.add_argument("--commit", metavar="SHA", help="what this commit changed")
+    target.add_argument("--instructions", metavar="TEXT", help="what to look for, in words")
+
+
+def _review(context: Context, options: Namespace) -> int:
+    targets = {"branch": options.branch, "commit": options.commit, "custom": options.instructions}
+    kind, value = next(((kind, value) for kind, value in targets.items() if value), ("uncommitted", ""))
+    told = context.engine.live.order(options.session, "review", {"kind": kind, "value": value}, starts=True)
+    _tell(told, options, str(told["turn_id"]))
+    return 0
+
+
+def _add_model(parser: Parser) -> None:
+    parser.add_argument("cli_model", metavar="MODEL", help="as the CLI names it")
+    parser.add_argument("--effort", default="", metavar="WORD")
+
+
+def _model(context: Context, options: Namespace) -> int:
+    data = {"model": options.cli_model, "effort": options.effort}
+    told = context.engine.live.order(options.session, "set_model", data, starts=True)
+    _tell(told, options, f"later turns are done by {options.cli_model}")
+    return 0
+
+
+_VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespace], int]]] = {
+    "new": (_add_new, _new),
+    "send": (_add_send, _send),
+    "status": (_nothing, _status),
+    "follow": (_add_follow, _follow),
+    "steer": (_add_text, _steer),
+    "interrupt": (_nothing, _order("interrupt")),
+    "queue": (_add_queue, _queue),
+    "fork": (_add_fork, _fork),
+    "compact": (_nothing, _order("compact", starts=True)),
+    "review": (_add_review, _review),
+    "model": (_add_model, _model),
+    "close": (_nothing, _order("close")),
+    "cancel": (_nothing, _order("cancel")),
+}
