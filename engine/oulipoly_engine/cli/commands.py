@@ -49,6 +49,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("terminal", "", "new, list, attach, kill: programs that outlive this terminal", _WORK),
     Subcommand("quota", "", "show, check, forecast", _ACCOUNTS),
     Subcommand("account", "", "add, list, show, log in, rename, remove, drain … accounts", _ACCOUNTS),
+    Subcommand("runtime", "", "list, show, refresh: the CLIs that live sessions are opened on", _ACCOUNTS),
     Subcommand("why", "runs.why", "explain the choice of an account, now or for a run", _ACCOUNTS, needs=RECORDS),
     Subcommand(
         "report",
@@ -149,6 +150,13 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand(
         "account clear", "quota.account", "take its exhausted mark and its pause away", _CONTROLS, needs=ACCOUNTS
     ),
+    #
+    Subcommand("runtime list", "live.runtime", "list runtimes, and how each stood when it was last asked", ""),
+    Subcommand("runtime show", "live.runtime", "its status, its program, what it can do, what was noticed", ""),
+    Subcommand("runtime refresh", "live.runtime", "start runtimes, and let each say who it is", ""),
+    Subcommand("runtime models", "live.runtime", "list the models that a runtime offers", ""),
+    Subcommand("runtime login", "live.runtime", "log in, by its CLI's own login", ""),
+    Subcommand("runtime logout", "live.runtime", "log out, by its CLI's own logout", ""),
     #
     Subcommand("setup run", "setup.agent.run", "have a model set things up; you agree to each step", ""),
     Subcommand("setup detect", "setup.detect", "what is installed, and who is logged in", ""),

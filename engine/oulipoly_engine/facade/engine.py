@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.artifacts import Artifacts
     from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
+    from oulipoly_engine.facade.live.runtimes import Runtimes
     from oulipoly_engine.facade.live.sessions import LiveSessions
     from oulipoly_engine.facade.quota.accounts import Accounts
     from oulipoly_engine.facade.quota.ledger import Ledger
@@ -118,6 +119,13 @@ class Engine:
         from oulipoly_engine.facade.quota.ledger import Ledger
 
         return Ledger(self._home)
+
+    @made_once
+    def runtimes(self) -> Runtimes:
+        """Return what is asked and ordered about the runtimes of live sessions."""
+        from oulipoly_engine.facade.live.runtimes import Runtimes
+
+        return Runtimes(self._home)
 
     @made_once
     def one_shots(self) -> OneShots:

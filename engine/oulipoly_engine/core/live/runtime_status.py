@@ -131,10 +131,19 @@ def name_capabilities(can: Mapping[str, bool]) -> dict[str, bool]:
     return {f"supports_{name}": bool(known.get(name)) for name in CAPABILITIES}
 
 
-def summarize(runtime: Runtime, program: str | None, probe: Probe | None, *, probed_at: str = "") -> RuntimeSummary:
+def summarize(
+    runtime: Runtime,
+    program: str | None,
+    probe: Probe | None,
+    *,
+    probed_at: str = "",
+    assumed: Mapping[str, bool] | None = None,
+    notes: Sequence[Diagnostic] = (),
+) -> RuntimeSummary:
     """Return what is known of a runtime.
 
     program: where its program lies now, None where it is not found. probe: the last one, None where there was none.
+    assumed: what its driver can do, for a CLI that has not said so. notes: what else is to be said of it.
     """
     status, noticed = _classify(runtime, program, probe)
     probe = probe or Probe()
@@ -142,12 +151,12 @@ def summarize(runtime: Runtime, program: str | None, probe: Probe | None, *, pro
         runtime=runtime,
         status=status,
         program=program or "",
-        capabilities=name_capabilities(probe.capabilities),
+        capabilities=name_capabilities(probe.capabilities or assumed or {}),
         account=probe.account,
         version=probe.version,
         models=merge_models(probe.models, runtime.custom_models),
         models_at_ms=probe.models_at_ms,
-        diagnostics=() if not runtime.is_enabled else (*noticed, *probe.diagnostics),
+        diagnostics=() if not runtime.is_enabled else (*noticed, *probe.diagnostics, *notes),
         stderr=probe.stderr,
         probed_at=probed_at,
     )

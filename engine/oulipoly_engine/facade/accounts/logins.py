@@ -10,7 +10,7 @@ from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.errors import Interrupted, RequestRefused
 from oulipoly_engine.facade.accounts.base import AccountPart
 from oulipoly_engine.private_files import make_folder
-from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.thread_pool import do_side_by_side
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.accounts import logins, new_account
@@ -35,6 +35,27 @@ class Shown(Record):
     login: LoginState | None
     problem: str | None  # a sentence: why nobody knows who is logged in, or what is wrong with the login's file
     pools: tuple[str, ...]
+
+
+def run_login(command: Command, title: str, what: str = "login") -> None:
+    """Run a CLI's own login, or its logout, in this process's terminal. title: of the CLI.
+
+    Raises RequestRefused where it does not end well, Interrupted where a signal ended it.
+    """
+    from oulipoly_engine.process.passthrough import pass_through, require_terminal
+
+    try:
+        require_terminal()
+    except RequestRefused as error:
+        way = ", or give a key by --api-key-env or --api-key-file" if what == "login" else ""
+        message = f"a {what} needs a terminal: run it in one{way}"
+        raise RequestRefused(message) from error
+    done = pass_through(command)
+    if done.stopped_for is not None:
+        raise Interrupted(done.stopped_for)
+    if done.exit_code != 0:
+        message = f"the {what} of {title} ended with exit code {done.exit_code}: nothing was changed"
+        raise RequestRefused(message)
 
 
 class AccountLogins(AccountPart):
@@ -80,20 +101,8 @@ class AccountLogins(AccountPart):
 
         Raises RequestRefused where it does not end well, Interrupted where a signal ended it.
         """
-        from oulipoly_engine.process.passthrough import pass_through, require_terminal
-
         self._home.refuse_if_read_only("log in")
-        try:
-            require_terminal()
-        except RequestRefused as error:
-            message = "a login needs a terminal: run it in one, or give a key by --api-key-env or --api-key-file"
-            raise RequestRefused(message) from error
-        done = pass_through(new_account.login_command(candidate, Path.cwd()))
-        if done.stopped_for is not None:
-            raise Interrupted(done.stopped_for)
-        if done.exit_code != 0:
-            message = f"the login of {candidate.cli.title} ended with exit code {done.exit_code}: nothing was changed"
-            raise RequestRefused(message)
+        run_login(new_account.login_command(candidate, Path.cwd()), candidate.cli.title)
 
     def read_login(self, candidate: Candidate) -> LoginState:
         """Ask who is logged in."""

@@ -83,6 +83,7 @@ CLAUDE = Cli(
     elsewhere=("settings.json", b'"apiKeyHelper"'),
     oldest=(2, 1, 50),
     login=LoginCommand(("auth", "login")),
+    logout=LoginCommand(("auth", "logout")),
     status=Status(_read_status, ("auth", "status"), (".credentials.json",)),
     # Not in ANTHROPIC_API_KEY itself: an interactive session asks whether to use that, and proposes not to.
     api_key=ApiKey(_key_files, keyring=InKeyring(KEY_VARIABLE, files=(_settings(f"printenv {KEY_VARIABLE}"),))),

@@ -203,6 +203,7 @@ class Cli(Record):
     oldest: tuple[int, ...] = ()  # version that was seen to work
     version_words: tuple[str, ...] = ("--version",)
     login: LoginCommand | None = None
+    logout: LoginCommand | None = None  # with a hint: it asks something, so that it needs a terminal
     status: Status | None = None
     api_key: ApiKey | None = None
     quota: QuotaSource | None = None

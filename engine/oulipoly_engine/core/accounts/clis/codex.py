@@ -132,6 +132,7 @@ CODEX = Cli(
     elsewhere=("config.toml", b"model_provider"),
     oldest=(0, 60),
     login=LoginCommand(("login",)),
+    logout=LoginCommand(("logout",)),
     status=Status(_read_status, ("login", "status"), ("auth.json", "config.toml")),
     api_key=ApiKey(words=("login", "--with-api-key"), keyring=InKeyring(KEY_VARIABLE, files=(_BY_VARIABLE,))),
     quota=QuotaSource("chatgpt-usage", "auth.json"),

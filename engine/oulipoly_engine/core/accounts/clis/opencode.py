@@ -72,6 +72,7 @@ OPENCODE = Cli(
     launch=Launch(("run",), resume_flag="-s"),
     credentials=("auth.json",),
     login=LoginCommand(("auth", "login")),
+    logout=LoginCommand(("auth", "logout"), "choose the provider"),
     status=Status(_read_status, files=("auth.json",)),
     api_key=ApiKey(
         _key_files,

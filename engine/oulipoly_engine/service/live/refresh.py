@@ -1,0 +1,62 @@
+"""Ask a runtime how it stands: its program, its homes, its version, who is logged in, its models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.live import failures
+from oulipoly_engine.core.live.drift import check_version
+from oulipoly_engine.core.live.runtime_status import Diagnostic, Probe
+from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.drivers.table import driver_of
+from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.accounts import logins
+from oulipoly_engine.service.live.programs import find_program, launch_environment, prepare_homes
+from oulipoly_engine.service.live.probe import run_probe
+from oulipoly_engine.service.live.schema_probe import find_lost_methods
+from oulipoly_engine.service.live.shadow_home import ShadowHomeRefused
+
+_KEYRING_PATIENCE_S = 8.0
+
+
+def probe_runtime(
+    runtime: Runtime, cli: Cli | None, account: Account | None, inherited: Mapping[str, str], home: Path
+) -> tuple[str | None, Probe]:
+    """Return the path of a runtime's program and what a start of it shows.
+
+    cli: its CLI; None: not known. account: whose login it uses. home: what `~` stands for, where it works.
+    """
+    try:
+        environ = launch_environment(runtime, account, inherited, _KEYRING_PATIENCE_S)
+    except AccountUnusable as error:
+        return find_program(runtime, inherited), Probe(failures.NEEDS_AUTH, error.message)
+    program = find_program(runtime, environ)
+    if program is None:
+        return None, Probe(failures.MISSING_BINARY, f"there is no program {runtime.program!r}")
+    try:
+        prepare_homes(runtime)
+    except ShadowHomeRefused as error:
+        failed = Diagnostic("error", f"{runtime.kind}_probe.shadow_home_failed", error.message)
+        return program, Probe("shadow_home_failed", error.message, diagnostics=(failed,))
+    probe = check_version(run_probe(runtime, driver_of(runtime.kind), program, environ, home), cli)
+    if not probe.reason and runtime.kind == "codex":
+        lost = find_lost_methods(program, environ)
+        probe = probe if lost is None else replace(probe, diagnostics=(*probe.diagnostics, lost))
+    if not probe.reason and not probe.account and account is not None:
+        probe = _ask_login(probe, account, inherited, home)
+    return program, probe
+
+
+def _ask_login(probe: Probe, account: Account, inherited: Mapping[str, str], home: Path) -> Probe:
+    """Ask the CLI itself who is logged in, where its protocol does not say so."""
+    state = logins.read_account_login(account, home, inherited)
+    if state is None or state.problem is not None:
+        return probe
+    if state.profile is None:
+        message = f"nobody is logged in: `agents runtime login {account.name}`"
+        return replace(probe, reason=failures.NEEDS_AUTH, message=message)
+    return replace(probe, account=state.profile.text)

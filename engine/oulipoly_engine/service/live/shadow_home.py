@@ -1,0 +1,88 @@
+"""A home with a login of its own, in which all else is what another home has (contract, B.9).
+
+Two logins then see the same sessions, and either goes on with what the other began.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.private_files import make_folder
+from oulipoly_engine.records import Record
+
+
+class ShadowHomeRefused(RequestRefused):
+    """A shadow home is not as it has to be; nothing of the user's is overwritten."""
+
+    slug = "shadow-home-failed"
+
+
+class _Parts(Record):
+    """What a CLI has in its home."""
+
+    own: frozenset[str]  # of one login: real files, never links
+    shared: tuple[str, ...]  # folders that have to be there before the CLI makes them in the wrong home
+
+
+_PARTS: Mapping[str, _Parts] = {
+    "codex": _Parts(frozenset(("auth.json", "models_cache.json")), ("sessions",)),
+    "claude": _Parts(
+        frozenset((".credentials.json", "credentials.json", ".claude.json", ".claude.json.backup")), ("projects",)
+    ),
+}
+
+
+def prepare(kind: str, home: Path, shadow: Path) -> None:
+    """Make a shadow home, or bring it up to date: a link for each entry of the home, but for the login's own files.
+
+    kind: codex or claude. Raises ShadowHomeRefused.
+    """
+    try:
+        _prepare(_PARTS[kind], home, shadow)
+    except OSError as error:
+        message = f"the shadow home {shadow} cannot be prepared: {error.strerror or error}"
+        raise ShadowHomeRefused(message) from error
+
+
+def continuation_key(runtime: Runtime) -> str:
+    """Return what two runtimes have in common where either can go on with the other's sessions; empty: nothing."""
+    return f"{runtime.kind}:{os.path.realpath(runtime.home)}" if runtime.home else ""
+
+
+def _prepare(parts: _Parts, home: Path, shadow: Path) -> None:
+    real, own = home.resolve(), shadow.resolve()
+    if real == own:
+        message = f"the shadow home {shadow} is the home itself: name another folder"
+        raise ShadowHomeRefused(message)
+    if real in own.parents or own in real.parents:
+        message = f"the shadow home {shadow} and the home {home} lie one in the other: name a folder beside it"
+        raise ShadowHomeRefused(message)
+    for name in parts.shared:
+        make_folder(home / name)
+    make_folder(shadow)
+    for name in sorted(parts.own):
+        if (shadow / name).is_symlink():
+            message = f"{shadow / name} is a link, but a login of its own has to be a file there: remove it, and log in"
+            raise ShadowHomeRefused(message)
+    for entry in sorted(real.iterdir()):
+        if entry.name not in parts.own:
+            _link(shadow / entry.name, entry)
+
+
+def _link(place: Path, target: Path) -> None:
+    if place.is_symlink():
+        if place.readlink() == target:
+            return
+        other = place.with_name(f".{place.name}.{os.getpid()}.link")
+        other.unlink(missing_ok=True)
+        other.symlink_to(target)
+        other.replace(place)
+    elif os.path.lexists(place):
+        message = f"{place} is there and no link to {target}: move it away, or put what is in it there"
+        raise ShadowHomeRefused(message)
+    else:
+        place.symlink_to(target)
