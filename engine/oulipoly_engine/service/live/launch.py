@@ -25,6 +25,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.host import Limits
+from oulipoly_engine.service.live.programs import prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
@@ -53,6 +54,7 @@ class LiveLauncher(Record):
         """Start the host of a session; one that another process starts at the same time will do. Raises RunnerError."""
         if not runtime.is_enabled:
             raise AccountUnusable(f"the runtime {runtime.id!r} is switched off: set `enabled = true` in config.toml")
+        prepare_homes(runtime)
         identity = str(uuid.uuid4())
         env = self._environment(runtime, identity, cli)
         opening = self._opening(session, runtime)
