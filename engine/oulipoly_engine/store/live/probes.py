@@ -46,10 +46,3 @@ def read_all(store: Store) -> dict[str, KeptProbe]:
             continue
         found[runtime] = replace(kept, at=at)
     return found
-
-
-def forget(store: Store, runtime: str) -> None:
-    """Drop what is kept of a runtime: it holds no more."""
-    row = RuntimeProbeRow
-    with store.write():
-        store.run(row.delete().where(row.runtime_id == runtime))

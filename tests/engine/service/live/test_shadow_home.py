@@ -1,0 +1,109 @@
+"""A shadow home: a login of its own, links to all else, and nothing of the user's overwritten."""
+
+import pytest
+
+from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.service.live.shadow_home import ShadowHomeRefused, continuation_key, prepare
+
+
+@pytest.fixture
+def home(tmp_path):
+    folder = tmp_path / "codex"
+    (folder / "sessions").mkdir(parents=True)
+    (folder / "config.toml").write_text("a = 1\n")
+    (folder / "auth.json").write_text("{}")
+    return folder
+
+
+@pytest.fixture
+def shadow(tmp_path):
+    return tmp_path / "shadow"
+
+
+def test_all_but_the_login_is_linked(home, shadow):
+    prepare("codex", home, shadow)
+
+    assert {"config.toml": home / "config.toml", "sessions": home / "sessions"} == {
+        path.name: path.readlink() for path in shadow.iterdir()
+    }
+    assert 0o700 == shadow.stat().st_mode & 0o777
+
+
+def test_what_came_since_is_linked_and_the_rest_stays(home, shadow):
+    prepare("codex", home, shadow)
+    (shadow / "auth.json").write_text("own")
+    (shadow / "models_cache.json").write_text("own")
+    (home / "history.jsonl").write_text("")
+
+    prepare("codex", home, shadow)
+
+    assert "own" == (shadow / "auth.json").read_text()
+    assert home / "history.jsonl" == (shadow / "history.jsonl").readlink()
+    assert "{}" == (home / "auth.json").read_text()
+
+
+def test_sessions_are_shared_before_the_first_one(tmp_path, shadow):
+    """Made by the CLI in the shadow home, the folder would hide them from the other login."""
+    (tmp_path / "claude").mkdir()
+
+    prepare("claude", tmp_path / "claude", shadow)
+
+    assert tmp_path / "claude/projects" == (shadow / "projects").readlink()
+
+
+@pytest.mark.parametrize("name", ["auth.json", "models_cache.json"])
+def test_a_login_that_is_a_link_is_refused(home, shadow, name):  # vector 48
+    shadow.mkdir()
+    (shadow / name).symlink_to(home / "auth.json")
+
+    with pytest.raises(ShadowHomeRefused, match="is a link"):
+        prepare("codex", home, shadow)
+
+
+def test_the_home_is_not_its_own_shadow(home, tmp_path):  # vector 48
+    (tmp_path / "alias").symlink_to(home)
+
+    for shadow in (home, tmp_path / "alias"):
+        with pytest.raises(ShadowHomeRefused, match="the home itself"):
+            prepare("codex", home, shadow)
+
+
+def test_neither_lies_in_the_other(home):
+    for one, other in ((home, home / "shadow"), (home / "sessions", home)):
+        with pytest.raises(ShadowHomeRefused, match="one in the other"):
+            prepare("codex", one, other)
+
+
+def test_a_link_to_elsewhere_is_set_right(home, shadow, tmp_path):  # vector 48
+    shadow.mkdir()
+    (shadow / "config.toml").symlink_to(tmp_path / "elsewhere")
+
+    prepare("codex", home, shadow)
+
+    assert home / "config.toml" == (shadow / "config.toml").readlink()
+    assert [] == [path.name for path in shadow.iterdir() if path.name.startswith(".")]
+
+
+def test_a_file_in_the_place_of_a_link_is_left_and_refused(home, shadow):
+    shadow.mkdir()
+    (shadow / "config.toml").write_text("mine")
+
+    with pytest.raises(ShadowHomeRefused, match="no link"):
+        prepare("codex", home, shadow)
+    assert "mine" == (shadow / "config.toml").read_text()
+
+
+def test_what_the_system_refuses_is_told(home, tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ShadowHomeRefused, match="cannot be prepared"):
+        prepare("codex", home, tmp_path / "file" / "shadow")
+
+
+def test_runtimes_of_one_home_go_on_with_each_others_sessions(home, tmp_path):
+    (tmp_path / "alias").symlink_to(home)
+    one = Runtime("a", "codex", "A", "codex", home=str(home))
+    other = Runtime("b", "codex", "B", "codex", home=str(tmp_path / "alias"), shadow_home=str(tmp_path / "s"))
+
+    assert continuation_key(one) == continuation_key(other) != ""
+    assert "" == continuation_key(Runtime("c", "codex", "C", "codex"))
