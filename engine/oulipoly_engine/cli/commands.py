@@ -39,6 +39,7 @@ class _Module(Protocol):
 _WORK, _ACCOUNTS, _SET_UP, _SCRIPTS = "work", "accounts and quota", "set-up", "for scripts"
 _LOGINS, _CONTROLS = "accounts", "what they may be used for"
 _FIND, _GO_ON, _KEEP, _EDIT = "find and read", "go on and keep in order", "keep and carry", "edit"
+_TALK = "talk live"
 
 SUBCOMMANDS = (  # in each section the most used first
     Subcommand("session", "", "list, search, show, move, export, bundle … sessions", _WORK),
@@ -46,6 +47,9 @@ SUBCOMMANDS = (  # in each section the most used first
         "repl", "runs.repl", "talk to a model's CLI in this terminal, or go on with a session", _WORK, needs=ACCOUNTS
     ),
     Subcommand("resume", "runs.resume", "send a prompt to a session, without a screen", _WORK, needs=ACCOUNTS),
+    Subcommand("requests", "", "list, show, approve, deny, answer what live sessions ask", _WORK),
+    Subcommand("turn", "", "resume: have a live session go on with a turn that was left", _WORK),
+    Subcommand("recover", "live.recover", "turns of live sessions that their process has left", _WORK),
     Subcommand("terminal", "", "new, list, attach, kill: programs that outlive this terminal", _WORK),
     Subcommand("quota", "", "show, check, forecast", _ACCOUNTS),
     Subcommand("account", "", "add, list, show, log in, rename, remove, drain … accounts", _ACCOUNTS),
@@ -79,6 +83,19 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand(
         "session scan", "sessions.scan", "read what the CLIs have written", _FIND, ("session-scan",), needs=ACCOUNTS
     ),
+    Subcommand("session new", "live.session", "begin a session with a model's CLI, through its own protocol", _TALK),
+    Subcommand("session send", "live.session", "send it a message; with --wait print the answer", _TALK),
+    Subcommand("session status", "live.session", "is it busy, does it ask something, what waits", _TALK),
+    Subcommand("session follow", "live.session", "print what happens in it, as it happens", _TALK),
+    Subcommand("session steer", "live.session", "give the running turn a message", _TALK),
+    Subcommand("session interrupt", "live.session", "end the running turn", _TALK),
+    Subcommand("session queue", "live.session", "list, edit, move, take back messages that wait", _TALK),
+    Subcommand("session fork", "live.session", "begin another session with its past", _TALK),
+    Subcommand("session compact", "live.session", "have the CLI shorten what it remembers", _TALK),
+    Subcommand("session review", "live.session", "have changes reviewed", _TALK),
+    Subcommand("session model", "live.session", "have later turns done by another model", _TALK),
+    Subcommand("session close", "live.session", "end its process; a message starts it again", _TALK),
+    Subcommand("session cancel", "live.session", "end its turn and its process by force", _TALK),
     Subcommand("session move", "sessions.move", "move a session to another account", _GO_ON),
     Subcommand("session name", "sessions.note", "give a session a name", _GO_ON),
     Subcommand("session note", "sessions.note", "keep a note with a session", _GO_ON),
@@ -96,6 +113,14 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("session pause-handshake", "sessions.locations", "take a session's lease: print a token", _SCRIPTS),
     Subcommand("session resume-handshake", "sessions.locations", "give a session's lease back", _SCRIPTS),
     Subcommand("session schema-probe", "sessions.probe", "describe the state file as JSON", _SCRIPTS, keeps_off=True),
+    #
+    Subcommand("requests list", "live.requests", "list what live sessions ask", ""),
+    Subcommand("requests show", "live.requests", "what a request would allow", ""),
+    Subcommand("requests approve", "live.requests", "allow it, once or for the session", ""),
+    Subcommand("requests deny", "live.requests", "refuse it; the turn goes on", ""),
+    Subcommand("requests answer", "live.requests", "answer its questions", ""),
+    Subcommand("requests cancel", "live.requests", "refuse it and end the turn", ""),
+    Subcommand("turn resume", "live.recover", "have the agent go on with a turn that was left", ""),
     #
     Subcommand("terminal new", "terminals", "run any command in a terminal of its own", "", ("terminal",)),
     Subcommand("terminal list", "terminals", "list the terminals that are running", "", ("terminals",)),

@@ -59,7 +59,14 @@ def _list(context: Context, options: Namespace) -> int:
     else:
         now = context.clock.now()
         rows = [
-            (one.request_id, one.session_id[:8], one.kind, one.status, ago(one.created_at, now), plain(one.prompt.title))
+            (
+                one.request_id,
+                one.session_id[:8],
+                one.kind,
+                one.status,
+                ago(one.created_at, now),
+                plain(one.prompt.title),
+            )
             for one in found
         ]
         output.write_lines(table([("request", "session", "kind", "status", "age", "what it asks"), *rows]))

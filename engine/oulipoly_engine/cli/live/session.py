@@ -13,9 +13,11 @@ from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.permissions import PROFILES
-from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.text.columns import plain, table
+from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.own_process import parent_invocation
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 _INTERRUPTED = 130
+_ALL = 100_000
 _DESCRIPTIONS = {
     "new": "Begin a session of MODEL on its best account. It lives on when this command has ended.",
     "send": "Send a message. It begins a turn, or waits for the one that runs. The text may be piped in.",
@@ -99,7 +102,7 @@ def _new(context: Context, options: Namespace) -> int:
             cli_model=options.cli_model,
             effort=options.effort,
             title=options.name,
-            parent=context.parent,
+            parent=parent_invocation(),
         )
     )
     session = begun.session
@@ -109,7 +112,7 @@ def _new(context: Context, options: Namespace) -> int:
         told["turn_id"] = begun.turn_id
     if options.wait and begun.turn_id is not None:
         result = live.wait(session.session_id, begun.turn_id)
-        return _tell_result(context, result, told, as_json=options.json)
+        return _tell_result(result, told, as_json=options.json)
     if options.json:
         output.write_json(told)
     else:
@@ -152,7 +155,7 @@ def _send(context: Context, options: Namespace) -> int:
     result = context.engine.live.send(options.session, _read_text(options), waits=options.wait)
     told = {"schema_version": SCHEMA_VERSION}
     if options.wait:
-        return _tell_result(context, result, told, as_json=options.json)
+        return _tell_result(result, told, as_json=options.json)
     if options.json:
         output.write_json(told | {"turn_id": result.turn_id, "status": result.status})
     else:
@@ -160,8 +163,7 @@ def _send(context: Context, options: Namespace) -> int:
     return 0
 
 
-def _tell_result(context: Context, result: TurnResult, told: Mapping[str, Any], *, as_json: bool) -> int:
-    del context
+def _tell_result(result: TurnResult, told: Mapping[str, Any], *, as_json: bool) -> int:
     if as_json:
         more = {"turn_id": result.turn_id, "status": result.status, "reply": result.reply}
         output.write_json({**told, **more, "message": result.message or None, "code": result.code or None})
@@ -192,6 +194,29 @@ def _status(context: Context, options: Namespace) -> int:
         lines.append(f"it asks:  `{context.program} requests list` tells what")
     lines += [f"waits:    {one.message_id[:8]}  {plain(one.text)}" for one in status.queue]
     output.write_lines(lines)
+    return 0
+
+
+def list_live(context: Context, limit: int | None, *, as_json: bool) -> int:
+    """Print the live sessions, the one that changed last first."""
+    found = context.engine.live.list_sessions(limit or _ALL)
+    if as_json:
+        output.write_json({"schema_version": SCHEMA_VERSION, "sessions": [status_json(one) for one in found]})
+    elif not found:
+        diagnostics.note(f"there is no live session: `{context.program} session new MODEL` begins one")
+    else:
+        now = context.clock.now()
+        rows = [
+            (
+                one.session.session_id[:8],
+                one.status + (", asks" if one.pending_approval else ""),
+                one.session.runtime_id,
+                ago(one.session.updated_at, now),
+                plain(one.session.title) or plain(one.session.workspace),
+            )
+            for one in found
+        ]
+        output.write_lines(table([("session", "status", "runtime", "last", "title or folder"), *rows]))
     return 0
 
 
@@ -232,10 +257,9 @@ def _follow(context: Context, options: Namespace) -> int:
     shown = _Lines()
     for numbered in context.engine.live.follow(options.session, options.after, deltas=not options.no_deltas):
         if options.json:
-            output.write_json(ev.to_json(numbered))
+            output.write_json(ev.to_json(numbered), pretty=False)
         else:
             shown.write(numbered.event)
-        output.flush()
         if options.until_idle and isinstance(numbered.event, ev.TurnEnded):
             break
     return 0
@@ -252,7 +276,7 @@ class _Lines:
         match event:
             case ev.ItemDelta(kind="agent_message"):
                 self._open = event.item_id
-                output.write_text(event.text)
+                output.write_block(event.text)
             case ev.ItemDelta():
                 pass
             case ev.ItemEnded() if event.item.id == self._open:

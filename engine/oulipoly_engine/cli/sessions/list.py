@@ -38,11 +38,16 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--reverse", action="store_true", help="the other way round; pinned ones still lead")
     parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"show so many, default {_SHOWN}")
     parser.add_argument("--all", action="store_true", help="show all")
+    parser.add_argument("--live", action="store_true", help="only live sessions, and how they stand")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
     options = parser.parse(person.with_negations(arguments))
     if options.limit < 1:
         parser.error("--limit must be 1 or more")
+    if options.live:
+        from oulipoly_engine.cli.live import session as live  # noqa: PLC0415 - only these need it
+
+        return live.list_live(context, None if options.all else options.limit, as_json=options.json)
     catalogue = context.engine.sessions.catalogue
     query = catalogue.query(" ".join(options.query))
     if not options.no_scan:

@@ -1,0 +1,70 @@
+"""`recover` and `turn resume`: turns that were under way when their session's process ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.live.session import SCHEMA_VERSION
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.sessions.arguments import for_people
+from oulipoly_engine.core.live.recovery import Blocked, Recoverable, plan_json
+from oulipoly_engine.facade import diagnostics, output
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oulipoly_engine.core.live.runtime_status import AnyStatus
+
+
+@for_people
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Tell of turns that were left, or have one go on."""
+    if name == "turn resume":
+        return _resume(context, name, arguments)
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="List the turns that were under way when their live session's process ended.",
+    )
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    options = parser.parse(arguments)
+    plans = context.engine.live.recover(_statuses(context))
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, **plan_json(plans)})
+        return 0
+    if not plans:
+        diagnostics.note("no turn was left")
+    for plan in plans:
+        turn = plan.turn
+        output.write_line(f"{turn.turn_id}  session {turn.session_id[:8]}: {plan.reason}")
+        if isinstance(plan, Recoverable):
+            output.write_line(f"  `{context.program} turn resume {turn.turn_id}` has the agent go on with it")
+        elif isinstance(plan, Blocked):
+            output.write_lines(f"  {step}" for step in plan.resume_requirements)
+    return 0
+
+
+def _resume(context: Context, name: str, arguments: list[str]) -> int:
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="Have the agent go on with a turn that was left: it looks first at what is done already.",
+    )
+    parser.add_argument("turn", metavar="TURN_ID", help="of `recover`; its beginning is enough")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    options = parser.parse(arguments)
+    result = context.engine.live.resume_turn(options.turn, _statuses(context))
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, "turn_id": result.turn_id, "status": result.status})
+    else:
+        output.write_line(f"{result.turn_id}  {result.status}")
+    return 0
+
+
+def _statuses(context: Context) -> Mapping[str, AnyStatus]:
+    """Return how the runtimes stand; those whose turns were left are asked now."""
+    runtimes = context.engine.runtimes
+    known = {summary.runtime.id: summary.status for summary in runtimes.summaries()}
+    left = sorted({turn.runtime_id for turn in context.engine.live.left_turns()} & known.keys())
+    if left:
+        known |= {summary.runtime.id: summary.status for summary in runtimes.refresh(left)}
+    return known
