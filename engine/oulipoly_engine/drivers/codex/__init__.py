@@ -1,0 +1,1 @@
+"""Sessions with codex through `codex app-server`."""

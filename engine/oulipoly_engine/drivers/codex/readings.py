@@ -1,0 +1,164 @@
+"""What codex tells of models, login, tokens, quota and errors, in our words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from oulipoly_engine.core.live import failures
+from oulipoly_engine.core.live.events import ModelInfo, QuotaSeen, Usage
+from oulipoly_engine.core.quota.readings import duration_label
+from oulipoly_engine.drivers.codex import fields
+from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers.jsonrpc import Failure
+from oulipoly_engine.records import Record
+
+OVERLOADED = -32001
+_CODES = {"usagelimitexceeded": "usage_limit", "unauthorized": "unauthorized"}
+_STATUS_CODES = {401: "unauthorized", 429: "rate_limit"}
+
+
+class Account(Record):
+    """Whose login codex uses."""
+
+    name: str
+    needs_login: bool
+
+
+class NativeError(Record):
+    """An error of a turn."""
+
+    message: str
+    code: str  # usage_limit, rate_limit, unauthorized, or codex's own word
+
+
+def decode_version(initialized: Json) -> str:
+    """Return codex's version; the word before the slash is the name that we gave ourselves."""
+    told = fields.text(initialized, "version")
+    if told:
+        return told
+    words = fields.text(initialized, "userAgent").partition("/")[2].split()
+    return words[0] if words else ""
+
+
+def decode_account(result: Json) -> Account:
+    """Return whose login it is."""
+    account = fields.mapping(result, "account")
+    name = fields.text(account, "email", "displayName", "name") or fields.text(account, "type", "authMethod")
+    return Account(name, needs_login=not account and fields.is_set(result, "requiresOpenaiAuth"))
+
+
+def decode_models(result: Json) -> tuple[ModelInfo, ...]:
+    """Return the models of one page, without those that codex hides."""
+    shown = (one for one in fields.objects(result, "data", "models") if not fields.is_set(one, "hidden"))
+    return tuple(model for model in map(_decode_model, shown) if model is not None)
+
+
+def merge_models(pages: Iterable[ModelInfo]) -> tuple[ModelInfo, ...]:
+    """Return each model once, in the order of the pages."""
+    merged: dict[str, ModelInfo] = {}
+    for model in pages:
+        merged.setdefault(model.id, model)
+    return tuple(merged.values())
+
+
+def decode_usage(token_usage: Json, part: str) -> Usage:
+    """Return one part of a thread's tokens. part: `total` of the thread, `last` call."""
+    counts, last = fields.mapping(token_usage, part), fields.mapping(token_usage, "last")
+    return Usage(
+        input=fields.whole_number(counts, "inputTokens"),
+        cached=fields.whole_number(counts, "cachedInputTokens"),
+        output=fields.whole_number(counts, "outputTokens"),
+        context=fields.whole_number(last, "totalTokens"),
+        window=fields.whole_number(token_usage, "modelContextWindow"),
+    )
+
+
+def add_usage(sum_: Usage | None, call: Usage) -> Usage:
+    """Return what a turn has used with one more call."""
+    if sum_ is None:
+        return call
+    return Usage(
+        input=_add(sum_.input, call.input),
+        cached=_add(sum_.cached, call.cached),
+        output=_add(sum_.output, call.output),
+        context=call.context,
+        window=call.window,
+    )
+
+
+def decode_quota(params: Json) -> QuotaSeen | None:
+    """Return the account's windows; None where the message names none."""
+    limits = fields.mapping(params, "rateLimits")
+    windows = []
+    for slot in ("primary", "secondary"):
+        window = fields.mapping(limits, slot)
+        used, minutes = fields.number(window, "usedPercent"), fields.number(window, "windowDurationMins")
+        if used is not None:
+            name = slot if minutes is None else duration_label(minutes * 60)
+            windows.append((name, used, fields.whole_number(window, "resetsAt")))
+    if not windows:
+        return None
+    return QuotaSeen(tuple(windows), is_rejected=bool(fields.text(limits, "rateLimitReachedType")))
+
+
+def decode_error(error: Json) -> NativeError:
+    """Return an error as `error` and a failed turn carry it."""
+    message, details = fields.text(error, "message"), fields.text(error, "additionalDetails")
+    whole = f"{message}: {details}" if message and details else message or details
+    return NativeError(whole or "codex gave no reason", _code(error))
+
+
+def code_of_refusal(failure: Failure) -> str:
+    """Return the code of a turn that codex refused to begin."""
+    if failure.kind == "timeout":
+        return failures.TIMED_OUT
+    if failure.kind == "closed":
+        return failures.CLOSED
+    if is_thread_lost(failure):
+        return failures.THREAD_LOST
+    if failure.code == OVERLOADED:
+        return failures.OVERLOADED
+    return fields.text(failure.data, "input_error_code") or str(failure.code)
+
+
+def is_thread_lost(failure: Failure) -> bool:
+    """Tell whether codex does not know the thread."""
+    said = failure.message.lower()
+    return any(words in said for words in ("no rollout", "thread not found", "invalid session id", "invalid thread id"))
+
+
+def _decode_model(native: Mapping[str, Json]) -> ModelInfo | None:
+    identity = fields.text(native, "model", "id").strip()
+    if not identity:
+        return None
+    options = native.get("supportedReasoningEfforts")
+    efforts = [one if isinstance(one, str) else fields.text(one, "reasoningEffort") for one in _list(options)]
+    return ModelInfo(
+        id=identity,
+        name=fields.text(native, "displayName", "name") or identity,
+        description=fields.text(native, "description"),
+        is_default=fields.is_set(native, "isDefault"),
+        efforts=tuple(effort for effort in efforts if effort),
+        input_modalities=fields.texts(native, "inputModalities"),
+        max_input_tokens=fields.whole_number(native, "maxInputTokens", "contextWindow"),
+        max_output_tokens=fields.whole_number(native, "maxOutputTokens", "maxTokens"),
+    )
+
+
+def _code(error: Json) -> str:
+    info = error.get("codexErrorInfo") if isinstance(error, Mapping) else None
+    word, status = info if isinstance(info, str) else "", None
+    if isinstance(info, Mapping) and info:
+        word, told = next(iter(info.items()))
+        status = fields.whole_number(told, "httpStatusCode")
+    if status in _STATUS_CODES:
+        return _STATUS_CODES[status]
+    return _CODES.get(word.replace("_", "").lower(), word) or fields.text(error, "code")
+
+
+def _add(left: int | None, right: int | None) -> int | None:
+    return right if left is None else left if right is None else left + right
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
