@@ -97,7 +97,7 @@ class CodexDriver(Driver):
             case ServerRequest() as request:
                 self._take_request(request)
             case Undecodable(why, _) if why != "empty-line":
-                self._say(Notice("codex wrote a line that is no message", level="warning", code=why))
+                self._say(Notice("codex wrote a line that is not a message", level="warning", code=why))
         self._flush()
 
     def _take_notification(self, method: str, params: Mapping[str, Json]) -> None:

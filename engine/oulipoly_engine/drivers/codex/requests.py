@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine.core.live.events import FileChange, Prompt, Question, RequestKind
-from oulipoly_engine.drivers.base import Decision, Resolution
+from oulipoly_engine.core.live.requests import Decision
+from oulipoly_engine.drivers.base import Resolution
 from oulipoly_engine.drivers.codex import fields, items
 from oulipoly_engine.drivers.codex.fields import Json
 from oulipoly_engine.drivers.jsonrpc import ServerRequest
