@@ -72,7 +72,10 @@ class Start:
             self._end(failures.NEEDS_AUTH, "codex is not logged in: log in with `codex login`, then start again")
             return
         self._account = account.name
-        self._open_thread()
+        if self._opening.is_probe:
+            self._ask("model/list", {}, self._take_models)
+        else:
+            self._open_thread()
 
     def _open_thread(self) -> None:
         opening = self._opening

@@ -233,3 +233,13 @@ def test_silent_codex_is_given_up_after_a_while(peer):
     peer.take()
 
     assert [failures.TIMED_OUT] == [event.reason for event in peer.of(SessionFailed)]
+
+
+def test_probe_opens_no_session(begin):
+    peer = begin(replace(OPENING, is_probe=True))
+    peer.reply("model/list", {"data": [{"id": "a"}]})
+
+    opened = peer.of(SessionOpened)[0]
+    assert ("", "0.169.0", "a@b.c") == (opened.native_id, opened.version, opened.account)
+    assert ["a"] == [model.id for model in opened.models]
+    assert "thread/start" not in peer.methods()
