@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.cli import commands
-from oulipoly_engine.terminal.host import runtime_folder
+from oulipoly_engine.host import runtime_folder
+from oulipoly_engine.terminal.host.runtime_folder import Terminal
 
 RUN = Path(__file__).parents[2] / "fixtures" / "run_commands.py"
 # C0, an escape sequence, DEL, C1, a soft hyphen, direction, no width, separators, a tag, and at last a tab.
@@ -97,6 +98,12 @@ TOP_LEVEL = {
     "quota check": [[], ["--json"], ["--notify"], ["--cached", "--threshold", LINES], ["--cached", LINES]],
     "quota forecast": [[], ["--json"], [ACCOUNT], [LINES]],
     "quota show": [[], ["--json"], [LINES]],
+    "runtime list": [[], ["--json"], [LINES]],
+    "runtime show": [["bad"], ["bad", "--json"], [LINES]],
+    "runtime refresh": [["bad"], ["--json"], [LINES]],
+    "runtime models": [["own"], ["own", "--json"], ["bad"], [LINES]],
+    "runtime login": [["own"], [LINES]],
+    "runtime logout": [["bad"], [LINES], ["--json", "own"]],
     "setup detect": [[], ["--json"], [LINES]],
     "setup run": [
         ["-m", LINES, "x"],
@@ -191,7 +198,7 @@ SESSIONS = {
     "resume-handshake": [[SESSION, "--token", LINES], [SESSION, LINES], [LINES]],
     "schema-probe": [[], [LINES]],
 }
-NOUNS = ("account", "artifact", "config", "quota", "session", "setup", "state", "terminal")
+NOUNS = ("account", "artifact", "config", "quota", "runtime", "session", "setup", "state", "terminal")
 LAST = [["migrate", "--rebuild"]]
 
 
@@ -286,7 +293,20 @@ transcript_script = {quoted(f"claude-code-locate-transcript {shlex.quote(str(roo
         (home / name / f"{LINES}.toml").write_text(text)
     (config / "agents" / f"{BYTES}.md").write_text(f"---\nmodel: m\n{HOSTILE}\n---\n")
     (config / "agents" / "n.md").write_text(f"---\ndescription: d\nmodel: {json.dumps(LINES)}\n---\nx\n")
-    (config / "config.toml").write_text(f"{quoted(LINES)} = 1\n")
+    hostile = home / "hostile"
+    model = json.dumps({"commands": [[LINES, LINES]], "models": [{"value": LINES, "displayName": LINES}]})
+    answer = f'{{"type": "control_response", "response": {{"subtype": "error", "error": {json.dumps(LINES)}}}}}'
+    hostile.write_text(
+        f"#!/bin/sh\nprintf '%s\\n' {shlex.quote(LINES)} {shlex.quote(model)} {shlex.quote(answer)} >&2\n"
+        f"printf '%s\\n' {shlex.quote(LINES)} {shlex.quote(model)} {shlex.quote(answer)}\nexit 3\n"
+    )
+    hostile.chmod(0o755)
+    (config / "config.toml").write_text(
+        f"{quoted(LINES)} = 1\n[runtimes.{quoted(LINES)}]\n[runtimes.slip]\n{quoted(LINES)} = 1\n"
+        f"[runtimes.bad]\nkind = 'claude'\nname = {quoted(LINES)}\nprogram = {quoted(str(hostile))}\n"
+        f"proxy = {quoted(f'http://a:b@{LINES}')}\nhome = {quoted(f'/{LINES}')}\n"
+        f"[runtimes.own]\nkind = 'codex'\nprogram = {quoted(LINES)}\ncustom_models = [{quoted(LINES)}]\n"
+    )
     (config / "app.toml").write_text(f"[status]\n{quoted(LINES)} = {quoted(LINES)}\n")
 
 
@@ -338,7 +358,7 @@ def run_in_a_world(form, tmp):
     run("pipe", [["session-scan"]], tmp, environ)
     spoil(home / ".local" / "share" / "oulipoly-agent-runner" / "state.db")
     place, lock = runtime_folder.claim(runtime / "oulipoly-agent-runner")
-    place.describe(runtime_folder.Terminal(place.id, LINES, LINES, NOBODY, NOBODY, AT, account=ACCOUNT, title=LINES))
+    place.describe(Terminal(place.id, LINES, LINES, NOBODY, NOBODY, AT, account=ACCOUNT, title=LINES))
     lines = command_lines(tmp, place.id)
     try:
         results = run(form, lines, tmp, environ)

@@ -112,9 +112,15 @@ def _of_account(account: Account, home: Path) -> _Base | None:
 
 
 def _guess_cli(account: Account) -> Cli | None:
-    """Return the CLI that a wrapper starts, as far as the form of its transcripts tells."""
+    """Return the CLI that a wrapper starts: its transcripts have that CLI's form, and it takes that CLI's words.
+
+    By the form alone a shell would be one, whose arguments are a script.
+    """
     name = None if account.storage is None else _BY_STORAGE.get(account.storage.storage_type)
-    return None if name is None else CLIS[name]
+    if name is None:
+        return None
+    start = CLIS[name].launch.words
+    return CLIS[name] if account.args[: len(start)] == start else None
 
 
 def _unwrap(account: Account) -> tuple[str, tuple[str, ...], Mapping[str, str], tuple[str, ...]]:

@@ -42,13 +42,21 @@ def probe_runtime(
     except ShadowHomeRefused as error:
         failed = Diagnostic("error", f"{runtime.kind}_probe.shadow_home_failed", error.message)
         return program, Probe("shadow_home_failed", error.message, diagnostics=(failed,))
-    probe = check_version(run_probe(runtime, driver_of(runtime.kind), program, environ, home), cli)
+    probe = run_probe(runtime, driver_of(runtime.kind), program, environ, home)
+    if cli is not None and not probe.version and not probe.reason:  # claude tells it with the first turn alone
+        probe = replace(probe, version=_ask_version(cli, program, environ))
+    probe = check_version(probe, cli)
     if not probe.reason and runtime.kind == "codex":
         lost = find_lost_methods(program, environ)
         probe = probe if lost is None else replace(probe, diagnostics=(*probe.diagnostics, lost))
     if not probe.reason and not probe.account and account is not None:
         probe = _ask_login(probe, account, inherited, home)
     return program, probe
+
+
+def _ask_version(cli: Cli, program: str, environ: Mapping[str, str]) -> str:
+    told = logins.read_version(cli, program, environ)
+    return ".".join(map(str, told.numbers)) or told.text or ""
 
 
 def _ask_login(probe: Probe, account: Account, inherited: Mapping[str, str], home: Path) -> Probe:

@@ -56,6 +56,12 @@ def test_a_wrapper_is_known_by_the_form_of_its_transcripts():
     )
 
 
+def test_a_shell_is_no_wrapper_whatever_its_transcripts():
+    storage = StorageSpec("claude-code-cwd x", "y", StorageType.CLAUDE_CODE)
+
+    assert () == derive(Account("w", "sh", ("-c", "claude -p"), storage=storage)).runtimes
+
+
 def test_the_program_behind_env_is_what_is_started():
     args = ("-u", "CLAUDECODE", "CLAUDE_CONFIG_DIR=/x", "A=b", "claude", "-p", "--model", "opus")
 
