@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.config import legacy, mask, model_files
 from oulipoly_engine.config.edit import write_files
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
-from oulipoly_engine.config.migration import old_models
+from oulipoly_engine.config.migration import old_models, old_runtimes
 from oulipoly_engine.config.migration.old_models import OldEntry
 from oulipoly_engine.config.problem import Fault, summary
 from oulipoly_engine.config.toml import toml_file
@@ -69,6 +69,7 @@ class _Migration:
         self.paths = paths
         self.providers = _usable_accounts(toml_file.read(paths.providers))
         self.sessions = _usable(toml_file.read(paths.sessions))
+        self.settings = toml_file.read(paths.settings)  # a broken one stops no account's migration
         names = model_files.names(models_dir)
         self.models = [_usable_model(toml_file.read(models_dir / f"{name}.toml")) for name in names]
         self.accounts = toml_edit.parse(self.providers.text)
@@ -93,7 +94,9 @@ class _Migration:
             self._rewrite_model(path, entries)
         self._hoist_arguments()
         self._complete_storage()
-        return MigrationPlan(tuple(self._changes()), tuple(self.notes))
+        runtimes, notes = old_runtimes.plan_runtimes(self.settings)
+        changes = (*self._changes(), *(() if runtimes is None else (runtimes,)))
+        return MigrationPlan(changes, (*self.notes, *notes))
 
     def _old_entries(self, file: TomlFile) -> tuple[OldEntry, ...]:
         if not any(legacy.old_keys(file.data)):
