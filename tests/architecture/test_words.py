@@ -46,6 +46,7 @@ EXCEPTIONS = {
     "cli/sessions/list.py": ("is:sidechain",),  # the query language, in saved views and scripts
     "cli/sessions/search.py": ("is:sidechain",),
     "core/runs/vendor_text.py": ("no conversation found",),  # Claude Code's own words
+    "drivers/claude/results.py": ("No conversation found",),  # as above
     "store/transcripts/entries.py": ("from a previous conversation",),  # as above
 }
 ROOT = Path(__file__).parents[2]

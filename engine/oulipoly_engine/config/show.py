@@ -21,8 +21,7 @@ from oulipoly_engine.core.accounts.accounts import (
     StorageSpec,
 )
 from oulipoly_engine.core.accounts.inputs import InputSpec
-from oulipoly_engine.core.live.proxy import mask_proxy
-from oulipoly_engine.core.live.runtimes import RuntimeEntry
+from oulipoly_engine.core.live.runtimes import RuntimeEntry, mask_proxy
 from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import asdict

@@ -105,3 +105,13 @@ def _open_log(log: Path, instead: int) -> int:
         return open_private(log, os.O_WRONLY | os.O_APPEND)
     except OSError:
         return instead
+
+
+def escape_word(word: str) -> str:
+    """Return a word of the system's so that JSON takes it."""
+    return os.fsencode(word).decode("latin-1")
+
+
+def unescape_word(word: str) -> str:
+    """Return the word that was carried."""
+    return os.fsdecode(word.encode("latin-1"))

@@ -98,6 +98,14 @@ TOP_LEVEL = {
     "quota check": [[], ["--json"], ["--notify"], ["--cached", "--threshold", LINES], ["--cached", LINES]],
     "quota forecast": [[], ["--json"], [ACCOUNT], [LINES]],
     "quota show": [[], ["--json"], [LINES]],
+    "recover": [[], ["--json"], [LINES]],
+    "requests list": [[], ["--all"], ["--all", "--json"], [LINES]],
+    "requests show": [["cli_req_1"], ["cli_req_1", "--json"], [LINES]],
+    "requests approve": [["cli_req_1"], [LINES]],
+    "requests deny": [["cli_req_1", "--reason", LINES], [LINES]],
+    "requests answer": [["cli_req_1", f"{LINES}=x"], [LINES, "a=b"], ["cli_req_1", LINES]],
+    "requests cancel": [["cli_req_1"], [LINES]],
+    "turn resume": [["turn-1"], [LINES]],
     "runtime list": [[], ["--json"], [LINES]],
     "runtime show": [["bad"], ["bad", "--json"], [LINES]],
     "runtime refresh": [["bad"], ["--json"], [LINES]],
@@ -148,8 +156,17 @@ TOP_LEVEL = {
     "wait": [[LINES], [RUN_ID]],
     "why": [["m"], ["m", "--json"], [RUN_ID], [RUN_ID, "--json"], [LINES], ["m", "--what-if", LINES]],
 }
+LIVE = "55555555-5555-4555-8555-555555555555"
 SESSIONS = {
-    "list": [[], ["--json"], ["--all", "--no-scan"], [f"account:{LINES}"], ["--sort", LINES]],
+    "list": [
+        [],
+        ["--json"],
+        ["--live"],
+        ["--live", "--json"],
+        ["--all", "--no-scan"],
+        [f"account:{LINES}"],
+        ["--sort", LINES],
+    ],
     "scan": [[], ["--json", "--again"], ["--again"], [LINES]],
     "search": [["words"], ["words", "--json"], [LINES], [f"account:{LINES}", "words"]],
     "show": [[SESSION], [SESSION, "--json"], [SESSION, "--raw", "--no-pager"], [BAD_CHAIN], [LINES]],
@@ -193,12 +210,27 @@ SESSIONS = {
         [SESSION, "--preimage-sha256", LINES],
         [LINES],
     ],
+    "new": [["m", "--cwd", LINES], ["--runtime", "bad", "--prompt", LINES, "--name", LINES], [LINES], ["m", LINES]],
+    "send": [[LIVE, LINES], [LINES, "x"], [LIVE, LINES, "--json"]],
+    "status": [[LIVE], [LIVE, "--json"], [LINES]],
+    "follow": [[LIVE], [LIVE, "--json"], [LINES], [LIVE, "--after", LINES]],
+    "steer": [[LIVE, LINES], [LINES, "x"]],
+    "interrupt": [[LIVE], [LINES]],
+    "queue": [[LIVE], [LIVE, "--json"], [LIVE, "--edit", LINES, LINES], [LIVE, "--move", "q", LINES], [LINES]],
+    "fork": [[LIVE], [LIVE, "--at", LINES], [LIVE, "--to", LINES], [LINES]],
+    "compact": [[LIVE], [LINES]],
+    "review": [[LIVE, "--branch", LINES], [LINES]],
+    "model": [[LIVE, LINES], [LINES, "x"]],
+    "close": [[LIVE], [LINES]],
+    "cancel": [[LIVE], [LINES]],
     "undo": [[SESSION, "--list"], [SESSION, "--list", "--json"], [SESSION, "--dry-run"], [SESSION], [LINES]],
     "pause-handshake": [[SESSION], [SESSION, "--ttl-ms", LINES], [LINES]],
     "resume-handshake": [[SESSION, "--token", LINES], [SESSION, LINES], [LINES]],
     "schema-probe": [[], [LINES]],
 }
-NOUNS = ("account", "artifact", "config", "quota", "runtime", "session", "setup", "state", "terminal")
+NOUNS = (
+    "account", "artifact", "config", "quota", "requests", "runtime", "session", "setup", "state", "terminal", "turn"
+)  # fmt: skip
 LAST = [["migrate", "--rebuild"]]
 
 
@@ -314,8 +346,41 @@ def spoil(state):
     """Put hostile words into the state file, as an older version or another program may have left them."""
     decision = {"model": LINES, "account": LINES, "method": LINES, "rule": LINES, "reason": LINES, "candidates": []}
     decision["candidates"] = [{"account": LINES, "why_not": LINES, "windows": [{"label": LINES, "rate_source": LINES}]}]
+    item = {"id": LINES, "kind": "command", "text": LINES, "title": LINES, "cwd": LINES}
+    said = {"id": "2", "kind": "agent_message", "text": LINES}
+    prompt = {"title": LINES, "command": LINES, "reason": LINES, "changes": [{"path": LINES, "diff": LINES}]}
+    prompt["questions"] = [{"id": LINES, "text": LINES, "options": [[LINES, LINES]]}]
+    asked = {"type": "request_opened", "native_id": LINES, "kind": "other", "prompt": prompt, "request_id": LINES}
+    events = (
+        *({"type": "item_ended", "item": one} for one in (item, said)),
+        asked,
+        {"type": "turn_ended", "status": "failed", "message": LINES, "code": LINES},
+        {"type": "session_closed", "reason": LINES, "message": LINES},
+    )
+    opening = json.dumps({"model": LINES, "effort": LINES, "profile": LINES})
+    live = (LIVE, LINES, "bad", "claude", LINES, LINES, f"-{LINES}", opening, LINES, "active", LINES, None, 1, AT, AT)
     with closing(sqlite3.connect(state)) as connection:
         for sql, values in (
+            (f"INSERT INTO live_sessions VALUES ({', '.join('?' * len(live))})", live),
+            *(
+                ("INSERT INTO live_events VALUES (?, ?, ?, ?, ?)", (LIVE, number, AT, event["type"], json.dumps(event)))
+                for number, event in enumerate(events, 1)
+            ),
+            (
+                "INSERT INTO live_turns(turn_id, session_id, kind, status, input, policy, created_at)"
+                " VALUES ('turn-1', ?, 'user', 'running', ?, ?, ?)",
+                (LIVE, LINES, LINES, AT),
+            ),
+            (
+                "INSERT INTO live_requests(request_id, session_id, turn_id, native_id, kind, status, prompt, created_at)"
+                " VALUES ('cli_req_1', ?, 'turn-1', ?, ?, 'pending', ?, ?)",
+                (LIVE, LINES, LINES, json.dumps(prompt), AT),
+            ),
+            (
+                "INSERT INTO live_queue(message_id, session_id, place, text, state, note, created_at)"
+                " VALUES (?, ?, 1, ?, 'queued', ?, ?)",
+                (LINES, LIVE, LINES, LINES, AT),
+            ),
             ("INSERT INTO session_chains VALUES (?, ?, ?, ?)", (BAD_CHAIN, AT, AT, LINES)),
             (
                 "INSERT INTO session_chain_segments(chain_id, provider_name, session_id, started_at, transition_reason)"

@@ -131,7 +131,7 @@ def _answer(context: Context, options: Namespace) -> int:
     for word in options.answers:
         question, equals, value = word.partition("=")
         if not equals:
-            raise UsageInvalid(f"{word!r} is no QUESTION=ANSWER")
+            raise UsageInvalid(f"{word!r} is not QUESTION=ANSWER")
         answers.setdefault(question, []).append(value)
     told = {question: tuple(values) for question, values in answers.items()}
     return _tell(options, context.engine.live.answer(options.request, "answer", answers=told))

@@ -9,7 +9,6 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.models import model_json
-from oulipoly_engine.core.live.proxy import mask_proxy
 from oulipoly_engine.core.live.runtime_status import (
     CAPABILITIES,
     RuntimeSummary,
@@ -17,6 +16,7 @@ from oulipoly_engine.core.live.runtime_status import (
     describe_status,
     summary_json,
 )
+from oulipoly_engine.core.live.runtimes import mask_proxy
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.own_process import interruptible

@@ -1,4 +1,4 @@
-"""`session new`, `send`, `status`, `follow`, `steer` …: conversations with CLIs through their own protocols."""
+"""`session new`, `send`, `status`, `follow`, `steer` …: talks with CLIs through their own protocols."""
 
 from __future__ import annotations
 
@@ -275,8 +275,9 @@ class _Lines:
         """Print an event."""
         match event:
             case ev.ItemDelta(kind="agent_message"):
+                begin = "agent: " if self._open != event.item_id else ""
                 self._open = event.item_id
-                output.write_block(event.text)
+                output.write_block(begin + _indent(event.text))
             case ev.ItemDelta():
                 pass
             case ev.ItemEnded() if event.item.id == self._open:
@@ -296,23 +297,28 @@ def describe(event: ev.AnyEvent) -> str:
         case ev.ItemEnded():
             item = event.item
             if item.kind in ("user_message", "agent_message"):
-                return f"> {item.text}" if item.kind == "user_message" else item.text
+                return f"{'user' if item.kind == 'user_message' else 'agent'}: {_indent(item.text)}"
             return "" if item.kind == "reasoning" else f"[{item.kind}: {plain(item.title)}, {item.status}]"
         case ev.RequestOpened():
-            return f"[it asks: {plain(event.prompt.title)} · {event.request_id}]"
+            return f"[it asks: {plain(event.prompt.title)} · {plain(event.request_id)}]"
         case ev.RequestResolved():
-            return f"[answered: {event.status} by {plain(event.by)}]"
+            return f"[answered: {plain(event.status)} by {plain(event.by)}]"
         case ev.TurnEnded():
             why = f": {plain(event.message)}" if event.message else ""
             return f"[the turn is {event.status}{why}]"
         case ev.SessionFailed() | ev.SessionClosed():
-            return f"[the session's process: {event.reason}, {plain(event.message)}]"
+            return f"[the session's process: {plain(event.reason)}, {plain(event.message)}]"
         case ev.TurnRetrying():
             return f"[tries again: {plain(event.message)}]"
         case ev.Notice():
             return f"[{plain(event.text)}]"
         case _:
             return ""
+
+
+def _indent(text: str) -> str:
+    """Return a text whose further lines cannot be taken for lines of ours."""
+    return text.expandtabs(4).replace("\n", "\n  ")
 
 
 def _order(verb: str, *, starts: bool = False) -> Callable[[Context, Namespace], int]:
@@ -351,7 +357,7 @@ def _queue(context: Context, options: Namespace) -> int:
         data = {"act": "edit", "message_id": options.edit[0], "text": options.edit[1]}
     elif options.move:
         if not options.move[1].isdecimal():
-            raise UsageInvalid(f"the place {options.move[1]!r} is no number")
+            raise UsageInvalid(f"the place {options.move[1]!r} is not a number")
         data = {"act": "move", "message_id": options.move[0], "place": int(options.move[1])}
     elif options.remove:
         data = {"act": "remove", "message_id": options.remove}

@@ -11,6 +11,9 @@ from oulipoly_engine.records import Record, field
 DriverKind = Literal["codex", "claude", "acp", "plain"]
 KINDS: tuple[DriverKind, ...] = get_args(DriverKind)
 _BETWEEN = re.compile(r"[\s_]+")
+_PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_PROXY_DIRECT = ("NO_PROXY", "localhost,127.0.0.1,::1")
+_HIDDEN = "•••"
 
 
 class Runtime(Record):
@@ -69,3 +72,34 @@ class RuntimeEntry(Record):
 def normalise_id(name: str) -> str:
     """Return the form in which ids are compared: lower case, with one `-` for blanks and underscores."""
     return _BETWEEN.sub("-", name.strip()).casefold()
+
+
+def proxy_environment(url: str) -> dict[str, str]:
+    """Return the variables for a proxy, in both spellings; none for a blank URL."""
+    url = url.strip()
+    if not url:
+        return {}
+    name, hosts = _PROXY_DIRECT
+    return {spelt: url for each in _PROXY_NAMES for spelt in (each, each.lower())} | {name: hosts, name.lower(): hosts}
+
+
+def mask_proxy(url: str) -> str:
+    """Return a proxy's URL for any eye: who logs in is hidden, and so is what follows the host."""
+    url = url.strip()
+    scheme, is_url, rest = url.rpartition("://")
+    user, has_user, host = rest.rpartition("@")
+    host = host.partition("/")[0].partition("?")[0].partition("#")[0]
+    del user
+    return f"{scheme}{is_url}{_HIDDEN + has_user if has_user else ''}{host}"
+
+
+def hide_proxy(text: str, url: str) -> str:
+    """Return a text without what logs in to a proxy, however a program has printed it."""
+    url = url.strip()
+    if not url:
+        return text
+    user = url.rpartition("://")[2].rpartition("@")[0]
+    secrets = {url, user, user.partition(":")[2]} - {""}
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, mask_proxy(url) if secret == url else _HIDDEN)
+    return text

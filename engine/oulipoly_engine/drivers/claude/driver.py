@@ -159,7 +159,7 @@ class ClaudeDriver(Driver):
         message = lines.decode(line)
         if message is None:
             shown = line[:_SHOWN].decode("utf-8", "replace")
-            self._say(Notice(f"claude wrote a line that is no message: {shown}", "warning", "undecodable"))
+            self._say(Notice(f"claude wrote a line that is not a message: {shown}", "warning", "undecodable"))
             return
         match message.get("type"):
             case "control_response":

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.core.text.bytes_in_json import unescape_word
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.host import launcher, runtime_folder
+from oulipoly_engine.host.launcher import unescape_word
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import start_ticks
 from oulipoly_engine.process.pty import spawn

@@ -12,10 +12,10 @@ import msgspec
 
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.core.text.bytes_in_json import escape_word
 from oulipoly_engine.core.text.redact import redact_argv
 from oulipoly_engine.errors import RunnerError, SpawnFailed, TerminalNotFound
 from oulipoly_engine.host import launcher
+from oulipoly_engine.host.launcher import escape_word
 from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import Command, describe_running, watched

@@ -17,7 +17,7 @@ from oulipoly_engine.store.live import live_events, live_sessions
 PREFACE_LIMIT = 200_000  # characters of what was said: the older part is left out first
 _EVENTS = 20_000
 _INTRODUCTION = (
-    "What follows is a conversation that went on in another session. Take it as what was said between us so far; the "
+    "What follows was said in another session. Take it as what was said between us so far; the "
     "tools that were used there are only named. My next message stands behind it."
 )
 
@@ -91,7 +91,7 @@ def make_preface(events: Iterable[ev.AnyEvent]) -> str:
     text = "\n\n".join(lines)
     if len(text) > PREFACE_LIMIT:
         text = f"[the beginning is left out]\n\n{text[-PREFACE_LIMIT:]}"
-    return f"{_INTRODUCTION}\n\n<conversation>\n{text}\n</conversation>\n\n"
+    return f"{_INTRODUCTION}\n\n<session>\n{text}\n</session>\n\n"
 
 
 def _find_turn(turns: tuple[Turn, ...], at_turn: str) -> Turn | None:

@@ -10,14 +10,13 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.live.permissions import PROFILES, Profile
-from oulipoly_engine.core.live.proxy import proxy_environment
-from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs import markers
-from oulipoly_engine.core.text.bytes_in_json import escape_word
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.host.launcher import escape_word
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here

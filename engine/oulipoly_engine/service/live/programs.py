@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account
-from oulipoly_engine.core.live.proxy import proxy_environment
-from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
 from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.live import shadow_home
 

@@ -14,11 +14,11 @@ import msgspec
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.core.live.runtimes import DriverKind
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.core.text.bytes_in_json import unescape_word
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RunnerError, SpawnFailed
 from oulipoly_engine.host import launcher, runtime_folder
+from oulipoly_engine.host.launcher import unescape_word
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import start_ticks
 from oulipoly_engine.process.piped import PipedProcess

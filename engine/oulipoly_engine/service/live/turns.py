@@ -306,7 +306,7 @@ class SessionTurns:
         identity, word = str(data.get("request_id")), str(data.get("decision", ""))
         decision = requests.parse_decision(word)
         if decision is None:
-            raise UsageInvalid(f"{word!r} is no answer: approve, approve_for_session, deny, answer or cancel")
+            raise UsageInvalid(f"{word!r} is not an answer: approve, approve_for_session, deny, answer or cancel")
         answers = {str(key): tuple(map(str, value)) for key, value in dict(data.get("answers") or {}).items()}
         request = next((one for one in self._requests.values() if one.request_id == identity), None)
         if request is None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.core.live.proxy import hide_proxy, mask_proxy, proxy_environment
+from oulipoly_engine.core.live.runtimes import hide_proxy, mask_proxy, proxy_environment
 
 
 def test_a_proxy_is_said_in_both_spellings():  # vector 49
