@@ -372,8 +372,8 @@ def spoil(state):
                 (LIVE, LINES, LINES, AT),
             ),
             (
-                "INSERT INTO live_requests(request_id, session_id, turn_id, native_id, kind, status, prompt, created_at)"
-                " VALUES ('cli_req_1', ?, 'turn-1', ?, ?, 'pending', ?, ?)",
+                "INSERT INTO live_requests(request_id, session_id, turn_id, native_id, kind, status, prompt,"
+                " created_at) VALUES ('cli_req_1', ?, 'turn-1', ?, ?, 'pending', ?, ?)",
                 (LIVE, LINES, LINES, json.dumps(prompt), AT),
             ),
             (

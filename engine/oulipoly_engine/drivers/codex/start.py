@@ -91,7 +91,7 @@ class Start:
             return
         too_long = next((one for one in (opening.resume, opening.fork_at) if len(one) > _LONGEST_ID), "")
         if too_long:
-            self._end(failures.THREAD_LOST, f"'{too_long[:40]}…' is not an id of codex: it has {len(too_long)} characters")
+            self._end(failures.THREAD_LOST, f"'{too_long[:40]}…' is not an id of codex: it is too long")
             return
         params |= {"threadId": opening.resume, "excludeTurns": True}
         if opening.fork and opening.fork_at:
