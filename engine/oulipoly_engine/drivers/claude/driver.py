@@ -30,8 +30,8 @@ from oulipoly_engine.core.live.events import (
 from oulipoly_engine.core.live.permissions import choose_policy
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution
 from oulipoly_engine.drivers.claude import lines, requests, results
-from oulipoly_engine.drivers.claude.lines import Json, count, listing, mapping, text_of
 from oulipoly_engine.drivers.claude.turns import Turn, Turns
+from oulipoly_engine.drivers.json_values import Json, count, listing, mapping, text_of, without_halves
 
 _PROTOCOL = (
     "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
@@ -134,7 +134,7 @@ class ClaudeDriver(Driver):
             if not error:
                 self._settings(model=model)
 
-        self._ask({"subtype": "set_model", "model": model.encode("utf-8", "replace").decode()}, settle)
+        self._ask({"subtype": "set_model", "model": without_halves(model)}, settle)
         if effort and effort != self.opening.effort:
             self._say(Notice("claude takes an effort only at its start; it stays as it is", "warning", "effort"))
 

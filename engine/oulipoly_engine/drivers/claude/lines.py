@@ -1,4 +1,4 @@
-"""Lines of claude's protocol: those that we write, and a careful look into those that it writes. Pure.
+"""Lines of claude's protocol: those that we write, and what those that it writes hold. Pure.
 
 Claude leaves with code 1 at a line that is no JSON, or whose role is not user: everything written is made here.
 """
@@ -6,18 +6,16 @@ Claude leaves with code 1 at a line that is no JSON, or whose role is not user: 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from oulipoly_engine.core.live.lines import decode_json
-
-Json = Any  # what JSON holds: foreign, and looked at field by field
+from oulipoly_engine.drivers.json_values import Json, without_halves
 
 
 def user_line(text: str, uuid: str, *, priority: str = "") -> bytes:
     """Return a person's message. uuid: fresh; claude drops a message in silence whose uuid it has seen."""
-    content = [{"type": "text", "text": _without_surrogates(text)}]
+    content = [{"type": "text", "text": without_halves(text)}]
     line: dict[str, Json] = {"type": "user", "message": {"role": "user", "content": content}, "uuid": uuid}
     return _encode(line | ({"priority": priority} if priority else {}))
 
@@ -46,38 +44,9 @@ def decode(line: bytes) -> dict[str, Json] | None:
     return message if isinstance(message, dict) else None
 
 
-def mapping(value: Json) -> dict[str, Json]:
-    """Return an object, empty where it is something else."""
-    return value if isinstance(value, dict) else {}
-
-
-def listing(value: Json) -> list[Json]:
-    """Return an array, empty where it is something else."""
-    return value if isinstance(value, list) else []
-
-
-def text_of(value: Json) -> str:
-    """Return a text, empty where it is something else."""
-    return value if isinstance(value, str) else ""
-
-
-def number(value: Json) -> float | None:
-    """Return a number, or None where it is something else."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def count(value: Json) -> int:
-    """Return a whole number, 0 where it is something else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
 def _control_response(response: Mapping[str, Json]) -> bytes:
     return _encode({"type": "control_response", "response": response})
 
 
 def _encode(line: Mapping[str, Json]) -> bytes:
     return msgspec.json.encode(line) + b"\n"
-
-
-def _without_surrogates(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

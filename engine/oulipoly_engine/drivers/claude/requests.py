@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from oulipoly_engine.core.live.events import Prompt, Question, RequestKind
 from oulipoly_engine.drivers.base import Resolution
-from oulipoly_engine.drivers.claude.lines import Json, listing, mapping, text_of
 from oulipoly_engine.drivers.claude.tools import changes_of, kind_of, title_of
+from oulipoly_engine.drivers.json_values import Json, listing, mapping, text_of, without_halves
 from oulipoly_engine.records import Record
 
 _REFUSALS = {
@@ -94,7 +94,7 @@ def response_to(asked: ToolRequest, resolution: Resolution) -> dict[str, Json]:
 
 
 def _refusal(resolution: Resolution) -> dict[str, Json]:
-    message = resolution.reason.encode("utf-8", "replace").decode() or _REFUSALS.get(resolution.decision, "No.")
+    message = without_halves(resolution.reason) or _REFUSALS.get(resolution.decision, "No.")
     refusal: dict[str, Json] = {"behavior": "deny", "message": message}
     return refusal | ({"interrupt": True} if resolution.decision == "cancel" else {})
 
@@ -147,7 +147,7 @@ def _answers(asked: ToolRequest, resolution: Resolution) -> dict[str, str]:
     """Return the answers by the questions' texts, as claude wants them."""
     given = resolution.answers
     return {
-        question.text: ", ".join(given[question.id]).encode("utf-8", "replace").decode()
+        question.text: without_halves(", ".join(given[question.id]))
         for question in _questions(asked)
         if given.get(question.id)
     }

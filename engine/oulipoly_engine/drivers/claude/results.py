@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from oulipoly_engine.core.live.events import ModelInfo, QuotaSeen, TurnEnd, Usage
-from oulipoly_engine.drivers.claude.lines import Json, count, listing, mapping, number, text_of
+from oulipoly_engine.drivers.json_values import Json, count, listing, mapping, number, text_of
 
 _LOST = "No conversation found with session ID"
 _OF_NO_USE = "[ede_diagnostic]"  # claude's own note for its developers

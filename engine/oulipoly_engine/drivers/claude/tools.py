@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oulipoly_engine.core.live.events import FileChange, Item, ItemKind
-from oulipoly_engine.drivers.claude.lines import Json, count, listing, mapping, text_of
+from oulipoly_engine.drivers.json_values import Json, count, listing, mapping, text_of
 from oulipoly_engine.drivers.turn_items import change_of
 
 _EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})

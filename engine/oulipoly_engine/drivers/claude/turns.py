@@ -16,7 +16,7 @@ from oulipoly_engine.core.live.events import (
     UsageUpdated,
 )
 from oulipoly_engine.drivers.claude import results, tools
-from oulipoly_engine.drivers.claude.lines import Json, count, listing, mapping, number, text_of
+from oulipoly_engine.drivers.json_values import Json, count, listing, mapping, number, text_of
 from oulipoly_engine.drivers.turn_items import TurnItems
 from oulipoly_engine.records import Record
 

@@ -5,9 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from oulipoly_engine.drivers.acp import AcpDriver
 
 from oulipoly_engine.core.live import events
+from oulipoly_engine.drivers.acp import AcpDriver
 from oulipoly_engine.drivers.base import Opening, Resolution
 from oulipoly_engine.drivers.claude import ClaudeDriver
 
@@ -166,9 +166,12 @@ def claude_resolution(response):
 class AcpReplay(Replay):
     """Recordings of ACP agents; only the process's first session is driven."""
 
+    OPENINGS = ("session/load", "session/resume")  # the driver takes what does not tell the past again
+    OWN = ("session/set_mode", "session/set_config_option")  # what the driver says for its profile
+
     def __init__(self, driver):
         super().__init__(driver)
-        self.session_id = ""
+        self.session_id = driver.opening.resume
 
     def play(self, process):
         for direction, message in process:
@@ -177,43 +180,47 @@ class AcpReplay(Replay):
             elif direction.endswith("->client"):
                 self.answer(message)
 
+    def take(self):
+        fresh = super().take()
+        for line in fresh:
+            if line.get("method") in self.OWN:
+                self.driver.receive(json.dumps({"jsonrpc": "2.0", "id": line["id"], "result": {}}).encode())
+                fresh += self.take()
+        return fresh
+
     def answer(self, message):
         if "method" not in message and "id" in message:
             if message["id"] not in self.ids:
                 return
             message = {**message, "id": self.ids[message["id"]]}
-        written = self.receive(message)
         result = message.get("result")
         if not self.session_id and isinstance(result, dict):
             self.session_id = result.get("sessionId", "")
-        self.written_now = written
+        self.asked = self.receive(message)
 
     def order(self, message):
         method, params = message.get("method"), message.get("params", {})
-        if params.get("sessionId") not in (None, self.session_id, self.driver.opening.resume):
+        if params.get("sessionId") not in (None, self.session_id):
             return
         match method:
             case "initialize":
                 self.driver.begin()
-            case "session/prompt":
-                if self.driver.is_running:
-                    return
+            case "session/prompt" if not self.driver.is_running:
                 self.driver.send("turn", params["prompt"][0]["text"])
             case "session/cancel":
                 self.driver.interrupt()
             case "session/set_model":
                 self.driver.set_model(params["modelId"])
-            case None:
-                self.driver.answer(acp_id(message["id"]), acp_resolution(message))
-        fresh = self.take() or getattr(self, "written_now", [])
+            case None if "id" in message:
+                self.driver.answer(json.dumps(message["id"]), acp_resolution(message))
+        fresh = [*getattr(self, "asked", []), *self.take()]
+        self.asked = []
         for line in fresh:
-            if "method" in line and line["method"] == method and "id" in line:
+            if "id" in line and self.is_same(line.get("method"), method):
                 self.ids[message["id"]] = line["id"]
-        self.written_now = []
 
-
-def acp_id(identity):
-    return json.dumps(identity)
+    def is_same(self, own, recorded):
+        return own is not None and (own == recorded or (own in self.OPENINGS and recorded in self.OPENINGS))
 
 
 def acp_resolution(message):
