@@ -119,6 +119,9 @@ class Driver(ABC):
     def receive(self, line: bytes) -> None:
         """Take one line of the CLI's stdout, without its newline."""
 
+    def receive_partial(self, text: bytes) -> None:  # noqa: B027 - protocols of whole lines have no use for it
+        """Take the end of the line that has no newline yet, after each reading; the whole line comes by `receive`."""
+
     @abstractmethod
     def send(self, turn_id: str, text: str) -> None:
         """Begin a turn. turn_id: ours, a UUID; only called where none runs."""

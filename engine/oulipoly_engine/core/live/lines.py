@@ -50,6 +50,10 @@ class LineSplitter:
         self._pending.clear()
         return rest
 
+    def unfinished(self, limit: int = 4096) -> bytes:
+        """Return the end of the line that has no newline yet: a prompt stands there, which waits for an answer."""
+        return bytes(self._pending[-limit:])
+
     def _add(self, part: bytes) -> None:
         if not part:
             return

@@ -146,6 +146,7 @@ class Host:
                 self._driver.note(Notice(text, "warning", "oversized"))
             else:
                 self._driver.receive(line)
+        self._driver.receive_partial(self._lines.unfinished())
         self._pump()
 
     def _read_stderr(self) -> None:

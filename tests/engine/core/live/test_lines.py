@@ -32,3 +32,11 @@ def test_lines_are_the_same_however_the_stream_is_cut(lines, tail, step):
 
 def test_a_line_that_just_fits_is_kept():
     assert ([b"x" * 15, Oversized(17, b"y")], b"") == split(b"x" * 15 + b"\n" + b"y" * 16 + b"\n", limit=16, step=5)
+
+
+def test_the_end_of_an_unfinished_line_can_be_looked_at_without_taking_it():
+    splitter = LineSplitter(100)
+    lines = list(splitter.feed(b"done\nname? "))
+
+    assert (b"name? ", b"? ") == (splitter.unfinished(), splitter.unfinished(2))
+    assert [b"done", b"name? me"] == lines + list(splitter.feed(b"me\n"))
