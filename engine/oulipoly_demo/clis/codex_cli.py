@@ -39,6 +39,7 @@ _HELP = """Usage: {name} [OPTIONS] [PROMPT]
        {name} exec [OPTIONS] [PROMPT]
        {name} exec [OPTIONS] resume ID [PROMPT]
        {name} resume ID [PROMPT]
+       {name} app-server
 
 A demo: an agent CLI with made-up answers. No model is asked, nothing leaves this machine.
 
@@ -82,6 +83,10 @@ def _dispatch(options: Parsed, style: Style, context: CliContext) -> int:
             return 0
         case ["exec", *words]:
             return _exec(options, words, style, context)
+        case ["app-server"]:
+            from oulipoly_demo.live.codex_server import Server  # noqa: PLC0415 - as below
+
+            return Server(context, options.last("--model")).run()
     if not streams.is_terminal():
         streams.complain("Error: stdin is not a terminal")
         return 1

@@ -21,6 +21,7 @@ from oulipoly_demo.quota.levels import Tier, Tokens
 
 _NOT_TYPED = ("<environment_context>", "<user_instructions>", "<turn_aborted>")
 _CONTEXT_TOKENS = 258_400
+_ORIGINATORS = {"exec": "codex_exec", "vscode": "agent-runner"}
 
 
 class SessionOpen(Exception):
@@ -60,6 +61,11 @@ class CodexConversation:
         """Return the messages so far, oldest first."""
         return tuple(self._turns)
 
+    @property
+    def turn_id(self) -> str:
+        """Return the id of the last turn that was begun."""
+        return self._turn_id
+
     def open(self, now: float) -> None:
         """Do nothing: the lock is held since the conversation was found or made."""
 
@@ -80,6 +86,15 @@ class CodexConversation:
             ("event_msg", {"type": "user_message", "message": prompt, "images": [], "local_images": []}),
         )
         self._is_new = False
+        self._turns.append(Turn("user", prompt))
+
+    def add_prompt(self, prompt: str, now: float) -> None:
+        """Write down what the user says while the turn runs."""
+        self.append(
+            now,
+            ("response_item", _message("user", prompt)),
+            ("event_msg", {"type": "user_message", "message": prompt, "images": [], "local_images": []}),
+        )
         self._turns.append(Turn("user", prompt))
 
     def finish(self, answer: Answer, now: float) -> None:
@@ -138,7 +153,7 @@ class CodexConversation:
             "id": self.session_id,
             "timestamp": levels.instant_text(now),
             "cwd": str(self._context.cwd),
-            "originator": "codex_exec" if self._source == "exec" else "codex_cli_rs",
+            "originator": _ORIGINATORS.get(self._source, "codex_cli_rs"),
             "cli_version": VERSION,
             "source": self._source,
             "model_provider": "demo",
@@ -189,12 +204,56 @@ def rollout(context: CliContext, session_id: str, now: float) -> Path:
 
 def resume(context: CliContext, session_id: str, *, source: str) -> CodexConversation | None:
     """Return the conversation whose file's name ends in the id, or None; raises SessionOpen while another writes it."""
-    path = next(iter(sorted((context.home / "sessions").glob(f"**/rollout-*-{session_id}.jsonl"))), None)
+    path = _find(context, session_id)
     records = jsonl.read(path) if path is not None else []
     header = next((record["payload"] for record in records if record.get("type") == "session_meta"), None)
     if path is None or not isinstance(header, dict):
         return None
     return CodexConversation(context, str(header.get("id") or session_id), path, source=source, records=records)
+
+
+def fork(context: CliContext, session_id: str, *, last_turn_id: str | None, now: float) -> CodexConversation:
+    """Return a new conversation with the past of another, up to a turn where one is named.
+
+    Raises LookupError where the conversation or the turn is not there.
+    """
+    path = _find(context, session_id)
+    records = [record for record in jsonl.read(path) if "payload" in record] if path is not None else []
+    if not records:
+        raise LookupError(f"no rollout found for thread id {session_id}")
+    if last_turn_id is not None:
+        ends = [place for place, record in enumerate(records) if _ended_turn(record) == last_turn_id]
+        if not ends:
+            raise LookupError(f"turn not found: {last_turn_id}")
+        records = records[: ends[-1] + 1]
+    new_id = ids.timed_uuid(now)
+    header = {**records[0]["payload"], "id": new_id, "forked_from_id": session_id, "cwd": str(context.cwd)}
+    stamp = levels.instant_text(now)
+    whole = [{"timestamp": stamp, "type": "session_meta", "payload": header}, *records]
+    new_path = rollout(context, new_id, now)
+    jsonl.append(new_path, whole, new=True)
+    return CodexConversation(context, new_id, new_path, source="vscode", records=whole)
+
+
+def turn_states(path: Path) -> list[dict[str, Any]]:
+    """Return the turns of a rollout, oldest first, with how each ended; one that was cut off was interrupted."""
+    states: dict[str, dict[str, Any]] = {}
+    for record in jsonl.read(path) if path.exists() else []:
+        payload = record.get("payload") or {}
+        if payload.get("type") == "task_started":
+            states[payload["turn_id"]] = {"id": payload["turn_id"], "status": "interrupted", "items": [], "error": None}
+        elif payload.get("type") == "task_complete" and _ended_turn(record) in states:
+            states[payload["turn_id"]]["status"] = "completed"
+    return list(states.values())
+
+
+def _find(context: CliContext, session_id: str) -> Path | None:
+    return next(iter(sorted((context.home / "sessions").glob(f"**/rollout-*-{session_id}.jsonl"))), None)
+
+
+def _ended_turn(record: dict[str, Any]) -> str | None:
+    payload = record["payload"]
+    return payload.get("turn_id") if payload.get("type") in ("task_complete", "turn_aborted") else None
 
 
 def _message(role: str, text: str) -> dict[str, Any]:

@@ -1,0 +1,82 @@
+"""Codex's errors, items and inputs as it writes them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+LONGEST_INPUT = 1_048_576
+FAILURES: Mapping[str, Any] = {
+    "quota": "usageLimitExceeded",
+    "429": {"responseTooManyFailedAttempts": {"httpStatusCode": 429}},
+    "401": {"httpConnectionFailed": {"httpStatusCode": 401}},
+    "500": "internalServerError",
+    "529": {"httpConnectionFailed": {"httpStatusCode": 503}},
+}
+
+
+class Refused(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, message: str, *, code: int = -32600, data: Any = None) -> None:  # noqa: ANN401 - JSON
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+def input_of(params: Mapping[str, Any]) -> str:
+    """Return the text of an input."""
+    parts = params.get("input")
+    found = parts if isinstance(parts, list) else []
+    return "\n".join(str(part.get("text", "")) for part in found if isinstance(part, dict))
+
+
+def error_of(message: str, info: Any, details: str | None = None) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    """Return an error as notifications and failed turns carry it."""
+    return {"message": message, "codexErrorInfo": info, "additionalDetails": details, "misalignment": None}
+
+
+def user_message(identity: str, text: str, client_id: str | None) -> dict[str, Any]:
+    """Return a user's message as an item."""
+    content = [{"type": "text", "text": text, "text_elements": []}]
+    return {"type": "userMessage", "id": identity, "clientId": client_id, "content": content}
+
+
+def agent_message(identity: str, text: str) -> dict[str, Any]:
+    """Return an agent's message as an item."""
+    return {"type": "agentMessage", "id": identity, "text": text, "phase": None}
+
+
+def command(identity: str, script: str, cwd: str, status: str, output: str | None) -> dict[str, Any]:
+    """Return a command as an item."""
+    return {
+        "type": "commandExecution",
+        "id": identity,
+        "command": shell_of(script),
+        "cwd": cwd,
+        "processId": None,
+        "source": "agent",
+        "status": status,
+        "commandActions": [{"type": "unknown", "command": script}],
+        "aggregatedOutput": output,
+        "exitCode": None if output is None else 0,
+        "durationMs": None if output is None else 1,
+    }
+
+
+def shell_of(script: str) -> str:
+    """Return a script as codex runs it."""
+    quoted = script.replace("'", "'\"'\"'")
+    return f"/bin/bash -lc '{quoted}'"
+
+
+def turn_of(identity: str, status: str, error: Any = None, items: Any = ()) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    """Return a turn."""
+    return {
+        "id": identity,
+        "rootTurnId": identity,
+        "items": list(items),
+        "itemsView": "summary" if items else "notLoaded",
+        "status": status,
+        "error": error,
+    }

@@ -1,0 +1,105 @@
+"""Lines from stdin, lines to stdout, and what goes on in between: generators that wait a while or for an answer.
+
+A generator yields the seconds that it waits, or None to wait until it is woken with a value. One thread does all of it,
+so that a message is always read between two steps.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Generator
+from types import FrameType
+from typing import Any
+
+from oulipoly_demo.clis import streams
+
+Steps = Generator[float | None, Any, Any]
+_STDIN = 0
+_READ_BYTES = 1 << 16
+
+
+class Task:
+    """A generator and when it goes on."""
+
+    def __init__(self, steps: Steps) -> None:
+        """Begin at once."""
+        self.steps = steps
+        self.due: float | None = 0.0  # monotonic seconds; None: until it is woken
+        self.value: Any = None
+
+
+class Wire:
+    """The loop of a CLI that talks to a program."""
+
+    def __init__(self, take_line: Callable[[bytes], None]) -> None:
+        """take_line: is given each line of stdin without its newline."""
+        self._take_line = take_line
+        self._tasks: list[Task] = []
+        self._exit_code: int | None = None
+
+    def start(self, steps: Steps) -> Task:
+        """Have a generator run beside the reading."""
+        task = Task(steps)
+        self._tasks.append(task)
+        return task
+
+    def wake(self, task: Task, value: Any) -> None:  # noqa: ANN401 - whatever it waits for
+        """Let a generator go on that waits for a value."""
+        task.due, task.value = 0.0, value
+
+    def stop(self, task: Task) -> None:
+        """End a generator where it is."""
+        task.steps.close()
+        if task in self._tasks:
+            self._tasks.remove(task)
+
+    def leave(self, exit_code: int) -> None:
+        """End the loop after what is being done."""
+        self._exit_code = exit_code
+
+    def run(self) -> int:
+        """Read and write until stdin ends; returns the exit code."""
+        signal.signal(signal.SIGTERM, _leave)
+        pending = bytearray()
+        while self._exit_code is None:
+            ready, _, _ = select.select([_STDIN], [], [], self._pause())
+            if ready:
+                raw = os.read(_STDIN, _READ_BYTES)
+                if not raw:
+                    return 0
+                pending += raw
+                *lines, rest = bytes(pending).split(b"\n") if b"\n" in raw else (bytes(pending),)
+                if lines:
+                    pending = bytearray(rest)
+                for line in lines:
+                    self._take_line(line)
+            self._step()
+        return self._exit_code
+
+    def _pause(self) -> float | None:
+        dues = [task.due for task in self._tasks if task.due is not None]
+        return max(0.0, min(dues) - time.monotonic()) if dues else None
+
+    def _step(self) -> None:
+        now = time.monotonic()
+        for task in [one for one in self._tasks if one.due is not None and one.due <= now]:
+            value, task.value = task.value, None
+            try:
+                waits = task.steps.send(value)
+            except StopIteration:
+                self.stop(task)
+                continue
+            task.due = None if waits is None else time.monotonic() + waits
+
+
+def send(message: dict[str, Any]) -> None:
+    """Write a message as one line."""
+    streams.out(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n")
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)
