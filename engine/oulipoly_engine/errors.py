@@ -90,6 +90,30 @@ class AccountUnusable(RequestRefused):
     """A pool member's account is not configured, or lacks what this launch needs."""
 
 
+class RuntimeUnknown(RequestRefused):
+    """There is no runtime of that id."""
+
+    slug = "runtime-not-found"
+
+
+class RuntimeUnusable(RequestRefused):
+    """The runtime is there, and cannot do what was asked for as it stands; the message says why."""
+
+    slug = "runtime-unusable"
+
+
+class ShadowHomeRefused(RequestRefused):
+    """A runtime's shadow home is not as it has to be; nothing of the user's was overwritten."""
+
+    slug = "shadow-home-failed"
+
+
+class ArgumentReserved(ConfigInvalid):
+    """A runtime's arguments hold one that live sessions set themselves; the message names it without its value."""
+
+    slug = "launch-argument-reserved"
+
+
 class TerminalNotFound(RequestRefused):
     """No living terminal has that id."""
 

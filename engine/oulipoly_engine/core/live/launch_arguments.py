@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.errors import ArgumentReserved
 from oulipoly_engine.records import Record
 
 _WORD = "a word that belongs to no option"  # in place of an option's name
@@ -25,12 +25,6 @@ class Reserved(Record):
     def text(self) -> str:
         """Return what is wrong, without any value."""
         return f"argument {self.index + 1} is {self.option}, which live sessions set themselves"
-
-
-class ArgumentReserved(ConfigInvalid):
-    """A runtime's arguments hold one that is ours to give."""
-
-    slug = "launch-argument-reserved"
 
 
 class Syntax(Record):

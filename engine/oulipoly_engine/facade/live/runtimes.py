@@ -23,7 +23,7 @@ from oulipoly_engine.core.live.runtime_status import (
 )
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, RuntimeUnknown, RuntimeUnusable
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.records import asdict
@@ -35,18 +35,6 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - a list of runtimes starts nothing and needs no terminal
 
 _LONGEST_SAID = 200  # characters
-
-
-class RuntimeUnknown(RequestRefused):
-    """No runtime of that id is there."""
-
-    slug = "runtime-not-found"
-
-
-class RuntimeUnusable(RequestRefused):
-    """The runtime is there, and cannot do what was asked for as it stands."""
-
-    slug = "runtime-unusable"
 
 
 class Runtimes:

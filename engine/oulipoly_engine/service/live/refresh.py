@@ -12,13 +12,12 @@ from oulipoly_engine.core.live.drift import check_version
 from oulipoly_engine.core.live.runtime_status import Diagnostic, Probe
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.drivers.table import driver_of
-from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.errors import AccountUnusable, ShadowHomeRefused
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.accounts import logins
 from oulipoly_engine.service.live.probe import run_probe
 from oulipoly_engine.service.live.programs import find_program, launch_environment, prepare_homes
 from oulipoly_engine.service.live.schema_probe import find_lost_methods
-from oulipoly_engine.service.live.shadow_home import ShadowHomeRefused
 
 _KEYRING_PATIENCE_S = 8.0
 

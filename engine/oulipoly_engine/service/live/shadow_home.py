@@ -10,15 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import ShadowHomeRefused
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record
-
-
-class ShadowHomeRefused(RequestRefused):
-    """A shadow home is not as it has to be; nothing of the user's is overwritten."""
-
-    slug = "shadow-home-failed"
 
 
 class _Parts(Record):

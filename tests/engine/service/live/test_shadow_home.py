@@ -3,7 +3,8 @@
 import pytest
 
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.service.live.shadow_home import ShadowHomeRefused, continuation_key, prepare
+from oulipoly_engine.errors import ShadowHomeRefused
+from oulipoly_engine.service.live.shadow_home import continuation_key, prepare
 
 
 @pytest.fixture
