@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core.live.runtimes import mask_proxy
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.models import model_json
 from oulipoly_engine.core.live.runtime_status import (

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
-from oulipoly_engine.core.live.runtimes import hide_proxy
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import AnyEvent, ModelInfo, Notice, SessionClosed, SessionFailed, SessionOpened
 from oulipoly_engine.core.live.lines import LineSplitter
