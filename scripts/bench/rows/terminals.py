@@ -249,7 +249,7 @@ class Terminal:
 
     def memory_mib(self) -> float:
         """Return the memory that only they hold."""
-        return sum(_private_mib(pid) for pid in self._pids())
+        return sum(private_mib(pid) for pid in self._pids())
 
 
 def processor_s(pid: int) -> float:
@@ -261,7 +261,8 @@ def processor_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _private_mib(pid: int) -> float:
+def private_mib(pid: int) -> float:
+    """Return what a process alone holds."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
 

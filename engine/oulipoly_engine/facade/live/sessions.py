@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.catalogue import Catalogue
     from oulipoly_engine.core.live.runtime_status import AnyStatus
     from oulipoly_engine.core.runs.markers import ParentRef
+    from oulipoly_engine.service.live.session_host import LiveHost
     from oulipoly_engine.store.base.db import Store
 
 __all__ = ["HostGone", "HostUnreachable", "LiveClient", "LiveSessions", "LiveStatus", "NewSession", "OrderRefused"]
@@ -229,6 +230,10 @@ class LiveSessions:
             )
             for one in sessions
         )
+
+    def hosts(self) -> tuple[LiveHost, ...]:
+        """Return the processes that hold live sessions now."""
+        return hosts.survey(self._home.paths)
 
     def status(self, identity: str) -> LiveStatus:
         """Return how one session stands, as its host says where one lives."""
