@@ -90,6 +90,26 @@ def test_a_refresh_tells_version_login_and_models_and_is_kept(read, run):
     assert b"opus" in run("models", "work").stdout
 
 
+def test_codex_is_asked_without_a_session_and_for_the_methods_it_has(read):
+    """A thread would be a session of nobody's: the stand-in knows no request for one."""
+    runtime = by_id(read("refresh", "other"))["other"]
+
+    assert ("ready", "0.169.0", "ann@example.com") == (
+        runtime["status"]["state"],
+        runtime["version"],
+        runtime["account"],
+    )
+    assert ["cli_runtime.methods_missing"] == [one["code"] for one in runtime["diagnostics"]]
+    assert ["gpt-5.5"] == [one["id"] for one in read("models", "other")["models"]]
+
+
+def test_a_version_that_was_not_tested_is_told(read):
+    runtime = by_id(read("refresh", "other", LIVE_CLI="newer"))["other"]
+
+    assert "ready" == runtime["status"]["state"]
+    assert "cli_runtime.version_untested" in [one["code"] for one in runtime["diagnostics"]]
+
+
 def test_models_are_asked_for_where_they_never_were(read):
     assert ["opus"] == [one["id"] for one in read("models", "work")["models"]]
 
