@@ -178,6 +178,7 @@ def test_what_is_wrong_with_an_entry_is_told_and_the_others_work(run, config):
     assert b"[runtimes.x]: argument 1 is --listen" in done.stderr
     assert b"CANARY" not in done.stderr
     assert b"work" in done.stdout
+    assert 1 == run("models", "work").stderr.count(b"[runtimes.x]")
 
 
 def test_a_proxys_password_is_nowhere(run, read, config):

@@ -71,6 +71,9 @@ def test_choices_say_what_they_mean_where_editors_look():
 
 
 EXAMPLES = [
+    ("config", 'runtimes.x = { kind = "acp", program = "goose", start_words = ["acp"], env = { A = "b" } }', True),
+    ("config", 'runtimes.x = { kind = "accp" }', False),
+    ("config", "runtimes.x = { startup_timeout_ms = -1 }", False),
     ("providers", 'a = { command = "c", timeout_seconds = 3, environment = { A = "b" } }', True),
     ("providers", 'a = { resume = { kind = "flag", flag = "-r" } }', True),
     ("providers", 'a = { resume = { kind = "flagg" } }', False),

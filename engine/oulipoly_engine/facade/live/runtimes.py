@@ -43,17 +43,16 @@ class Runtimes:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._assumed: dict[str, Mapping[str, bool]] = {}
+        self._warned: set[str] = set()
 
     def catalogue(self) -> Catalogue:
         """Return the runtimes of accounts and of config.toml; what is wrong with entries of it is told."""
         loaded = load.load_runtimes(self._home.paths)
         catalogue = derive_runtimes(self._home.quiet_files.accounts(), loaded.value, self._home.paths.home)
         for problem in loaded.problems:
-            self._home.note(f"Warning: {problem.text}")
+            self._warn(problem.text)
         for wrong in catalogue.problems:
-            self._home.note(
-                f"Warning: {self._home.paths.settings}: [runtimes.{wrong.key}]: {wrong.message}. Fix: {wrong.fix}."
-            )
+            self._warn(f"{self._home.paths.settings}: [runtimes.{wrong.key}]: {wrong.message}. Fix: {wrong.fix}.")
         return catalogue
 
     def find(self, name: str) -> Runtime:
@@ -136,6 +135,12 @@ class Runtimes:
         return self.refresh((runtime.id,))[0]
 
     # Parts -----------------------------------------------------------------------------------------------------------
+    def _warn(self, text: str) -> None:
+        """Show a warning once, however often the file is read."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self._home.note(f"Warning: {text}")
+
     def _find(self, catalogue: Catalogue, name: str) -> Runtime:
         found = catalogue.find(name)
         if found is not None:

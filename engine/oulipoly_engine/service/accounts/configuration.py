@@ -74,7 +74,7 @@ class Places(Record):
             elif before is not None and name in before.models:
                 models[name] = before.models[name]
                 broken += found.errors
-        problems += (*sessions.problems, *settings.problems)
+        problems += (*sessions.problems, *settings.problems, *small_files.read_runtimes(self.paths).problems)
         app = app_file.read(self.paths).value
         return Configured(
             accounts.value,
