@@ -32,6 +32,7 @@ _KINDS = {  # what a parser calls a value, and what can be offered for it
     "POOL": "model",
     "MODEL|RUN": "model|run",
     "ACCOUNT": "account",
+    "RUNTIME": "runtime",
     "ID": "session",
     "[ID] ANSWER...": "session",
     "TERMINAL": "terminal",

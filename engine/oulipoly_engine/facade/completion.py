@@ -21,8 +21,8 @@ def values(
 ) -> list[tuple[str, str]]:
     """Return (value, what it is) of a kind, as far as they begin so.
 
-    kind: "model", "agent", "account", "session", "run" or "terminal"; of another kind there are none. folders: where
-    models and agents lie, if not in the usual places.
+    kind: "model", "agent", "account", "runtime", "session", "run" or "terminal"; of another kind there are none.
+    folders: where models and agents lie, if not in the usual places.
     """
     try:
         return [(value, text) for value, text in _read(paths, kind, begin, folders) if value.startswith(begin)]
@@ -44,6 +44,8 @@ def _read(paths: Paths, kind: str, begin: str, folders: tuple[Path | None, Path 
             from oulipoly_engine.config import accounts_file
 
             return [(name, account.command or "") for name, account in accounts_file.read(paths).value.items()]
+        case "runtime":
+            return _runtimes(paths)
         case "session":
             from oulipoly_engine.store.sessions import recent
 
@@ -55,6 +57,15 @@ def _read(paths: Paths, kind: str, begin: str, folders: tuple[Path | None, Path 
         case "terminal":
             return _terminals(paths)
     return ()
+
+
+def _runtimes(paths: Paths) -> list[tuple[str, str]]:
+    from oulipoly_engine.config import accounts_file, small_files
+    from oulipoly_engine.core.live.catalogue import derive_runtimes
+
+    entries = small_files.read_runtimes(paths).value
+    found = derive_runtimes(accounts_file.read(paths).value, entries, paths.home)
+    return [(one.id, one.name) for one in found.runtimes]
 
 
 def _terminals(paths: Paths) -> list[tuple[str, str]]:

@@ -68,6 +68,7 @@ def offered(line):
         ("terminal -- vi", [":programs"]),
         ("terminal new -- vi no", [":files"]),
         ("session move x wo", ["work"]),
+        ("runtime show wo", ["work"]),
         ("--linear", ["--linear"]),
         ("nonsense --x", []),
     ],
