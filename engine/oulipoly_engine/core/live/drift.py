@@ -11,6 +11,7 @@ from oulipoly_engine.core.live.runtime_status import Diagnostic, Probe
 from oulipoly_engine.records import replace
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
+_OWN_BUILD = re.compile(r"^0\.0\.0$|\d-(?!alpha|beta|rc|pre|nightly)[a-z]")  # its numbers say nothing of its age
 _METHOD = re.compile(r'"([a-zA-Z]{1,40}(?:/[a-zA-Z]{1,40}){1,4}|initialize)"')
 _SHOWN = 10
 # What a session with codex cannot do without, and what each of its orders calls (`generate-json-schema` of 0.169).
@@ -34,7 +35,7 @@ def check_version(probe: Probe, cli: Cli | None) -> Probe:
     numbers = read_numbers(probe.version)
     if cli is None or cli.live is None or not numbers:
         return probe
-    if not probe.reason and numbers < cli.oldest:
+    if not probe.reason and numbers < cli.oldest and not _OWN_BUILD.search(probe.version):
         oldest = ".".join(map(str, cli.oldest))
         message = f"{cli.title} {probe.version} is older than {oldest}, the oldest that is known to work: update it"
         return replace(probe, reason=failures.UNSUPPORTED_VERSION, message=message, minimum_version=oldest)
