@@ -55,7 +55,7 @@ class Notification(Record):
 
 
 class Undecodable(Record):
-    """A line that is no message."""
+    """A line that is not a message."""
 
     why: Broken
     text: str  # its beginning
@@ -64,7 +64,7 @@ class Undecodable(Record):
 Received = Response | ServerRequest | Notification | Undecodable
 Settle = Callable[[Json, "Failure | None"], None]
 
-_SHOWN = 200  # characters of a line that is no message
+_SHOWN = 200  # characters of a line that is not a message
 
 
 def decode(line: bytes) -> Received:

@@ -48,7 +48,7 @@ from oulipoly_engine.records import replace
 _STEER_S = 10.0
 _CANCEL_S = 10.0  # gemini never ends a turn whose permission was open; a turn that ends does so within a second
 _REQUEST_CANCELLED = -32800
-_SHOWN = 200  # characters of a line that is no message
+_SHOWN = 200  # characters of a line that is not a message
 
 
 class AcpDriver(Driver):
@@ -240,7 +240,7 @@ class AcpDriver(Driver):
                 pass
             case Undecodable(text=text):
                 shown = text[:_SHOWN]
-                self._say(Notice(f"the agent wrote a line that is no message: {shown}", "warning", "undecodable"))
+                self._say(Notice(f"the agent wrote a line that is not a message: {shown}", "warning", "undecodable"))
 
     def _take_notification(self, told: Notification) -> None:
         if told.method == "session/update":

@@ -37,7 +37,7 @@ _PROTOCOL = (
     "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
     "--permission-prompt-tool", "stdio", "--include-partial-messages",
 )  # fmt: skip
-_SHOWN = 200  # characters of a line that is no message
+_SHOWN = 200  # characters of a line that is not a message
 
 _Settle = Callable[[Mapping[str, Json], str], None]  # what claude answered, or its error
 
