@@ -14,10 +14,10 @@ from typing import Any
 from oulipoly_demo import ids
 from oulipoly_demo.clis import codex_files, streams, turn
 from oulipoly_demo.clis.codex_files import SessionOpen
-from oulipoly_demo.clis.context import VERSION, CliContext
+from oulipoly_demo.clis.context import CliContext
 from oulipoly_demo.live import codex_models, wire
 from oulipoly_demo.live.codex_thread import Thread
-from oulipoly_demo.live.codex_words import LONGEST_INPUT, Refused, input_of
+from oulipoly_demo.live.codex_words import LONGEST_INPUT, VERSION, Refused, input_of
 from oulipoly_demo.live.wire import Steps, Task, Wire
 
 _LOGIN_S = 0.2

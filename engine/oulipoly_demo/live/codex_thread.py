@@ -8,7 +8,7 @@ from typing import Any
 from oulipoly_demo import answers, directives, ids
 from oulipoly_demo.clis import failures, streams, turn
 from oulipoly_demo.clis.codex_files import CodexConversation
-from oulipoly_demo.clis.context import VERSION, CliContext
+from oulipoly_demo.clis.context import CliContext
 from oulipoly_demo.clis.options import Style
 from oulipoly_demo.directives import Directives
 from oulipoly_demo.live import codex_models
@@ -69,7 +69,7 @@ class Thread:
             "status": {"type": "idle" if self._messages.running is None else "active"},
             "path": str(self.conversation.path),
             "cwd": str(self._context.cwd),
-            "cliVersion": VERSION,
+            "cliVersion": words.VERSION,
             "source": "vscode",
             "name": self.name,
             "turns": [],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+VERSION = "0.169.0-demo"  # of the codex that it stands for: what is older than 0.60 is refused
 LONGEST_INPUT = 1_048_576
 FAILURES: Mapping[str, Any] = {
     "quota": "usageLimitExceeded",
