@@ -20,6 +20,8 @@ from oulipoly_engine.core.live.events import (
     RequestResolved,
     SettingsChanged,
     TurnRetrying,
+    Usage,
+    UsageUpdated,
 )
 from oulipoly_engine.drivers import jsonrpc
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution, ReviewTarget
@@ -71,6 +73,7 @@ class CodexDriver(Driver):
         self._policy = policy.policy_of(opening.profile)
         self._model, self._effort = opening.model, opening.effort
         self._turn: Turn | None = None
+        self._used: Usage | None = None if opening.resume else Usage(0, 0, 0)  # by the thread, as last told
         self._review_thread = ""
         self._requests: dict[str, OpenRequest] = {}
         self._steers = Steers(self._endpoint, self._say)
@@ -112,6 +115,9 @@ class CodexDriver(Driver):
         if events is None:
             return False
         self._say(*events)
+        for event in events:
+            if isinstance(event, UsageUpdated):
+                self._used = event.usage
         if method.startswith("item/"):
             self._steers.accept(fields.text(fields.mapping(params, "item"), "clientId"))
         return True
@@ -121,7 +127,7 @@ class CodexDriver(Driver):
         if not native_id:
             return False
         if self._turn is None:
-            self._turn = Turn("", "")  # codex has begun it by itself
+            self._turn = Turn("", "", self._used)  # codex has begun it by itself
         elif self._turn.kind != "review" and not self._turn.has(native_id):
             return False
         self._turn.take_start(native_id)
@@ -212,7 +218,7 @@ class CodexDriver(Driver):
         self._order("review/start", {"target": _review_target(target), "delivery": "inline"}, turn_id, "review")
 
     def _order(self, method: str, params: dict[str, Any], turn_id: str, kind: TurnKind) -> None:
-        turn = Turn(turn_id, kind)
+        turn = Turn(turn_id, kind, self._used)
         if self._turn is not None or not self._start.thread_id:
             why = "a turn is running: wait for its end" if self._turn is not None else "the session is not open"
             self._say(*turn.fail(why, "busy" if self._turn is not None else failures.CLOSED))

@@ -70,9 +70,10 @@ def _read_tokens(params: Params, turn: Turn | None) -> Events:
     told = fields.mapping(params, "tokenUsage")
     if not told:
         return None
+    total = readings.decode_usage(told, "total")
     if turn is not None:
-        turn.add_usage(readings.decode_usage(told, "last"))
-    return (UsageUpdated(readings.decode_usage(told, "total"), turn_id="" if turn is None else turn.own_id),)
+        turn.take_usage(total, readings.decode_usage(told, "last"))
+    return (UsageUpdated(total, turn_id="" if turn is None else turn.own_id),)
 
 
 def _read_limits(_: str, params: Params) -> Events:

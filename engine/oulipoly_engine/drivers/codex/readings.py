@@ -73,16 +73,14 @@ def decode_usage(token_usage: Json, part: str) -> Usage:
     )
 
 
-def add_usage(sum_: Usage | None, call: Usage) -> Usage:
-    """Return what a turn has used with one more call."""
-    if sum_ is None:
-        return call
+def subtract_usage(total: Usage, before: Usage) -> Usage:
+    """Return what was used since."""
     return Usage(
-        input=_add(sum_.input, call.input),
-        cached=_add(sum_.cached, call.cached),
-        output=_add(sum_.output, call.output),
-        context=call.context,
-        window=call.window,
+        input=_subtract(total.input, before.input),
+        cached=_subtract(total.cached, before.cached),
+        output=_subtract(total.output, before.output),
+        context=total.context,
+        window=total.window,
     )
 
 
@@ -156,8 +154,8 @@ def _code(error: Json) -> str:
     return _CODES.get(word.replace("_", "").lower(), word) or fields.text(error, "code")
 
 
-def _add(left: int | None, right: int | None) -> int | None:
-    return right if left is None else left if right is None else left + right
+def _subtract(total: int | None, before: int | None) -> int | None:
+    return None if total is None else max(0, total - (before or 0))
 
 
 def _list(value: Json) -> list[Json]:

@@ -33,7 +33,8 @@ _ENDS: Mapping[str, TurnEnd] = {"failed": "failed", "interrupted": "interrupted"
 class Turn:
     """A turn that is ordered or runs. own_id: ours; empty where codex began the turn by itself."""
 
-    def __init__(self, own_id: str, kind: TurnKind) -> None:
+    def __init__(self, own_id: str, kind: TurnKind, before: Usage | None = None) -> None:
+        """before: what the thread had used; None: nobody told yet."""
         self.own_id = own_id
         self.kind = kind
         self.native_id = ""  # as the reply names it, or turn/started where the reply names none
@@ -44,6 +45,7 @@ class Turn:
         self._items: dict[str, Item] = {}  # open ones
         self._texts: dict[str, list[str]] = {}  # of open ones, from deltas
         self._ended: set[str] = set()
+        self._before = before
         self._usage: Usage | None = None
         self._diff = ""
         self._reply = ""
@@ -122,9 +124,11 @@ class Turn:
         self._diff = diff
         return is_new
 
-    def add_usage(self, call: Usage) -> None:
-        """Count one model call."""
-        self._usage = readings.add_usage(self._usage, call)
+    def take_usage(self, total: Usage, last: Usage) -> None:
+        """Take what the thread has used. The last call cannot be summed up: codex tells one again when a call fails."""
+        if self._before is None:
+            self._before = readings.subtract_usage(total, last)
+        self._usage = readings.subtract_usage(total, self._before)
 
     def end(self, native: Json) -> Iterator[AnyEvent]:
         """Close the turn as codex tells its end. native: its turn object."""

@@ -18,7 +18,7 @@ from oulipoly_engine.core.live.events import (
     TurnRetrying,
     TurnStarted,
 )
-from oulipoly_engine.drivers.base import ReviewTarget
+from oulipoly_engine.drivers.base import Opening, ReviewTarget
 
 THREAD, TURN = "01a20168-70e5-7342-be6c-a6bdd2ea72f1", "01a20168-711d-78b1-8c77-c95f6c898f24"
 OURS = "7f7b2d1c-0000-4000-8000-000000000001"
@@ -228,6 +228,34 @@ def test_points_of_a_plan_follow_it(running):
 
     assert [(("a", "in_progress"),), (("a", "completed"),)] == [event.item.steps for event in running.of(ItemStarted)]
     assert ["completed"] == [event.item.status for event in running.of(ItemEnded)]
+
+
+def use(peer, total, last):
+    counts = {name: {"inputTokens": one, "outputTokens": one} for name, one in (("total", total), ("last", last))}
+    peer.tell("thread/tokenUsage/updated", threadId=THREAD, turnId=TURN, tokenUsage=counts)
+
+
+def test_tokens_of_a_turn_are_those_of_its_calls(ready):
+    ready.run()
+    use(ready, total=10, last=10)
+    use(ready, total=15, last=5)
+    ready.complete()
+    ready.run()
+    use(ready, total=15, last=5)  # told again: the call has failed
+    use(ready, total=18, last=3)
+    ready.complete()
+
+    assert [15, 3] == [event.usage.input for event in ready.of(TurnEnded)]
+
+
+def test_tokens_of_a_resumed_session_do_not_count_for_the_turn(peer):
+    peer.__init__(Opening(cwd="/w", new_id="", resume=THREAD))
+    peer.open()
+    peer.run()
+    use(peer, total=100, last=10)
+    peer.complete()
+
+    assert [10] == [event.usage.input for event in peer.of(TurnEnded)]
 
 
 def test_diff_that_is_repeated_is_told_once(running):
