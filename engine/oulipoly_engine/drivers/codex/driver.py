@@ -149,7 +149,7 @@ class CodexDriver(Driver):
         if turn is None or not turn.has(fields.text(params, "turnId")):
             self._say(Notice(error.message, level="error", code=error.code))
         elif fields.is_set(params, "willRetry"):
-            self._say(TurnRetrying(error.message, error.code, turn_id=turn.own_id))
+            self._say(*turn.cut_messages(), TurnRetrying(error.message, error.code, turn_id=turn.own_id))
         else:
             turn.error = error
             self._timers["error"] = None

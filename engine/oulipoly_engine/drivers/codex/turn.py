@@ -84,6 +84,8 @@ class Turn:
     def start_item(self, item: Item) -> Iterator[AnyEvent]:
         """Take an item's beginning, or what it is by now."""
         yield from self.start()
+        if item.kind == "user_message":
+            yield from self.cut_messages()
         if item.id not in self._ended:
             self._items[item.id] = item
             yield ItemStarted(item, turn_id=self.own_id)
@@ -152,6 +154,13 @@ class Turn:
             is_plan = item.native_kind == "turnPlan"  # it has no end of its own
             ended_as: ItemStatus = "completed" if is_plan and status == "completed" else "interrupted"
             yield ItemEnded(replace(item, status=ended_as, text=gathered or item.text), turn_id=self.own_id)
+
+    def cut_messages(self) -> Iterator[AnyEvent]:
+        """End the agent's messages that are open: what comes between has cut them off, and codex does not end them."""
+        for identity, item in list(self._items.items()):
+            if item.kind == "agent_message":
+                text = self._close(identity)
+                yield ItemEnded(replace(item, status="interrupted", text=text or item.text), turn_id=self.own_id)
 
     def _finish(self, status: TurnEnd, error: NativeError | None) -> Iterator[AnyEvent]:
         yield from self.close_items(status)

@@ -195,6 +195,20 @@ def test_item_that_never_completes_is_closed_with_its_text(running):
     assert isinstance(running.events[-1], TurnEnded)
 
 
+@pytest.mark.parametrize("cause", ["steer", "retry"])
+def test_message_that_is_cut_off_ends_there(running, cause):
+    running.tell("item/agentMessage/delta", turnId=TURN, itemId="m", delta="so far")
+    if cause == "steer":
+        running.item("item/started", type="userMessage", id="u", content=[])
+    else:
+        running.tell("error", threadId=THREAD, turnId=TURN, willRetry=True, error={"message": "again"})
+    running.tell("item/agentMessage/delta", turnId=TURN, itemId="n", delta="anew")
+
+    assert [("m", "interrupted", "so far")] == [
+        (event.item.id, event.item.status, event.item.text) for event in running.of(ItemEnded)
+    ]
+
+
 def test_late_messages_of_an_ended_turn_are_raw(running):
     running.complete()
 
