@@ -18,16 +18,18 @@ from oulipoly_demo.clis.claude_files import ClaudeConversation
 from oulipoly_demo.clis.context import VERSION, CliContext
 from oulipoly_demo.clis.options import STYLE_OPTIONS, OptionWrong, Parsed, Style, Syntax, parse, style_of
 from oulipoly_demo.clis.turn import Outcome
-from oulipoly_demo.quota import levels
+from oulipoly_demo.live.claude_lines import init_line, model_usage, rate_limit, result_line
 from oulipoly_demo.quota.levels import Tokens
 
 SYNTAX = Syntax(
     vendor="claude",
     valued=STYLE_OPTIONS
     | {"--model", "--output-format", "--input-format", "--session-id", "--resume", "--permission-mode", "--settings"}
-    | {"--append-system-prompt", "--system-prompt", "--max-turns", "--fallback-model", "--permission-prompt-tool"},
+    | {"--append-system-prompt", "--system-prompt", "--max-turns", "--fallback-model", "--permission-prompt-tool"}
+    | {"--effort", "--resume-session-at"},
     flags=frozenset(
         {"--print", "--verbose", "--fork-session", "--dangerously-skip-permissions", "--version", "--help"}
+        | {"--include-partial-messages", "--replay-user-messages"}
     ),
     variadic=frozenset({"--allowedTools", "--disallowedTools", "--tools", "--add-dir", "--mcp-config"}),
     short=(("-p", "--print"), ("-r", "--resume"), ("-v", "--version"), ("-h", "--help")),
@@ -69,6 +71,8 @@ def _dispatch(options: Parsed, style: Style, context: CliContext) -> int:
         streams.say(_HELP.format(name=context.account))
         return 0
     _check(options)
+    if options.last("--input-format") == "stream-json":
+        return _session(options, context)
     interactive = not options.has("--print") and streams.is_terminal()
     prompt = " ".join(options.positionals) if interactive else _prompt(options)
     conversation = _open(options, context, entrypoint="cli" if interactive else "sdk-cli")
@@ -80,6 +84,20 @@ def _dispatch(options: Parsed, style: Style, context: CliContext) -> int:
 
         return screen.run(context, conversation, model=model, style=style, first_prompt=prompt)
     return _one_shot(context, conversation, prompt, model, style, options.last("--output-format") or "text")
+
+
+def _session(options: Parsed, context: CliContext) -> int:
+    from oulipoly_demo.live.claude_session import Session  # noqa: PLC0415 - 5 ms that a one-shot does not need
+
+    conversation = _open(options, context, entrypoint="sdk-cli")
+    if conversation is None:
+        return _no_conversation(options)
+    mode = options.last("--permission-mode") or "default"
+    if options.has("--dangerously-skip-permissions"):
+        mode = "bypassPermissions"
+    model = turn.model_name("claude", options.last("--model"))
+    is_partial = options.has("--include-partial-messages")
+    return Session(context, conversation, model, mode, is_partial=is_partial).run()
 
 
 def _check(options: Parsed) -> None:
@@ -124,8 +142,14 @@ def _open(options: Parsed, context: CliContext, *, entrypoint: str) -> ClaudeCon
     if session_id is None:
         return claude_files.start(context, entrypoint=entrypoint, session_id=new_id)
     conversation = claude_files.resume(context, session_id, entrypoint=entrypoint) if ids.is_uuid(session_id) else None
-    if conversation is not None and options.has("--fork-session"):
-        return claude_files.fork(context, conversation, entrypoint=entrypoint, session_id=new_id)
+    until = options.last("--resume-session-at")
+    try:
+        if conversation is not None and options.has("--fork-session"):
+            return claude_files.fork(context, conversation, entrypoint=entrypoint, session_id=new_id, until=until)
+        if conversation is not None and until is not None:
+            return claude_files.cut(conversation, context, until, entrypoint=entrypoint)
+    except LookupError as error:
+        raise OptionWrong(str(error.args[0])) from None
     return conversation
 
 
@@ -134,7 +158,7 @@ def _no_conversation(options: Parsed) -> int:
     text = f"No conversation found with session ID: {session_id}"
     streams.complain(text)
     if options.last("--output-format") == "stream-json":
-        streams.say(json.dumps(_result(session_id, Tokens(0, 0), "error_during_execution") | {"errors": [text]}))
+        streams.say(json.dumps(result_line(session_id, Tokens(0, 0), "error_during_execution") | {"errors": [text]}))
     return 1
 
 
@@ -146,7 +170,7 @@ def _one_shot(
     try:
         conversation.open(context.now())
         if output == "stream-json":
-            streams.say(json.dumps(_init(context, conversation, model)))
+            streams.say(json.dumps(init_line(context, conversation.session_id, model)))
         emit = streams.out if output == "text" else parts.append
         outcome = turn.play(
             context, conversation, prompt, model=model, style=style, emit=emit, complain=streams.complain
@@ -179,14 +203,14 @@ def _print(
         return
     if output == "stream-json":
         _print_events(outcome, text, context, conversation)
-    result = _result(conversation.session_id, outcome.tokens, "success") | {
+    result = result_line(conversation.session_id, outcome.tokens, "success") | {
         "is_error": failure is not None,
         "api_error_status": None if failure is None else failure.status,
         "duration_ms": int((outcome.ended - outcome.began) * 1000),
         "num_turns": 1,
         "result": text,
         "stop_reason": "end_turn" if failure is None else "stop_sequence",
-        "modelUsage": {} if failure is not None else {model: _model_usage(outcome.tokens)},
+        "modelUsage": {} if failure is not None else {model: model_usage(outcome.tokens)},
     }
     streams.say(json.dumps(result, ensure_ascii=False))
 
@@ -202,62 +226,9 @@ def _print_events(outcome: Outcome, text: str, context: CliContext, conversation
     else:
         event["error"] = failure.slug
     if failure is None or failure.kind in ("429", "quota"):
-        info = {"type": "rate_limit_event", "rate_limit_info": _rate_limit(outcome, context)}
+        info = {"type": "rate_limit_event", "rate_limit_info": rate_limit(outcome.failure, context)}
         streams.say(json.dumps(info | of_session | {"uuid": ids.random_uuid()}))
     streams.say(json.dumps(event, ensure_ascii=False))
-
-
-def _rate_limit(outcome: Outcome, context: CliContext) -> dict[str, Any]:
-    if outcome.failure is not None and outcome.failure.kind == "429":
-        return {"status": "rejected", "isUsingOverage": False}
-    now = context.now()
-    tiers = context.meter.read(now)
-    tier = levels.blocking(tiers, now) or next(tier for tier in tiers if tier.kind == "short")
-    return {
-        "status": "allowed" if outcome.failure is None else "rejected",
-        "resetsAt": int(tier.resets_at or now + tier.length_s),
-        "rateLimitType": "five_hour" if tier.kind == "short" else "seven_day",
-        "isUsingOverage": False,
-    }
-
-
-def _init(context: CliContext, conversation: ClaudeConversation, model: str) -> dict[str, Any]:
-    return {
-        "type": "system",
-        "subtype": "init",
-        "cwd": str(context.cwd),
-        "session_id": conversation.session_id,
-        "tools": [],
-        "mcp_servers": [],
-        "model": model,
-        "permissionMode": "default",
-        "apiKeySource": "none",
-        "claude_code_version": VERSION,
-        "uuid": ids.random_uuid(),
-    }
-
-
-def _result(session_id: str, tokens: Tokens, subtype: str) -> dict[str, Any]:
-    return {
-        "type": "result",
-        "subtype": subtype,
-        "is_error": True,
-        "duration_ms": 0,
-        "duration_api_ms": 0,
-        "num_turns": 0,
-        "stop_reason": None,
-        "session_id": session_id,
-        "total_cost_usd": 0,
-        "usage": claude_files.usage(tokens),
-        "modelUsage": {},
-        "permission_denials": [],
-        "uuid": ids.random_uuid(),
-    }
-
-
-def _model_usage(tokens: Tokens) -> dict[str, Any]:
-    counts = {"inputTokens": tokens.input, "outputTokens": tokens.output, "cacheReadInputTokens": 0}
-    return counts | {"cacheCreationInputTokens": 0, "webSearchRequests": 0, "costUSD": 0, "contextWindow": 200_000}
 
 
 def _in_use(session_id: str) -> str:

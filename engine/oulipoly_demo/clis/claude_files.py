@@ -59,9 +59,12 @@ class ClaudeConversation:
         state |= {"procStart": _process_start(), "version": VERSION, "status": "busy"}
         self._marker.write_text(json.dumps(state))
 
-    def begin(self, prompt: str, model: str, now: float) -> None:
-        """Write down the prompt; raises FileExistsError when a new conversation's id was taken meanwhile."""
-        record = self.record("user", {"role": "user", "content": prompt}, now)
+    def begin(self, prompt: str, model: str, now: float, *, uuid: str | None = None) -> None:
+        """Write down the prompt; raises FileExistsError when a new conversation's id was taken meanwhile.
+
+        uuid: the record's, where somebody else has chosen it.
+        """
+        record = self.record("user", {"role": "user", "content": prompt}, now, uuid=uuid)
         record |= {"permissionMode": "default", "promptSource": "sdk"}
         jsonl.append(self.path, [record], new=self._is_new)
         self._is_new = False
@@ -84,6 +87,15 @@ class ClaudeConversation:
         content = [{"type": "text", "text": _INTERRUPTED}]
         jsonl.append(self.path, [self.record("user", {"role": "user", "content": content}, now)])
 
+    def compact(self, summary: str, now: float) -> None:
+        """Write down that the past was shortened to a summary."""
+        edge = self.record("system", {}, now)
+        edge |= {"subtype": "compact_boundary", "content": "Conversation compacted", "logicalParentUuid": None}
+        edge |= {"compactMetadata": {"trigger": "manual", "preTokens": 100 * len(self._turns)}}
+        del edge["message"]
+        told = self.record("user", {"role": "user", "content": summary}, now)
+        jsonl.append(self.path, [edge, told | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}])
+
     def close(self) -> None:
         """Remove the file that says this process has the session open."""
         self._marker.unlink(missing_ok=True)
@@ -104,14 +116,20 @@ class ClaudeConversation:
         """Let the next message follow an earlier one: a branch begins, or a side chain ends."""
         self._leaf = leaf
 
-    def record(self, kind: str, message: dict[str, Any], now: float) -> dict[str, Any]:
+    def add(self, kind: str, message: dict[str, Any], now: float, **more: Any) -> str:  # noqa: ANN401 - JSON
+        """Write down a message that is neither prompt nor answer, a tool's call for example; returns its uuid."""
+        record = self.record(kind, message, now) | more
+        jsonl.append(self.path, [record])
+        return str(record["uuid"])
+
+    def record(self, kind: str, message: dict[str, Any], now: float, *, uuid: str | None = None) -> dict[str, Any]:
         """Make the next message's record, which is not written yet."""
         record = {
             "parentUuid": self._leaf,
             "isSidechain": False,
             "type": kind,
             "message": message,
-            "uuid": self._new_id(),
+            "uuid": uuid or self._new_id(),
             "timestamp": levels.instant_text(now),
             "userType": "external",
             "entrypoint": self._entrypoint,
@@ -155,13 +173,34 @@ def resume(context: CliContext, session_id: str, *, entrypoint: str) -> ClaudeCo
 
 
 def fork(
-    context: CliContext, source: ClaudeConversation, *, entrypoint: str, session_id: str | None
+    context: CliContext,
+    source: ClaudeConversation,
+    *,
+    entrypoint: str,
+    session_id: str | None,
+    until: str | None = None,
 ) -> ClaudeConversation:
-    """Copy a conversation under a new id; as with Claude the copies keep their uuids."""
+    """Copy a conversation under a new id; as with Claude the copies keep their uuids. until: the last message's."""
     new_id = session_id or ids.random_uuid()
-    records = [record | {"sessionId": new_id} for record in jsonl.read(source.path)]
+    records = [record | {"sessionId": new_id} for record in _cut(jsonl.read(source.path), until)]
     jsonl.append(folder(context) / f"{new_id}.jsonl", records, new=True)
     return ClaudeConversation(context, new_id, entrypoint=entrypoint, records=records)
+
+
+def cut(conversation: ClaudeConversation, context: CliContext, until: str, *, entrypoint: str) -> ClaudeConversation:
+    """Return a conversation that goes on from an earlier message of itself."""
+    records = _cut(jsonl.read(conversation.path), until)
+    return ClaudeConversation(context, conversation.session_id, entrypoint=entrypoint, records=records)
+
+
+def _cut(records: list[dict[str, Any]], until: str | None) -> list[dict[str, Any]]:
+    """Return the records up to a message; raises LookupError where there is none of that uuid."""
+    if until is None:
+        return records
+    places = [place for place, record in enumerate(records) if record.get("uuid") == until]
+    if not places:
+        raise LookupError(f"No message found with message.uuid of: {until}")
+    return records[: places[-1] + 1]
 
 
 def usage(tokens: Tokens) -> dict[str, Any]:
@@ -206,8 +245,9 @@ def _branch(records: list[dict[str, Any]]) -> tuple[str | None, list[Turn]]:
     while isinstance(at, str) and at in tree and at not in seen:  # a file edited by hand may hold a circle
         seen.add(at)
         record = tree[at]
-        if record.get("type") in ("user", "assistant"):
-            turns.append(Turn(record["type"], _text(record.get("message"))))
+        text = _text(record.get("message")) if record.get("type") in ("user", "assistant") else ""
+        if text:  # the calls of tools and their results have none
+            turns.append(Turn(record["type"], text))
         at = record.get("parentUuid")
     return leaf, turns[::-1]
 

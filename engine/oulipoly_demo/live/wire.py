@@ -35,9 +35,10 @@ class Task:
 class Wire:
     """The loop of a CLI that talks to a program."""
 
-    def __init__(self, take_line: Callable[[bytes], None]) -> None:
-        """take_line: is given each line of stdin without its newline."""
+    def __init__(self, take_line: Callable[[bytes], None], *, term_code: int = 0) -> None:
+        """take_line: is given each line of stdin without its newline. term_code: the exit code at SIGTERM."""
         self._take_line = take_line
+        self._term_code = term_code
         self._tasks: list[Task] = []
         self._exit_code: int | None = None
 
@@ -61,16 +62,25 @@ class Wire:
         """End the loop after what is being done."""
         self._exit_code = exit_code
 
-    def run(self) -> int:
-        """Read and write until stdin ends; returns the exit code."""
-        signal.signal(signal.SIGTERM, _leave)
-        pending = bytearray()
+    def run(self, at_end: Callable[[], None] | None = None) -> int:
+        """Read and write until stdin ends; returns the exit code.
+
+        at_end: is called then, and what is under way is brought to its end; without it nothing is.
+        """
+        signal.signal(signal.SIGTERM, self._leave_at_once)
+        pending, is_read = bytearray(), False
         while self._exit_code is None:
-            ready, _, _ = select.select([_STDIN], [], [], self._pause())
-            if ready:
+            if is_read and not self._tasks:
+                return 0
+            if is_read:
+                time.sleep(self._pause() or 0.0)
+            elif select.select([_STDIN], [], [], self._pause())[0]:
                 raw = os.read(_STDIN, _READ_BYTES)
-                if not raw:
+                if not raw and at_end is None:
                     return 0
+                if not raw and at_end is not None:
+                    is_read = True
+                    at_end()
                 pending += raw
                 *lines, rest = bytes(pending).split(b"\n") if b"\n" in raw else (bytes(pending),)
                 if lines:
@@ -83,6 +93,9 @@ class Wire:
     def _pause(self) -> float | None:
         dues = [task.due for task in self._tasks if task.due is not None]
         return max(0.0, min(dues) - time.monotonic()) if dues else None
+
+    def _leave_at_once(self, _signal: int, _frame: FrameType | None) -> None:
+        raise SystemExit(self._term_code)
 
     def _step(self) -> None:
         now = time.monotonic()
@@ -99,7 +112,3 @@ class Wire:
 def send(message: dict[str, Any]) -> None:
     """Write a message as one line."""
     streams.out(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n")
-
-
-def _leave(_signal: int, _frame: FrameType | None) -> None:
-    raise SystemExit(0)
