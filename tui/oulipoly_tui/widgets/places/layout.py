@@ -1,0 +1,129 @@
+"""The lines of places, folded and unfolded, laid out where somebody looks. Nothing of the screen here.
+
+A position is a place and a line of it, never a count of lines from the top: so nothing but what is looked at is ever
+laid out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from oulipoly_tui.view.transcript.transcript import TranscriptLine
+
+Position = tuple[int, int]  # a place and a line of it
+WAITING = (TranscriptLine((("…", "dim"),)),)
+_LINES_KEPT = 6_000  # some 500 bytes each
+
+
+class PlacesLayout(ABC):
+    """The lines."""
+
+    def __init__(self) -> None:
+        self.drawn = 0  # lines that were laid out, for whoever counts work
+        self._width = 12
+        self._laid: OrderedDict[int, tuple[TranscriptLine, ...]] = OrderedDict()
+        self._count = 0  # of its lines
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Return how many places there are."""
+
+    @abstractmethod
+    def make(self, place: int) -> tuple[TranscriptLine, ...] | None:
+        """Return the lines of a place; None while it has not come."""
+
+    @abstractmethod
+    def toggle(self, place: int, part: int) -> bool:
+        """Unfold a part, or fold it; return whether it can be folded at all."""
+
+    @abstractmethod
+    def toggle_all(self) -> None:
+        """Unfold everything, or fold it again."""
+
+    @property
+    @abstractmethod
+    def unfolds_all(self) -> bool:
+        """Tell whether everything is unfolded."""
+
+    @abstractmethod
+    def unfold_for(self, place: int, text: str) -> None:
+        """Unfold what hides a text."""
+
+    def forget(self) -> None:
+        """Lay everything out anew."""
+        self._laid.clear()
+        self._count = 0
+
+    def fit(self, width: int) -> None:
+        """Lay out for a width."""
+        self._width = max(12, width)
+        self.forget()
+
+    def drop(self, place: int) -> None:
+        """Lay one place out anew."""
+        self._count -= len(self._laid.pop(place, ()))
+
+    def lines_at(self, place: int) -> tuple[TranscriptLine, ...]:
+        """Return the lines of a place; of one that has not come, that it is waited for."""
+        lines = self._laid.get(place)
+        if lines is not None:
+            return lines
+        made = self.make(place)
+        if made is None:
+            return WAITING
+        lines = self._laid[place] = made
+        self.drawn += len(lines)
+        self._count += len(lines)
+        while self._count > _LINES_KEPT and len(self._laid) > 1:
+            self._count -= len(self._laid.popitem(last=False)[1])
+        return lines
+
+    # ---- positions
+
+    def after(self, position: Position) -> Position | None:
+        """Return the position below, None at the end."""
+        place, line = position
+        if line + 1 < len(self.lines_at(place)):
+            return place, line + 1
+        for following in range(place + 1, self.length):
+            if self.lines_at(following):
+                return following, 0
+        return None
+
+    def before(self, position: Position) -> Position | None:
+        """Return the position above, None at the beginning."""
+        place, line = position
+        if line > 0:
+            return place, line - 1
+        for above in range(place - 1, -1, -1):
+            lines = self.lines_at(above)
+            if lines:
+                return above, len(lines) - 1
+        return None
+
+    def walk(self, top: Position, count: int) -> Iterator[tuple[int, int, TranscriptLine]]:
+        """Yield so many lines from a position on."""
+        place, line = top
+        while count > 0 and place < self.length:
+            lines = self.lines_at(place)
+            for at in range(min(line, len(lines)), len(lines)):
+                yield place, at, lines[at]
+                count -= 1
+                if count == 0:
+                    return
+            place, line = place + 1, 0
+
+    def end_top(self, height: int) -> Position:
+        """Return where the view stands when the last line is at the bottom."""
+        at = self.before((self.length, 0)) if self.length else None
+        if at is None:
+            return 0, 0
+        for _ in range(height - 1):
+            above = self.before(at)
+            if above is None:
+                return 0, 0
+            at = above
+        return at
