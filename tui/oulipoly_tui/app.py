@@ -28,6 +28,7 @@ from oulipoly_tui.gc_tuning import (
     let_strips_go,
     share_heap,
 )
+from oulipoly_tui.inbox import Requests
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.key_actions import KeyActions
 from oulipoly_tui.live_settings import LiveSettings, resolve_keys
@@ -72,6 +73,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self._frame = Frame(entries, self.options.saved)
         self.toasts = Toasts(self)
         self.jobs = Jobs(self, self.toasts, self._show_jobs)
+        self.requests = Requests(self)
         self.alerts = Alerts(self, self.toasts, self.jobs)
         self.bars = Bars(self, self.alerts, self.jobs)
         self.bridge = EngineBridge(self, open_engine, self.alerts)
@@ -237,6 +239,8 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self.bridge.take_event(message.event)
         if type(message.event).__name__ == "ConfigurationChanged":
             self.live_settings.read()
+        if type(message.event).__name__ == "StateChanged":
+            self.requests.look_soon()
         self.bars.show()
 
     @on(ReplWanted)
@@ -264,6 +268,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self.bars.show_header()
         self.bars.show_jobs()
         self.alerts.look()
+        self.requests.look()
         empty_large_caches()
         self._collector.look(getattr(self._driver, "read_at", 0.0))
         if self._ticks % _SNAPSHOT_EVERY == 0:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
     from oulipoly_tui.frame import Frame
+    from oulipoly_tui.inbox import Requests
     from oulipoly_tui.keys.keymap import Keymap
     from oulipoly_tui.messages import Job
 
@@ -46,6 +47,7 @@ class AppInterface(CleanApp[str]):
     now: Callable[[], datetime]
     engine: Engine | None = None  # once it is open
     snapshot: Snapshot | None = None  # the latest
+    requests: Requests  # of live sessions
 
     @property
     def frame(self) -> Frame:

@@ -43,7 +43,10 @@ class Alerts:
 
     def list_attention(self) -> tuple[Attention, ...]:
         """Return everything that wants the user now."""
-        of_panes = (one for pane in self._app.frame.panes for one in pane.attention())
+        of_panes = (
+            *self._app.requests.attention(),
+            *(one for pane in self._app.frame.panes for one in pane.attention()),
+        )
         return collect_attention(self._app.snapshot, of_panes)
 
     def troubles(self) -> tuple[Problem, ...]:

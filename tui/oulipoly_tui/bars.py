@@ -66,8 +66,9 @@ class Bars:
         app = self._app
         marks = "read-only" if app.options.read_only else ""
         model = getattr(app.frame.current, "model", None)
-        wants = len(self._alerts.list_attention())
-        line = header(app.snapshot, app.now(), app.size.width, model=model, marks=marks, wants=wants)
+        asks = len(app.requests.open)
+        wants = len(self._alerts.list_attention()) - asks
+        line = header(app.snapshot, app.now(), app.size.width, model=model, marks=marks, wants=wants, asks=asks)
         app.frame.query_one("#header", Bar).show(line)
 
     def show_jobs(self) -> None:

@@ -154,6 +154,11 @@ class Frame(Screen[None], inherit_bindings=False):
         states |= {str(pane.id): dict(pane.state()) for pane in self._begun}  # a newer one knows nothing of before yet
         return {"pane": self.area.focused_pane, "zoomed": self.area.zoomed, "panes": states}
 
+    def on_screen_resume(self) -> None:
+        """Tell the panes that nothing lies over them any more."""
+        for pane in self._begun:
+            pane.uncovered()
+
     def on_key(self, event: events.Key) -> None:
         """Run the user's own command, or say what read-only mode has taken away: a key comes here that nobody wants."""
         app: Any = self.app

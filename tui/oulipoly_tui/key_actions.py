@@ -48,6 +48,7 @@ class KeyActions:
             "settings": partial(app.order, "settings"),
             "next_theme": partial(frame_keys.next_theme, app),
             "leave": partial(frame_keys.leave, app),
+            "inbox": partial(app.order, "inbox"),
         }
 
     def works_now(self) -> tuple[Action, ...]:
@@ -136,7 +137,7 @@ class KeyActions:
             return "nothing is wrong"
         if method == "next_attention" and not self._alerts.list_attention():
             return "there is no alert"
-        if method == "search" and app.engine is None:
+        if method in ("search", "inbox") and app.engine is None:
             return "still opening: try again in a moment"
         if method == "refresh_all" and (app.snapshot is None or not app.snapshot.accounts):
             return "no account is configured"

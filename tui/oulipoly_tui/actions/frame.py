@@ -11,6 +11,7 @@ _OF_PANES = (
     ("sessions", "history"),
     ("messages", "chat log"),
     ("terminals", "interactive sessions"),
+    ("live sessions", "conversation", "chat"),
 )
 
 ACTIONS = (

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from functools import cache
 
-from oulipoly_tui.actions import artifacts, frame, pools, quota, session_files, sessions, terminals, transcript, views
+from oulipoly_tui.actions import (
+    artifacts,
+    frame,
+    live,
+    pools,
+    quota,
+    session_files,
+    sessions,
+    terminals,
+    transcript,
+    views,
+)
 from oulipoly_tui.actions.action import Action, Command, find_term
 
 ACTIONS: tuple[Action, ...] = (
@@ -21,6 +32,7 @@ ACTIONS: tuple[Action, ...] = (
     *transcript.ACTIONS,
     *artifacts.ACTIONS,
     *terminals.ACTIONS,
+    *live.ACTIONS,
 )
 
 

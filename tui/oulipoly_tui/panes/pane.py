@@ -76,6 +76,9 @@ class Pane(Widget, can_focus=False):
     def restore(self, state: Mapping[str, object]) -> None:
         """Take what `state` returned, from a file that anybody may have edited."""
 
+    def uncovered(self) -> None:
+        """Take note that a screen which lay over us is gone."""
+
     def leave(self) -> bool:
         """Go back by one level inside the pane (close a filter, a log); return whether there was one."""
         return False

@@ -213,10 +213,16 @@ class PoolsPane(Pane):
         self.app.push_screen(Prompt(model, found[0].next_account), send)
 
     def action_start_repl(self) -> None:
-        """Let the REPL pane open a terminal for this model."""
+        """Open a terminal for this model, or a live session where its CLI can be driven and that is chosen."""
+        from oulipoly_tui.commands import live  # noqa: PLC0415 - only where one is begun
+
         found = self._find_member()
         if found is not None:
-            self.post_message(ReplWanted(found[0].model.name, found[0].pin))
+            app: Any = self.app
+            pool = found[0]
+            model, account = pool.model.name, pool.pin
+            wanted = ReplWanted(model, account)
+            live.offer(app, model, account, pool.next_account, lambda: self.post_message(wanted))
 
     def action_pin(self) -> None:
         """Pin the account, or take the pin away."""

@@ -19,12 +19,19 @@ _NEARLY, _MUCH = 0.9, 0.7
 
 
 def header(
-    snapshot: Snapshot | None, now: datetime, width: int, *, model: str | None, marks: str = "", wants: int = 0
+    snapshot: Snapshot | None,
+    now: datetime,
+    width: int,
+    *,
+    model: str | None,
+    marks: str = "",
+    wants: int = 0,
+    asks: int = 0,
 ) -> Line:
     """Return the header; what does not fit is left out: the product's name first, the attention last.
 
     model: the pool that is looked at. marks: modes that hold, such as `read-only`. wants: how many things want the
-    user.
+    user. asks: how many requests of live sessions wait.
     """
     product: Span = (f" {PRODUCT} ", "strong")
     if snapshot is None:
@@ -32,6 +39,8 @@ def header(
     parts: list[tuple[int, Span]] = [(5, product)]  # (the higher, the sooner left out; the part)
     if marks:
         parts.append((1, (f"· {marks} ", "warn")))
+    if asks:
+        parts.append((1, (f"· ? {asks} ", "warn")))
     if snapshot.header:
         return (*(part for _, part in parts), _own(snapshot, width - sum(cells(part[0]) for _, part in parts)))
     pool = snapshot.pool(model) if model is not None else next(iter(snapshot.pools), None)

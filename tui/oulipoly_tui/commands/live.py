@@ -1,0 +1,173 @@
+"""Commands for live sessions."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from oulipoly_engine.core.live.permissions import Profile
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.live.sessions import LiveStatus
+    from oulipoly_tui.app_interface import AppInterface
+
+_PANE = "live"
+_WIDTH = 64  # columns of a choice
+
+
+def _engine(app: AppInterface) -> Engine:
+    if app.engine is None:
+        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
+    return app.engine
+
+
+def show(app: AppInterface, session_id: str) -> None:
+    """Show a live session and give it the keys."""
+
+    async def hand_over() -> None:
+        await app.frame.turn_to(_PANE)
+        pane: Any = app.frame.find(_PANE)
+        if pane is not None:
+            pane.open_session(session_id)
+
+    app.call_next(hand_over)
+
+
+def open_session(app: AppInterface, arguments: list[str]) -> None:
+    """Show a live session by its id."""
+    app.work("live session", partial(_engine(app).live.find, arguments[0]), lambda one: show(app, one.session_id))
+
+
+def begin(app: AppInterface, arguments: list[str]) -> None:
+    """Begin a live session with a model, on an account of its pool."""
+    start(app, arguments[0], arguments[1] if len(arguments) > 1 else None)
+
+
+def start(app: AppInterface, model: str, account: str | None = None, profile: Profile = "supervised") -> None:
+    """Begin a live session in our own folder."""
+    from oulipoly_engine.facade.live.sessions import NewSession  # noqa: PLC0415 - only where one is begun
+
+    wish = NewSession(Path.cwd(), model=model, account=account, profile=profile)
+
+    def on_begun(begun: Any) -> None:  # noqa: ANN401 - facade's Begun
+        app.say(f"{begun.session.account or begun.session.runtime_id}: {begun.why}")
+        show(app, begun.session.session_id)
+
+    app.work("begin", partial(_engine(app).live.begin, wish), on_begun, title=f"starting a session of {model}")
+
+
+def offer(
+    app: AppInterface, model: str, account: str | None, likely: str | None, open_terminal: Callable[[], object]
+) -> None:
+    """Begin a terminal, or let it be chosen whether a live session begins instead, where its CLI can be driven.
+
+    account: that is pinned. likely: the one that would be chosen.
+    """
+    engine = _engine(app)
+
+    def on_known(can_drive: bool) -> None:
+        if not can_drive or not app.has_pane(_PANE):
+            open_terminal()
+            return
+        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.view.live.lists import start_rows  # noqa: PLC0415 - the same
+
+        def on_chosen(key: str | None) -> None:
+            if key == "terminal":
+                open_terminal()
+            elif key is not None:
+                start(app, model, account, key)  # type: ignore[arg-type]
+
+        app.push_screen(Choice(f"Talk to {model}", start_rows()), on_chosen)
+
+    app.work("runtimes", partial(_can_drive, engine, account or likely), on_known, lambda _: open_terminal())
+
+
+def _can_drive(engine: Engine, account: str | None) -> bool:
+    found = engine.live.catalogue().find_for_account(account or "")
+    return found is not None and found.is_enabled
+
+
+def choose(app: AppInterface, _arguments: list[str]) -> None:
+    """List the live sessions and show the chosen one."""
+
+    def on_listed(found: Sequence[LiveStatus]) -> None:
+        if not found:
+            app.say("There is no live session: r under Pools begins one")
+            return
+        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.view.live.lists import session_rows  # noqa: PLC0415 - the same
+
+        pane: Any = app.frame.find(_PANE)
+        here = "" if pane is None or pane.session is None else pane.session.session_id
+        rows = session_rows(found, min(_WIDTH, app.size.width - 12), app.now())
+        screen = Choice("Live sessions", rows, at=here)
+        app.push_screen(screen, lambda key: None if key is None else show(app, key))
+
+    app.work("live sessions", _engine(app).live.list_sessions, on_listed)
+
+
+def inbox(app: AppInterface, _arguments: list[str] | None = None) -> None:
+    """Show what live sessions ask, and go to the chosen one."""
+    from oulipoly_tui.screens.live.inbox import Inbox  # noqa: PLC0415 - only when it is opened
+
+    requests = app.requests
+    requests.look_soon()
+    screen = Inbox(lambda: (requests.open, requests.names))
+    app.push_screen(screen, lambda one: None if one is None else show(app, one.session_id))
+
+
+def interrupt(app: AppInterface, _arguments: list[str]) -> str | None:
+    """Interrupt the turn of the open session."""
+    return _of_pane(app, "interrupt")
+
+
+def fork(app: AppInterface, _arguments: list[str]) -> str | None:
+    """Fork the open session."""
+    return _of_pane(app, "fork")
+
+
+def compact(app: AppInterface, _arguments: list[str]) -> str | None:
+    """Shorten the past of the open session."""
+    return _of_pane(app, "compact")
+
+
+def review(app: AppInterface, _arguments: list[str]) -> str | None:
+    """Review in the open session."""
+    return _of_pane(app, "review")
+
+
+def close(app: AppInterface, _arguments: list[str]) -> str | None:
+    """End the CLI of the open session."""
+    return _of_pane(app, "close")
+
+
+def rename(app: AppInterface, arguments: list[str]) -> str | None:
+    """Give the open session a name."""
+    return _order(app, "rename", {"text": " ".join(arguments)})
+
+
+def model(app: AppInterface, arguments: list[str]) -> str | None:
+    """Let the open session use another model."""
+    return _order(app, "set_model", {"model": arguments[0]})
+
+
+def _of_pane(app: AppInterface, action: str) -> str | None:
+    pane: Any = app.frame.find(_PANE)
+    if pane is None:
+        return "no live session is open"
+    reason: str | None = pane.obstacle(action)
+    if reason is None:
+        getattr(pane, f"action_{action}")()
+    return reason
+
+
+def _order(app: AppInterface, verb: str, data: dict[str, str]) -> str | None:
+    pane: Any = app.frame.find(_PANE)
+    if pane is None or pane.session is None:
+        return "no live session is open"
+    pane.order(verb, data)
+    return None

@@ -1,0 +1,103 @@
+"""What live sessions ask: looked for when the state changes, counted in the header, told once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.keys import keymap
+from oulipoly_tui.view.frame.attention import Attention
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.sessions import LiveRequest
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_tui.app_interface import AppInterface
+
+_LOOK_S = 2.0  # between two looks without any event: a host may have died, whose requests nobody can answer
+_AT_ONCE_S = 0.3  # between two looks because of events
+_OUTSIDE = 120  # columns of a terminal's own notification
+PANE = "live"
+
+
+class Requests:
+    """Knows the open requests of all live sessions."""
+
+    def __init__(self, app: AppInterface) -> None:
+        self._app = app
+        self.open: Sequence[LiveRequest] = ()
+        self.names: Mapping[str, str] = {}  # of sessions, by their ids
+        self._told: set[str] = set()
+        self._is_reading = self._is_dirty = False
+        self._read_at = float("-inf")
+
+    def look(self) -> None:
+        """Look now and then."""
+        if self.open or self._is_dirty or monotonic() - self._read_at > _LOOK_S:
+            self._read()
+
+    def look_soon(self) -> None:
+        """Look because something has changed."""
+        self._is_dirty = True
+        if monotonic() - self._read_at > _AT_ONCE_S:
+            self._read()
+
+    def attention(self) -> tuple[Attention, ...]:
+        """Return each open request as what wants the user."""
+        return tuple(
+            Attention(f"{self.names.get(one.session_id, 'a session')} asks: {_words(one)}", PANE, one.session_id)
+            for one in self.open
+        )
+
+    def _read(self) -> None:
+        engine = self._app.engine
+        if engine is None or self._is_reading:
+            return
+        self._is_reading, self._is_dirty = True, False
+        self._read_at = monotonic()
+        self._app.work("requests", lambda: _read_requests(engine), self._take, self._skip)
+
+    def _skip(self, _error: Exception) -> None:
+        self._is_reading = False
+
+    def _take(self, found: tuple[Sequence[LiveRequest], Mapping[str, str]]) -> None:
+        self._is_reading = False
+        before = self.open
+        self.open, self.names = found
+        if self.open != before:
+            self._app.show_keys()
+            self._tell()
+
+    def _tell(self) -> None:
+        """Say what is new, unless it is seen anyway; outside where the terminal is not looked at."""
+        ids = {one.request_id for one in self.open}
+        new = [one for one in self.open if one.request_id not in self._told]
+        self._told = ids
+        app: Any = self._app
+        pane: Any = app.frame.find(PANE)
+        shown = (
+            None if pane is None or app.frame.current is not pane or pane.session is None else pane.session.session_id
+        )
+        unseen = [one for one in new if one.session_id != shown]
+        row = app.keys.find("frame.inbox")
+        key = "" if row is None else f" · {keymap.format_first_key(row.keys)}: inbox"
+        if unseen:
+            first = unseen[0]
+            more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
+            who = self.names.get(first.session_id, "a session")
+            app.say(f"{who} asks: {_words(first)}{more}{key}", severity="warning")
+        if new and not app.app_focus:
+            app.alerts.notices.tell("agents", _words(new[0])[:_OUTSIDE])
+
+
+def _words(request: LiveRequest) -> str:
+    return " ".join((request.prompt.command or request.prompt.title).split())[:80]
+
+
+def _read_requests(engine: Engine) -> tuple[Sequence[LiveRequest], Mapping[str, str]]:
+    found = engine.live.requests()
+    if not found:
+        return (), {}
+    from oulipoly_tui.view.live.lists import name_of  # noqa: PLC0415 - only where something is asked
+
+    return found, {one.session.session_id: name_of(one) for one in engine.live.list_sessions()}

@@ -1,0 +1,113 @@
+"""Answering requests in place: by keys that answer nothing unless the request was seen and the hand has paused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.view.live.answer_guard import AnswerGuard
+from oulipoly_tui.view.live.questions import answers_of, questions_page
+from oulipoly_tui.view.live.request_lines import KINDS, can
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
+
+_SAID = {"approve": "Approved", "approve_for_session": "Approved for the session", "deny": "Denied"}
+
+
+class LiveAnswers:
+    """The answering half of the pane."""
+
+    app: Any
+    talk: Conversation
+    _capabilities: Mapping[str, bool]
+    order: Callable[..., None]
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
+        super().__init__(**more)
+        self.guard = AnswerGuard()
+
+    @property
+    def request(self) -> OpenRequest | None:
+        """Return the request that is shown: the oldest."""
+        return next(iter(self.talk.requests.values()), None)
+
+    def action_approve(self) -> None:
+        """Approve once, or answer the questions."""
+        request = self._meant("approve")
+        if request is None:
+            return
+        if request.kind == "user_input":
+            self._ask(request)
+        else:
+            self._answer(request, "approve")
+
+    def action_approve_for_session(self) -> None:
+        """Approve this and the like of it, after a question that says what that covers."""
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
+
+        request = self._meant("approve_for_session")
+        if request is None:
+            return
+        text = f"{request.prompt.command or request.prompt.title}\n\nFor the session: {request.prompt.reach}"
+        question = Confirm("Approve for the whole session?", text, "approve all of it")
+        self.app.push_screen(question, lambda yes: self._answer(request, "approve_for_session") if yes else None)
+
+    def action_deny(self) -> None:
+        """Deny."""
+        request = self._meant("deny")
+        if request is not None:
+            self._answer(request, "deny")
+
+    def action_deny_with_reason(self) -> None:
+        """Deny, and tell the agent why."""
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        request = self._meant("deny_with_reason")
+        if request is None:
+            return
+
+        def on_asked(reason: str | None) -> None:
+            if reason is not None:
+                self._answer(request, "deny", reason=reason.strip())
+
+        self.app.push_screen(Question("Deny", "What the agent is told; empty: nothing"), on_asked)
+
+    def action_cancel_request(self) -> None:
+        """Deny it, and interrupt the turn."""
+        request = self._meant("cancel_request")
+        if request is not None:
+            self._answer(request, "cancel")
+
+    def _meant(self, method: str) -> OpenRequest | None:
+        """Return the request that a key means; None where it can mean none, which is said."""
+        request = self.request
+        if request is None:
+            return None
+        reason = can(request, method) or self.guard.refuse(monotonic())
+        if reason is not None:
+            self.app.say(reason[:1].upper() + reason[1:], severity="warning")
+            return None
+        return request
+
+    def _answer(self, request: OpenRequest, decision: str, **more: object) -> None:
+        data = {"request_id": request.request_id, "decision": decision, **more}
+        what = request.prompt.command or request.prompt.title or KINDS.get(request.kind, "")
+        done = f"{_SAID[decision]}: {' '.join(what.split())[:60]}" if decision in _SAID else ""
+        self.order("answer", data, done)
+
+    def _ask(self, request: OpenRequest) -> None:
+        from oulipoly_tui.screens.setup.form import FormScreen  # noqa: PLC0415 - only when it is asked
+
+        questions = request.prompt.questions
+        page = questions_page(request.prompt.title or "The agent asks", questions)
+
+        def on_answered(given: Any) -> None:  # noqa: ANN401 - FormAnswer, or None
+            if given is not None:
+                answers = {name: list(texts) for name, texts in answers_of(questions, given.values).items()}
+                self._answer(request, "answer", answers=answers)
+
+        self.app.push_screen(FormScreen(page), on_answered)

@@ -1,0 +1,429 @@
+"""The pane of live sessions: one of them as a conversation, with what it asks, what waits, and a line to write on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.markup import escape
+
+from oulipoly_tui.keys.keymap import format_first_key
+from oulipoly_tui.panes.live.answers import LiveAnswers
+from oulipoly_tui.panes.live.completing import CompletionList, LiveCompleting
+from oulipoly_tui.panes.live.connection import LiveConnection
+from oulipoly_tui.panes.live.jobs import WINDOW, Opened, open_session
+from oulipoly_tui.panes.live.orders import LiveOrders
+from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.view.live.block_lines import is_foldable
+from oulipoly_tui.view.live.conversation import Conversation, OpenRequest, elapsed_s
+from oulipoly_tui.view.live.request_lines import answer_line, can, request_lines, title_line
+from oulipoly_tui.view.live.working_line import Standing, composer_hint, queue_lines, working_line
+from oulipoly_tui.view.transcript.spans import Line, wrap_lines
+from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.live.composer import Composer
+from oulipoly_tui.widgets.live.conversation_view import ConversationView
+from oulipoly_tui.widgets.live.request_panel import RequestPanel
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.events import Numbered
+    from oulipoly_engine.core.live.sessions import LiveSession
+    from oulipoly_engine.facade.snapshot import Snapshot
+
+_ANSWERS = ("approve", "approve_for_session", "deny", "deny_with_reason", "cancel_request")
+_NEEDS = {"compact": "compaction", "review": "review", "model": "set_model"}  # of the driver, as far as it is known
+_TICK_S = 1.0
+_REQUEST_SHARE = 0.5  # of the pane's height, at most
+_EMPTY: tuple[Line, ...] = (
+    (("No live session is open.", "strong"),),
+    (),
+    (("r", "key"), (" under Pools begins one, ", ""), ("l", "key"), (" here lists those that there are.", "")),
+)
+
+
+class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
+    """One live session."""
+
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("live")
+
+    def __init__(self, id: str = "live") -> None:
+        super().__init__(id=id)
+        self.session: LiveSession | None = None
+        self.talk = Conversation()
+        self._connection: LiveConnection | None = None
+        self._capabilities: Mapping[str, bool] = {}
+        self._snapshot: Snapshot | None = None
+        self._sent: list[str] = []  # beside those that the conversation holds
+        self._heading = ""  # of the pane's border
+        self._opening = ""  # the id of the session that is being opened
+        self._is_reading_older = self._has_all = False
+        self._wanted_session = self._wanted_draft = ""  # of the last time
+
+    def compose(self) -> ComposeResult:
+        """Lay out the conversation, the request, the queue and the line to write on."""
+        yield Lines(_EMPTY, id="live-empty")
+        yield ConversationView(self._need_older, id="live-view")
+        yield RequestPanel(id="live-request")
+        yield Lines(id="live-answers")
+        yield Lines(id="live-queue")
+        yield CompletionList(id="live-completions")
+        yield Composer(id="live-composer")
+        yield Lines(id="live-working")
+
+    def on_mount(self) -> None:
+        """Show that nothing is open, and count the seconds of a turn."""
+        self._heading = str(self.border_title or "Live")
+        self.set_class(self.session is None, "-empty")
+        self.set_interval(_TICK_S, self._tick)
+
+    def on_unmount(self) -> None:
+        """Let go of the session: it goes on."""
+        self._disconnect()
+
+    # ---- parts
+
+    @property
+    def view(self) -> ConversationView:
+        """Return the conversation."""
+        found: ConversationView = self.query_one(ConversationView)
+        return found
+
+    @property
+    def composer(self) -> Composer:
+        """Return the line that is written on."""
+        found: Composer = self.query_one(Composer)
+        return found
+
+    def focus_inside(self) -> None:
+        """Give the keys to the line that is written on, or to the request that waits."""
+        if self.session is None:
+            self.query_one("#live-empty").focus()
+            self.view.focus()
+        elif self.request is not None:
+            self.query_one(RequestPanel).focus()
+        else:
+            self.composer.focus()
+
+    def leave(self) -> bool:
+        """Close the completions; nothing else is a level of ours."""
+        return False
+
+    def state(self) -> Mapping[str, object]:
+        """Return what is open, and what is written and not sent."""
+        session = self._wanted_session if self.session is None else self.session.session_id
+        return {"session": session, "draft": self.composer.text}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Take them; the session is opened with the first data."""
+        session, draft = state.get("session"), state.get("draft")
+        self._wanted_session = session if isinstance(session, str) else ""
+        self._wanted_draft = draft if isinstance(draft, str) else ""
+
+    def obstacle(self, action: str) -> str | None:
+        """Say why an action does nothing now."""
+        if action == "choose_session":
+            return None
+        if self.session is None:
+            return "no live session is open: l lists them"
+        if action in _ANSWERS:
+            return "nothing is asked" if self.request is None else can(self.request, action)
+        if action == "interrupt" and self.talk.turn is None:
+            return "no turn runs"
+        if action == "edit_queue" and not self.talk.queue:
+            return "no message waits"
+        if action == "changes" and not self.talk.diff:
+            return "no turn has told what it changed"
+        if action == "close" and self._connection is None:
+            return "its process has ended already"
+        if action == "unfold" and not self._has_fold:
+            return "nothing is folded here"
+        needed = _NEEDS.get(action)
+        if needed is not None and self._capabilities and not self._capabilities.get(needed):
+            return f"its CLI cannot do that over {self.session.runtime_kind}"
+        if action in ("compact", "review") and self.talk.turn is not None:
+            return "a turn runs: wait for its end, or interrupt it"
+        return None
+
+    @property
+    def _has_fold(self) -> bool:
+        here = self.view.here
+        return here is not None and is_foldable(self.talk.blocks[here[0]])
+
+    # ---- what comes from outside
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Open what was open the last time; show how the account's windows are used now."""
+        self._snapshot = snapshot
+        if self._wanted_session:
+            wanted, self._wanted_session = self._wanted_session, ""
+            self.open_session(wanted, is_quiet=True)
+        self._draw_working()
+
+    def show(self, key: str) -> bool:
+        """Open the session of a request, or one by its id."""
+        self.open_session(key)
+        return True
+
+    def open_session(self, identity: str, *, anew: bool = False, is_quiet: bool = False) -> None:
+        """Show a session. anew: also where it is shown already. is_quiet: one that is gone is not told."""
+        app: Any = self.app
+        is_same = self.session is not None and self.session.session_id == identity
+        if self._opening == identity or (is_same and not anew and self._connection is not None):
+            return
+        if not is_same and self.session is not None:
+            self.composer.put("")
+        self._opening = identity
+
+        def on_failed(error: Exception) -> None:
+            self._opening = ""
+            if not is_quiet:
+                app.say(str(getattr(error, "message", error)), severity="error")
+
+        app.work("live session", partial(open_session, app.engine, identity), self._take_opened, on_failed)
+        self._draw_working()
+
+    def _take_opened(self, opened: Opened) -> None:
+        self._opening = ""
+        self._disconnect()
+        if not is_standing(self):
+            if opened.client is not None:
+                opened.client.close()
+            return
+        talk = Conversation()
+        talk.apply(opened.events)
+        talk.take_status(opened.status)
+        talk.requests = {one.request_id: OpenRequest(one.request_id, one.kind, one.prompt) for one in opened.requests}
+        is_same = self.session is not None and self.session.session_id == opened.status.session.session_id
+        self.session, self.talk = opened.status.session, talk
+        self._capabilities = opened.status.capabilities
+        self._has_all = len(opened.events) < WINDOW
+        self._sent = self._sent if is_same else []
+        self.remove_class("-empty")
+        self.view.begin(talk)
+        if opened.client is not None:
+            self._connection = LiveConnection(opened.client, self._take_events, self._take_end)
+        if self._wanted_draft:
+            self.composer.put(self._wanted_draft)
+            self._wanted_draft = ""
+        self._draw()
+        app: Any = self.app
+        if app.frame.current is self and app.screen is app.frame and not self.composer.has_focus:
+            self.focus_inside()
+        app.show_keys()
+
+    def _take_events(self, events: list[Numbered]) -> None:
+        """Take all that came in one look, and draw once."""
+        had_turn, asked = self.talk.turn, self.request
+        before = len(self.talk.blocks)
+        self.view.changed(self.talk.apply(events))
+        self._draw()
+        app: Any = self.app
+        if had_turn != self.talk.turn or asked != self.request or before == 0:
+            app.show_keys()
+            if had_turn is None or self.talk.turn is None:
+                self._read_capabilities()
+
+    def _read_capabilities(self) -> None:
+        """Ask what the driver can do, once it has opened: its status knows."""
+        if self._connection is None or any(self._capabilities.values()):
+            return
+
+        def on_answered(answer: Mapping[str, Any], _wrong: str) -> None:
+            self._capabilities = answer.get("capabilities") or {}
+            self._draw()
+
+        self._connection.order("status", {}, on_answered)
+
+    def _take_end(self, _text: str) -> None:
+        """Take the end of the host: what came last is in the store."""
+        self._connection = None
+        app: Any = self.app
+        session = self.session
+        if session is None:
+            return
+        work = partial(app.engine.live.events_after, session.session_id, self.talk.last)
+        app.work("live events", work, partial(self._take_last, session.session_id))
+
+    def _take_last(self, session_id: str, events: tuple[Numbered, ...]) -> None:
+        if self.session is None or self.session.session_id != session_id or self._connection is not None:
+            return
+        self.view.changed(self.talk.apply(events))
+        self.talk.is_open, self.talk.turn = False, None
+        self.talk.requests.clear()
+        self._draw()
+        app: Any = self.app
+        app.show_keys()
+
+    def _need_older(self) -> None:
+        session = self.session
+        if session is None or self._has_all or self._is_reading_older or self.talk.first <= 1:
+            return
+        app: Any = self.app
+        self._is_reading_older = True
+        work = partial(app.engine.live.events, session.session_id, before=self.talk.first, limit=WINDOW)
+        app.work("older events", work, partial(self._take_older, self.talk), self._skip_older)
+
+    def _take_older(self, talk: Conversation, events: tuple[Numbered, ...]) -> None:
+        self._is_reading_older = False
+        if talk is not self.talk:
+            return
+        self._has_all = len(events) < WINDOW
+        self.view.grew_before(talk.prepend(events))
+
+    def _skip_older(self, _error: Exception) -> None:
+        self._is_reading_older = False
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    # ---- keys
+
+    def action_write(self) -> None:
+        """Give the keys to the line that is written on."""
+        self.composer.focus()
+
+    def action_unfold(self) -> None:
+        """Unfold what is under the cursor, or fold it."""
+        self.view.toggle()
+
+    def action_unfold_all(self) -> None:
+        """Unfold everything, or fold it."""
+        self.view.toggle_all()
+
+    def action_choose_session(self) -> None:
+        """Choose a live session."""
+        self.wish("live list")
+
+    def on_key(self, event: events.Key) -> None:
+        """Take note that a key came: an answer needs a pause before it."""
+        del event
+        self.guard.take_key(monotonic())
+
+    def on_descendant_focus(self) -> None:
+        """Take note that the keys were elsewhere until now."""
+        self.guard.cover(monotonic())
+
+    def uncovered(self) -> None:
+        """Take note that something lay over the request."""
+        self.guard.cover(monotonic())
+
+    # ---- what the composer says
+
+    @on(Composer.Submitted)
+    def _handle_submit(self, message: Composer.Submitted) -> None:
+        self._sent.append(message.text)
+        self.submit(message.text, is_queued=message.is_queued)
+
+    @on(Composer.Left)
+    def _handle_leaving(self) -> None:
+        (self.view if self.request is None else self.query_one(RequestPanel)).focus()
+
+    @on(Composer.InterruptWanted)
+    def _handle_interrupt(self) -> None:
+        self.action_interrupt()
+
+    @on(Composer.Edited)
+    def _handle_edit(self) -> None:
+        self.composer.sent = self.talk.messages() + self._unseen_sent()
+        self.look_for_completions()
+
+    @on(Composer.CompletionKey)
+    def _handle_completion_key(self, message: Composer.CompletionKey) -> None:
+        self.press_completion_key(message.key)
+
+    @on(ConversationView.Moved)
+    def _handle_move(self) -> None:
+        self.show_keys_soon()
+
+    def _unseen_sent(self) -> list[str]:
+        known = set(self.talk.messages())
+        return [text for text in self._sent if text not in known]
+
+    # ---- drawing
+
+    def on_resize(self) -> None:
+        """Fit what is below the conversation."""
+        self.call_after_refresh(self._draw)
+
+    def _tick(self) -> None:
+        if self.talk.turn is not None:
+            self._draw_working()
+
+    def _draw(self) -> None:
+        if not is_standing(self) or self.session is None:
+            return
+        self._draw_request()
+        queue = self.query_one("#live-queue", Lines)
+        lines = queue_lines(self.talk, max(20, self.size.width - 4), self._key("live.queue"))
+        queue.display = bool(lines)
+        queue.styles.height = len(lines)
+        queue.show_lines(lines)
+        composer, is_running = self.composer, self.talk.turn is not None
+        composer.takes_queue = is_running
+        can_steer = bool(self._capabilities.get("steer"))
+        composer.placeholder = composer_hint(self.talk, self._standing(), can_steer=can_steer)
+        name = self.talk.title or f"{self.session.runtime_id} {self.session.session_id[:8]}"
+        self.border_title = escape(f"{self._heading} · {' '.join(name.split())[:60]}")
+        self._draw_working()
+
+    def _draw_request(self) -> None:
+        request, panel = self.request, self.query_one(RequestPanel)
+        self.set_class(request is not None, "-asks")
+        self.guard.show(None if request is None else request.request_id, monotonic())
+        if request is None:
+            if panel.has_focus:
+                self.composer.focus()
+            return
+        width = max(20, self.size.width - 7)
+        lines = request_lines(request, width)
+        panel.border_title = escape(title_line(request, len(self.talk.requests)))
+        most = max(3, int(self.size.height * _REQUEST_SHARE) - 4)
+        panel.styles.height = min(len(lines), most) + 2
+        panel.border_subtitle = "more below: scroll" if len(lines) > most else ""
+        panel.show_lines(lines)
+        keys = {name: self._key(f"live.{name}") for name in _ANSWERS}
+        answers = wrap_lines((answer_line(request, keys),), max(20, self.size.width - 4))
+        shown = self.query_one("#live-answers", Lines)
+        shown.styles.height = len(answers)
+        shown.show_lines(answers)
+
+    def _draw_working(self) -> None:
+        if is_standing(self) and self.session is not None:
+            line = working_line(self.talk, self._standing(), max(10, self.size.width - 4))
+            self.query_one("#live-working", Lines).show_lines((line,))
+
+    def _standing(self) -> Standing:
+        app: Any = self.app
+        session, turn = self.session, self.talk.turn
+        account = "" if session is None else session.account or session.runtime_id
+        return Standing(
+            account,
+            self._window(account),
+            None if turn is None else elapsed_s(turn, app.now()),
+            self._key("live.interrupt"),
+            is_attached=self._connection is not None,
+            is_connecting=bool(self._opening),
+            is_fenced=session is not None and session.status == "fenced",
+        )
+
+    def _window(self, account: str) -> tuple[str, float] | None:
+        """Return the account's window that is used most: as its CLI told it last, else as it was read."""
+        told = [(name, used / 100) for name, used, _ in self.talk.windows]
+        if not told and self._snapshot is not None:
+            views = (view for view in self._snapshot.accounts if view.name == account)
+            told = [(one.name, one.used) for view in views for one in view.quota.windows]
+        return max(told, key=lambda one: one[1], default=None)
+
+    def _key(self, identity: str) -> str:
+        app: Any = self.app
+        row = app.keys.find(identity)
+        return "" if row is None else format_first_key(row.keys)

@@ -1,0 +1,240 @@
+"""What a person has a live session do: send, steer, queue, interrupt, and what menus and slash commands offer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.errors import RunnerError
+from oulipoly_tui.driver.copying import copy
+from oulipoly_tui.view.live.completion import own_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oulipoly_engine.core.live.sessions import LiveSession
+    from oulipoly_tui.panes.live.connection import LiveConnection
+    from oulipoly_tui.view.live.conversation import Conversation
+    from oulipoly_tui.widgets.live.composer import Composer
+    from oulipoly_tui.widgets.live.conversation_view import ConversationView
+
+_ORDERS = {  # slash commands that are an order without more
+    "compact": "compact",
+    "interrupt": "interrupt",
+    "close": "close",
+}
+_STARTING = ("compact", "review", "rename", "set_model")  # orders that start the CLI where it does not run
+
+
+class LiveOrders:
+    """The ordering half of the pane."""
+
+    app: Any
+    session: LiveSession | None
+    talk: Conversation
+    _connection: LiveConnection | None
+    _capabilities: Mapping[str, bool]
+    open_session: Callable[..., None]
+
+    @property
+    def composer(self) -> Composer:
+        """Return the line that is written on."""
+        raise NotImplementedError
+
+    @property
+    def view(self) -> ConversationView:
+        """Return the conversation."""
+        raise NotImplementedError
+
+    def order(self, verb: str, data: Mapping[str, Any] | None = None, done: str = "") -> None:
+        """Have the session do something; what is wrong with it is said. done: what is said when it was done."""
+
+        def on_answered(_answer: Mapping[str, Any], wrong: str) -> None:
+            if wrong:
+                self.app.say(wrong, severity="warning")
+            elif done:
+                self.app.say(done)
+
+        session = self.session
+        if session is None:
+            return
+        if self._connection is not None:
+            self._connection.order(verb, data or {}, on_answered)
+            return
+        live = self.app.engine.live
+        work = partial(live.order, session.session_id, verb, data, starts=verb in _STARTING)
+        if verb == "queue":
+            work = partial(live.change_queue, session.session_id, data)
+        self.app.work(f"live {verb}", work, lambda _: self._again(done), partial(self._fail, ""))
+
+    # ---- messages
+
+    def submit(self, text: str, *, is_queued: bool = False) -> None:
+        """Send what was written: begin a turn, steer the running one, or wait for its end; or run a command of ours."""
+        own = own_command(text)
+        if own is not None:
+            self.composer.put("")
+            self._run_own(*own)
+            return
+        session, turn = self.session, self.talk.turn
+        if session is None:
+            return
+        if self.app.options.read_only:
+            self.app.say("This app is read-only: nothing is sent")
+            return
+        self.composer.put("")
+        self.view.action_last()
+        steers = turn is not None and self._capabilities.get("steer", False) and not is_queued
+        data: dict[str, Any] = {"text": text}
+        if steers and turn is not None:
+            data["turn_id"] = turn.turn_id
+        if self._connection is None:
+            work = partial(self.app.engine.live.send, session.session_id, text)
+            self.app.work("send", work, lambda _: self._again(""), partial(self._fail, text), title="starting the CLI")
+            return
+
+        def on_answered(answer: Mapping[str, Any], wrong: str) -> None:
+            if wrong:
+                self._fail(text, RunnerError(wrong))
+            elif answer.get("steered") is False:
+                self.app.say(str(answer.get("message", "it waits for the end of the turn")))
+            elif answer.get("status") == "queued":
+                self.app.say("Queued: it is sent when the turn is over")
+            elif answer.get("steered"):
+                self.app.say("Steers the running turn")
+
+        self._connection.order("steer" if steers else "send", data, on_answered)
+
+    def _fail(self, text: str, error: Exception) -> None:
+        """Say what is wrong, and give back what was written."""
+        self.app.say(str(getattr(error, "message", error)), severity="error")
+        if text and not self.composer.text:
+            self.composer.put(text)
+
+    def _again(self, done: str) -> None:
+        if done:
+            self.app.say(done)
+        if self.session is not None:
+            self.open_session(self.session.session_id, anew=True)
+
+    def _run_own(self, name: str, rest: str) -> None:
+        match name:
+            case "rename" if rest:
+                self.order("rename", {"text": rest})
+            case "review":
+                self._review(rest)
+            case "model" if rest:
+                self.order("set_model", {"model": rest}, f"Model {rest}")
+            case "rename" | "model" | "fork" | "queue":
+                getattr(self, f"action_{'edit_queue' if name == 'queue' else name}")()
+            case _:
+                self.order(_ORDERS[name])
+
+    # ---- keys
+
+    def action_interrupt(self) -> None:
+        """Interrupt the running turn."""
+        if self.talk.turn is None:
+            self.app.say("No turn runs")
+        else:
+            self.order("interrupt", done="Interrupting …")
+
+    def action_compact(self) -> None:
+        """Shorten the past."""
+        self.order("compact")
+
+    def action_review(self) -> None:
+        """Ask of what the review shall be."""
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        text = "Empty: what is not committed. A name: against this branch"
+        self.app.push_screen(Question("Review", text), lambda told: None if told is None else self._review(told))
+
+    def _review(self, branch: str) -> None:
+        data = {"kind": "branch", "value": branch.strip()} if branch.strip() else {"kind": "uncommitted"}
+        self.order("review", data)
+
+    def action_rename(self) -> None:
+        """Ask for a name."""
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        def on_asked(name: str | None) -> None:
+            if name and name.strip():
+                self.order("rename", {"text": name.strip()})
+
+        self.app.push_screen(Question("Name", "What this session is called", self.talk.title), on_asked)
+
+    def action_fork(self) -> None:
+        """Begin another session with the past of this one, to the turn under the cursor."""
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
+
+        session, here = self.session, self.view.here
+        if session is None:
+            return
+        is_end = here is None or self.view.is_following or here[0] >= len(self.talk.blocks) - 1
+        turn_id = "" if is_end or here is None else self.talk.turn_at(here[0])
+        where = "to the turn under the cursor" if turn_id else "with all of its past"
+        text = f"Another session begins {where}. This one stays as it is."
+
+        def on_asked(yes: bool | None) -> None:
+            if yes:
+                work = partial(self.app.engine.live.fork, session.session_id, at_turn=turn_id)
+                self.app.work("fork", work, on_forked, title="forking the session")
+
+        def on_forked(begun: Any) -> None:  # noqa: ANN401 - facade's Begun
+            self.app.say(f"Forked: {begun.why}")
+            self.open_session(begun.session.session_id)
+
+        self.app.push_screen(Confirm("Fork this session?", text, "fork it"), on_asked)
+
+    def action_model(self) -> None:
+        """Choose another model of the runtime."""
+        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - the same
+        from oulipoly_tui.view.live.lists import model_rows  # noqa: PLC0415 - the same
+
+        def on_chosen(name: str | None) -> None:
+            if name and name.strip():
+                self.order("set_model", {"model": name.strip()}, f"Model {name.strip()}")
+
+        if self.talk.models:
+            rows = model_rows(self.talk.models, self.talk.model)
+            self.app.push_screen(Choice("Model of this session", rows, at=self.talk.model), on_chosen)
+        else:
+            text = "Its CLI does not list its models: type the name of one"
+            self.app.push_screen(Question("Model of this session", text, self.talk.model), on_chosen)
+
+    def action_edit_queue(self) -> None:
+        """Show what waits to be sent: edit, move, take back."""
+        from oulipoly_tui.screens.live.queue import QueueScreen  # noqa: PLC0415 - only when it is opened
+
+        self.app.push_screen(QueueScreen(lambda: self.talk.queue, self.change_queue))
+
+    def change_queue(self, act: str, message_id: str, **more: object) -> None:
+        """Edit, move or take back a message that waits."""
+        self.order("queue", {"act": act, "message_id": message_id, **more})
+
+    def action_changes(self) -> None:
+        """Read all that the turn has changed."""
+        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.view.live.diff_lines import diff_lines  # noqa: PLC0415 - the same
+
+        lines = tuple(diff_lines(self.talk.diff, max(20, self.app.size.width - 10)))
+        self.app.push_screen(Reading("Changes of the last turn", lines))
+
+    def action_copy(self) -> None:
+        """Copy the message under the cursor."""
+        here = self.view.here
+        if here is not None:
+            copy(self.app, self.talk.blocks[here[0]].text)
+
+    def action_close(self) -> None:
+        """End the session's process after a question."""
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
+
+        running = "The running turn is interrupted. " if self.talk.turn is not None else ""
+        text = f"{running}The session stays: a message starts it again."
+        self.app.push_screen(
+            Confirm("End the CLI of this session?", text, "end it"), lambda yes: self.order("close") if yes else None
+        )

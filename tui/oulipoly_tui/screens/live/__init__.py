@@ -1,0 +1,1 @@
+"""Screens of live sessions: the inbox, what waits to be sent."""

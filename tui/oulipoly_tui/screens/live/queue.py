@@ -1,0 +1,108 @@
+"""The messages of a live session that wait for the end of its turn: edited, moved, taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.question import Question
+from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.live.lists import queue_rows
+from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_tui.view.live.conversation import Queued
+
+_LOOK_S = 0.2
+_LEAST, _MOST = 3, 16  # rows
+
+
+class QueueScreen(ModalScreen[None]):
+    """Lists what waits until escape."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "close"),
+        Binding("e", "edit", "edit"),
+        Binding("x", "remove", "take back"),
+        Binding("K", "move(-1)", "send sooner"),
+        Binding("J", "move(1)", "send later"),
+    ]
+    DEFAULT_CSS = "QueueScreen VirtualList { height: auto; }"
+
+    def __init__(self, read: Callable[[], Sequence[Queued]], change: Callable[..., None]) -> None:
+        """read: what waits now. change: is called with what shall be done and the message's id."""
+        super().__init__()
+        self._read = read
+        self._change = change
+        self._shown: Sequence[Queued] = ()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list."""
+        hints = (("e: edit", "edit"), ("x: take back", "remove"), ("K: sooner", "move(-1)"), ("J: later", "move(1)"))
+        with Box() as box:
+            box.border_title = "Waits to be sent"
+            box.border_subtitle = " · ".join((*(link(text, f"screen.{action}") for text, action in hints), CLOSE))
+            yield VirtualList()
+
+    def on_mount(self) -> None:
+        """Follow what waits."""
+        self.query_one(VirtualList).focus()
+        self.set_interval(_LOOK_S, self._draw)
+        self.call_after_refresh(self._draw)
+
+    def action_edit(self) -> None:
+        """Change the text of a message."""
+        found = self._chosen
+
+        def on_asked(text: str | None) -> None:
+            if text is not None and text.strip() and found is not None:
+                self._change("edit", found.message_id, text=text)
+
+        if found is not None:
+            self.app.push_screen(Question("Message", "It is sent when the turn is over", found.text), on_asked)
+
+    @on(VirtualList.Chosen)
+    def _handle_choice(self) -> None:
+        self.action_edit()
+
+    def action_remove(self) -> None:
+        """Take a message back."""
+        if (found := self._chosen) is not None:
+            self._change("remove", found.message_id)
+
+    def action_move(self, by: int) -> None:
+        """Send a message sooner or later."""
+        found = self._chosen
+        place = next((at for at, one in enumerate(self._shown, 1) if one == found), 0) + by
+        if found is not None and 1 <= place <= len(self._shown):
+            self._change("move", found.message_id, place=place)
+
+    @property
+    def _chosen(self) -> Queued | None:
+        key = self.query_one(VirtualList).cursor_key
+        return next((one for one in self._shown if one.message_id == key), None)
+
+    def _draw(self) -> None:
+        if not is_standing(self):
+            return
+        rows, found = self.query_one(VirtualList), self._read()
+        if not found:
+            app: Any = self.app
+            self.call_next(partial(self._close, app))
+            return
+        self._shown = found
+        rows.styles.height = max(_LEAST, min(_MOST, len(found)))
+        rows.show_rows(queue_rows(found, max(20, rows.scrollable_content_region.width - GUTTER)))
+
+    def _close(self, app: Any) -> None:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
+        if self.is_current:
+            self.dismiss()
+            app.say("Nothing waits any more")

@@ -1,0 +1,1 @@
+"""A live session as lines: what was said, what is asked, what runs."""

@@ -1,0 +1,166 @@
+"""Blocks of a conversation as lines: what was said as Markdown, what tools did folded to what matters first. Pure.
+
+Texts come from outside and are hostile: they are only ever shown, sign by sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.live.events import Item
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.text.quantities import moment
+from oulipoly_tui.view.live.blocks import Block
+from oulipoly_tui.view.live.diff_lines import change_lines, summary
+from oulipoly_tui.view.live.stream import StreamLines
+from oulipoly_tui.view.transcript.markdown import bar, flow, markdown, printable
+from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, cut
+from oulipoly_tui.view.transcript.transcript import TranscriptLine
+
+BODY = 0  # the part of a block that is folded
+_INDENT, _INNER = "  ", "    "
+_OUTPUT, _DIFF = 3, 12  # lines that are seen of what is folded
+_FOLDED = ("reasoning", "command", "file_change", "tool", "compaction", "review", "other")
+_NAMES = {"reasoning": "thinking", "compaction": "compacted here", "review": "review"}
+_STEPS = {"completed": ("[x] ", "good"), "in_progress": ("[>] ", "accent")}
+_STATES = {"running": "running", "failed": "failed", "declined": "declined", "interrupted": "interrupted"}
+
+
+def is_foldable(block: Block) -> bool:
+    """Tell whether a block can be folded."""
+    return block.item is not None and block.item.kind in _FOLDED
+
+
+def block_lines(
+    block: Block, width: int, *, is_open: bool, stream: StreamLines | None = None
+) -> tuple[TranscriptLine, ...]:
+    """Return the lines of a block. stream: what is laid out of a text that still grows."""
+    width = max(12, width)
+    if block.item is None:
+        return tuple(TranscriptLine(line) for line in _note(block, width))
+    return tuple(_item_lines(block, block.item, width, is_open=is_open, stream=stream))
+
+
+def _note(block: Block, width: int) -> Iterator[Line]:
+    text = printable(plain(block.text))
+    yield from flow([(text, block.tone)], width, _INDENT, _INDENT + "  ")
+
+
+def _item_lines(
+    block: Block, item: Item, width: int, *, is_open: bool, stream: StreamLines | None
+) -> Iterator[TranscriptLine]:
+    if item.kind in ("user_message", "agent_message"):
+        yield from _message(block, item, width, stream)
+    elif item.kind == "plan":
+        yield from (TranscriptLine(line) for line in _plan(block, item, width))
+    else:
+        yield TranscriptLine(_head(block, item, width, is_open=is_open), BODY)
+        yield from (TranscriptLine(line, BODY) for line in _body(block, item, width, is_open=is_open))
+
+
+def _message(block: Block, item: Item, width: int, stream: StreamLines | None) -> Iterator[TranscriptLine]:
+    is_user = item.kind == "user_message"
+    yield TranscriptLine(())
+    if is_user or block.has_heading:
+        name: Span = ("▌ you", "good") if is_user else ("▌ assistant", "accent")
+        yield TranscriptLine((name, (f"  {_moment(block.at)}", "dim")))
+    if stream is not None and block.is_running:
+        yield from (TranscriptLine(((_INDENT, ""), *line), BODY) for line in stream.lines(block))
+        return
+    for written in markdown(block.text.strip("\n"), width - len(_INDENT)):
+        yield TranscriptLine(((_INDENT, ""), *written.line), BODY, written.block)
+
+
+def _plan(block: Block, item: Item, width: int) -> Iterator[Line]:
+    yield ((_INDENT, ""), ("plan", "strong"), (f"  {_state(item)}".rstrip(), "dim"))
+    for text, state in item.steps:
+        mark, tone = _STEPS.get(state, ("[ ] ", ""))
+        own: Tone = "dim" if state == "completed" else ""
+        yield from flow([(printable(plain(text)), own)], width, _INNER + mark, " " * len(_INNER + mark), tone)  # type: ignore[arg-type]
+    if not item.steps and block.text:
+        yield from ((("    ", ""), *one.line) for one in markdown(block.text, width - len(_INNER)))
+
+
+def _head(block: Block, item: Item, width: int, *, is_open: bool) -> Line:
+    mark = _INDENT + ("▾ " if is_open else "▸ ")
+    state = _state(item)
+    name, told = _words(block, item)
+    tone: Tone = "bad" if item.status == "failed" or item.exit_code else "dim"
+    name_tone: Tone = "dim" if item.kind == "reasoning" else "strong"
+    end = f"  {state}" if state else ""
+    room = width - cells(mark + name + end) - 2
+    shown = cut(told, max(0, room)) if told else ""
+    return ((mark, "dim"), (name, name_tone), (f"  {shown}" if shown else "", ""), (end, tone))
+
+
+def _words(block: Block, item: Item) -> tuple[str, str]:
+    """Return what a piece is, and what it is about, each in a line."""
+    title = plain(" ".join(item.title[:400].split()))
+    if item.kind == "command":
+        return "$", title
+    if item.kind == "file_change":
+        return "edit", summary(item.changes) or title
+    if item.kind == "reasoning":
+        first = title or plain(" ".join(block.tail()[-200:].split()) if block.is_running else _first_words(block))
+        return _NAMES["reasoning"], first
+    if item.kind in _NAMES:
+        return _NAMES[item.kind], title
+    return plain(item.native_kind or item.kind), title
+
+
+def _first_words(block: Block) -> str:
+    return " ".join(block.text[:400].split())
+
+
+def _state(item: Item) -> str:
+    if item.exit_code:
+        return f"exit {item.exit_code}"
+    return _STATES.get(item.status, "")
+
+
+def _body(block: Block, item: Item, width: int, *, is_open: bool) -> Iterator[Line]:
+    if item.kind == "file_change":
+        lines = change_lines(item.changes, width - len(_INNER))
+        yield from _some(lines, None if is_open else _DIFF)
+        return
+    if is_open:
+        if item.kind == "command" and ("\n" in item.title or len(item.title) > width - _OUTPUT):
+            yield from (((_INNER, ""), *line) for line in bar(item.title, width - len(_INNER), "dim", "key"))
+        if item.cwd:
+            yield ((_INNER, ""), (cut(f"in {plain(item.cwd)}", width - len(_INNER)), "dim"))
+        text = block.text.strip("\n")
+        if text:
+            yield from (((_INNER, ""), *line) for line in bar(text, width - len(_INNER)))
+    elif item.kind == "command" or item.status == "failed":
+        yield from _tail(block, width)
+
+
+def _tail(block: Block, width: int) -> Iterator[Line]:
+    """Yield the last lines of an output, and how many there are before them."""
+    text = block.tail()
+    if not text.strip("\n"):
+        return
+    shown = text.strip("\n").split("\n")[-_OUTPUT:]
+    more = block.newlines + (not text.endswith("\n")) - len(shown)
+    if more > 0:
+        yield ((_INNER, ""), (f"… {more:,} more line{'s' * (more != 1)}", "dim"))
+    yield from (((_INNER, ""), ("│ ", "dim"), (cut(printable(line), width - 6), "dim")) for line in shown)
+
+
+def _some(lines: Iterator[Line], most: int | None) -> Iterator[Line]:
+    if most is None:
+        yield from (((_INNER, ""), *line) for line in lines)
+        return
+    yield from (((_INNER, ""), *line) for line in islice(lines, most))
+    left = sum(1 for _ in lines)
+    if left:
+        yield ((_INNER, ""), (f"… {left:,} more line{'s' * (left != 1)}", "dim"))
+
+
+def _moment(at: str) -> str:
+    try:
+        return moment(from_text(at))
+    except (ValueError, OverflowError):
+        return plain(at[:30])

@@ -1,0 +1,98 @@
+"""What the composer completes: `/commands` at the beginning of a message, `@paths` anywhere. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.records import Record
+from oulipoly_tui.view.transcript.spans import Row, fit_text
+
+MOST = 8
+_COMMAND = re.compile(r"/([\w:.-]*)")
+_FILE = re.compile(r"(?:^|(?<=\s))@(\S*)$")
+OWN_COMMANDS = (  # those of ours, which no CLI is given
+    ("compact", "shorten the past"),
+    ("review", "review what is not committed"),
+    ("rename", "call the session so: /rename NAME"),
+    ("fork", "begin another session with this past"),
+    ("model", "choose another model"),
+    ("queue", "change what waits to be sent"),
+    ("interrupt", "end the running turn"),
+    ("close", "end the process; a message starts it again"),
+)
+
+
+class Wanted(Record):
+    """What is being typed that can be completed."""
+
+    kind: str  # command, file
+    begun: str  # without its sign
+    start: int  # where it begins in the text before the cursor, its sign included
+
+
+class Completion(Record):
+    """One way to complete it."""
+
+    text: str  # that takes its place
+    note: str = ""
+    is_open: bool = False  # more may follow: a folder
+
+
+def find_wanted(before: str) -> Wanted | None:
+    """Return what the text before the cursor begins; None: nothing that can be completed."""
+    found = _COMMAND.fullmatch(before)
+    if found is not None:
+        return Wanted("command", found[1], 0)
+    found = _FILE.search(before[-1000:])
+    if found is None:
+        return None
+    return Wanted("file", found[1], len(before) - len(found[0]))
+
+
+def complete_command(begun: str, commands: Sequence[tuple[str, str]]) -> tuple[Completion, ...]:
+    """Return the commands that begin so, ours first."""
+    names = {name for name, _ in OWN_COMMANDS}
+    every = (*OWN_COMMANDS, *((name, note) for name, note in commands if name not in names))
+    fits = [Completion(f"/{name} ", note) for name, note in every if name.startswith(begun)]
+    return tuple(fits[:MOST])
+
+
+def complete_file(begun: str, names: Sequence[tuple[str, bool]]) -> tuple[Completion, ...]:
+    """Return the files of a folder that begin so. names: what the folder holds, and whether it is a folder itself."""
+    folder, slash, name = begun.rpartition("/")
+    fits = sorted(
+        (not is_folder, one, is_folder)
+        for one, is_folder in names
+        if one.startswith(name) and (name.startswith(".") or not one.startswith(".")) and not re.search(r"\s", one)
+    )
+    return tuple(
+        Completion(f"@{folder}{slash}{one}{'/' if is_folder else ' '}", is_open=is_folder)
+        for _, one, is_folder in fits[:MOST]
+    )
+
+
+def folder_of(begun: str) -> str:
+    """Return the folder that a begun path lies in, below the workspace."""
+    return begun.rpartition("/")[0]
+
+
+def completion_rows(found: Sequence[Completion], width: int) -> tuple[Row, ...]:
+    """Return the rows of the list above the composer."""
+    longest = min(max((len(one.text) for one in found), default=0), width // 2)
+    return tuple(
+        Row(
+            str(place),
+            ((fit_text(visible_line(one.text.rstrip()), longest), ""), (f"  {visible_line(one.note)}", "dim")),
+        )
+        for place, one in enumerate(found)
+    )
+
+
+def own_command(text: str) -> tuple[str, str] | None:
+    """Return the command of ours that a message is, and what stands behind it; None: it is for the CLI."""
+    if not text.startswith("/") or "\n" in text:
+        return None
+    name, _, rest = text[1:].partition(" ")
+    return (name, rest.strip()) if name in {one for one, _ in OWN_COMMANDS} else None

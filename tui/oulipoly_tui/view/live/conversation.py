@@ -1,0 +1,245 @@
+"""A live session as its events tell it: what was said, and how it stands now. Pure.
+
+Whatever comes is taken: an event that belongs to nothing known begins something, and none ends anything but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.events import Item, Numbered, Prompt, Usage
+from oulipoly_engine.records import Record, replace
+from oulipoly_tui.view.live.blocks import Block
+from oulipoly_tui.view.live.turn_notes import turn_end_note
+from oulipoly_tui.view.transcript.spans import Tone
+
+_LEVELS: Mapping[str, Tone] = {"info": "dim", "warning": "warn", "error": "bad"}
+
+
+class OpenRequest(Record):
+    """A request that waits for an answer."""
+
+    request_id: str
+    kind: str
+    prompt: Prompt
+
+
+class RunningTurn(Record):
+    """The turn that runs."""
+
+    turn_id: str
+    kind: str = ""
+    at: str = ""  # RFC 3339; empty: it began before what we know
+
+
+class Queued(Record):
+    """A message that waits."""
+
+    message_id: str
+    text: str
+    note: str = ""
+
+
+class Conversation:
+    """One session, as far as its events were given."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.first = 0  # number of the oldest event; 0: none was given
+        self.last = 0  # number of the latest one
+        self.turn: RunningTurn | None = None
+        self.requests: dict[str, OpenRequest] = {}
+        self.queue: tuple[Queued, ...] = ()
+        self.usage = Usage()
+        self.cost_usd: float | None = None  # of the turns that were given
+        self.windows: tuple[tuple[str, float, int | None], ...] = ()
+        self.diff = ""  # of the last turn that told one
+        self.model = self.policy = self.title = ""
+        self.commands: tuple[tuple[str, str], ...] = ()
+        self.models: tuple[ev.ModelInfo, ...] = ()
+        self.is_open = False
+        self.ended = ""  # why its process is gone; empty: it is not, as far as we know
+        self.retries = ""  # why the CLI tries again
+        self._places: dict[str, int] = {}
+        self._notes = 0
+        self._speaker = ""  # of the latest message: its kind
+
+    def apply(self, events: Iterable[Numbered]) -> set[int]:
+        """Take events in their order and return the places of the blocks that are not as they were."""
+        changed: set[int] = set()
+        for numbered in events:
+            self.first = self.first or numbered.seq
+            self.last = max(self.last, numbered.seq)
+            place = self._apply(numbered.event, numbered.at)
+            if place is not None:
+                changed.add(place)
+        return changed
+
+    def prepend(self, events: Iterable[Numbered]) -> int:
+        """Take events from before the first, and return how many blocks came to stand before all others."""
+        older = Conversation()
+        older.apply(events)
+        blocks = [one for one in older.blocks if one.item is None or one.id not in self._places]
+        for block in blocks:
+            if block.is_running and block.item is not None:  # its end is later, or was lost
+                block.item = replace(block.item, status="interrupted")
+        self.first = older.first or self.first
+        self._notes += older._notes
+        for number, block in enumerate(one for one in blocks if one.item is None):
+            block.id = f"note/before/{self._notes}/{number}"
+        self.blocks[:0] = blocks
+        self._places = {block.id: place for place, block in enumerate(self.blocks)}
+        return len(blocks)
+
+    def take_status(self, status: Any) -> None:  # noqa: ANN401 - facade's LiveStatus, which is not loaded for a view
+        """Take how the session stands, where no event of the window tells it."""
+        self.model = status.model or self.model
+        self.policy = status.policy or self.policy
+        self.title = status.session.title or self.title
+        self.queue = tuple(Queued(one.message_id, one.text, one.note) for one in status.queue)
+        if status.busy and status.turn_id and (self.turn is None or self.turn.turn_id != status.turn_id):
+            self.turn = RunningTurn(status.turn_id)
+        if not status.busy:
+            self.turn = None
+        usage = {name: value for name, value in dict(status.usage).items() if value is not None}
+        self.usage = replace(self.usage, **usage)
+        self.is_open = status.status in ("running", "waiting_input")
+        self.ended = "" if self.is_open or status.status == "starting" else self.ended or status.status
+
+    def turn_at(self, place: int) -> str:
+        """Return the turn that a block belongs to, or the last one before it; empty: none is known."""
+        return next((one.turn_id for one in reversed(self.blocks[: place + 1]) if one.turn_id), "")
+
+    def messages(self) -> list[str]:
+        """Return what people have sent, oldest first."""
+        return [one.text for one in self.blocks if one.item is not None and one.item.kind == "user_message"]
+
+    # ---- events
+
+    def _apply(self, event: ev.AnyEvent, at: str) -> int | None:
+        match event:
+            case ev.ItemDelta():
+                return self._take_delta(event, at)
+            case ev.ItemStarted() | ev.ItemEnded():
+                return self._put(event.item, event.turn_id, at)
+            case ev.TurnStarted():
+                self.turn, self.retries = RunningTurn(event.turn_id, event.kind, at), ""
+            case ev.TurnEnded():
+                return self._end_turn(event, at)
+            case ev.TurnRetrying():
+                self.retries = event.message
+                return self._note(f"tries again: {event.message}", "warn", at, event.turn_id)
+            case ev.RequestOpened():
+                self.requests[event.request_id] = OpenRequest(event.request_id, event.kind, event.prompt)
+            case ev.RequestResolved():
+                return self._resolve(event, at)
+            case ev.UsageUpdated():
+                self._take_usage(event.usage)
+            case ev.QuotaSeen():
+                self.windows = event.windows
+            case ev.DiffUpdated():
+                self.diff = event.diff
+            case ev.QueueChanged():
+                self.queue = tuple(Queued(*one) for one in event.messages)
+            case ev.Notice():
+                return self._note(event.text, _LEVELS.get(event.level, "warn"), at)
+            case ev.OrderFailed():
+                return self._note(f"{event.order} was refused: {event.message}", "warn", at)
+            case _:
+                return self._apply_to_session(event, at)
+        return None
+
+    def _apply_to_session(self, event: ev.AnyEvent, at: str) -> int | None:
+        match event:
+            case ev.SessionOpened():
+                self.is_open, self.ended = True, ""
+                self.model, self.policy = event.model or self.model, event.policy or self.policy
+                self.commands, self.models = event.commands or self.commands, event.models or self.models
+            case ev.SettingsChanged():
+                self.model, self.policy = event.model or self.model, event.policy or self.policy
+            case ev.NameChanged():
+                self.title = event.name
+            case ev.CommandsChanged():
+                self.commands = event.commands
+            case ev.SessionFailed():
+                self.is_open, self.turn, self.ended = False, None, event.message or event.reason
+                return self._note(f"the session cannot be opened: {self.ended}", "bad", at)
+            case ev.SessionClosed():
+                was_running, self.turn = self.turn is not None, None
+                self.is_open, self.ended = False, event.message or event.reason
+                self.requests.clear()
+                is_wanted = event.reason in ("closed", "idle") and not was_running
+                return self._note(f"its process has ended: {self.ended}", "dim" if is_wanted else "warn", at)
+        return None
+
+    def _take_delta(self, event: ev.ItemDelta, at: str) -> int:
+        place = self._places.get(event.item_id)
+        if place is None:
+            place = self._put(Item(event.item_id, event.kind), event.turn_id, at)
+        block = self.blocks[place]
+        if block.item is not None and not block.is_running:
+            return place  # late: the item is whole
+        block.add_text(event.text)
+        return place
+
+    def _put(self, item: Item, turn_id: str, at: str) -> int:
+        place = self._places.get(item.id)
+        if place is not None:
+            self.blocks[place].take_item(item)
+            return place
+        block = Block(item.id, at, turn_id)
+        block.take_item(item)
+        if item.kind in ("agent_message", "user_message"):
+            block.has_heading = item.kind != self._speaker  # what tools did in between belongs to the agent
+            self._speaker = item.kind
+        return self._add(block)
+
+    def _note(self, text: str, tone: Tone, at: str, turn_id: str = "") -> int:
+        self._notes += 1
+        return self._add(Block(f"note/{self._notes}", at, turn_id, None, [text], tone=tone))
+
+    def _add(self, block: Block) -> int:
+        self._places[block.id] = len(self.blocks)
+        self.blocks.append(block)
+        return len(self.blocks) - 1
+
+    def _end_turn(self, event: ev.TurnEnded, at: str) -> int:
+        began = self.turn.at if self.turn is not None and self.turn.turn_id == event.turn_id else ""
+        self.turn, self.retries = None, ""
+        if event.usage is not None:
+            self._take_usage(event.usage)
+            if event.usage.cost_usd is not None:
+                self.cost_usd = (self.cost_usd or 0.0) + event.usage.cost_usd
+        text, tone = turn_end_note(event, seconds_between(began, at))
+        return self._note(text, tone, at, event.turn_id)
+
+    def _take_usage(self, usage: Usage) -> None:
+        names = ("input", "cached", "output", "context", "window")
+        known = {name: value for name in names if (value := getattr(usage, name)) is not None}
+        self.usage = replace(self.usage, **known)
+
+    def _resolve(self, event: ev.RequestResolved, at: str) -> int | None:
+        found = self.requests.pop(event.request_id, None)
+        title = "a request" if found is None else found.prompt.title
+        by = f" by {event.by}" if event.by and event.status == "answered" else f": {event.by}" if event.by else ""
+        return self._note(f"? {title} · {event.status or 'resolved'}{by}", "dim", at, event.turn_id)
+
+
+def seconds_between(begin: str, end: str) -> float | None:
+    """Return how long it is from one instant to another; None where one is not known."""
+    try:
+        return max(0.0, (from_text(end) - from_text(begin)).total_seconds())
+    except ValueError:
+        return None
+
+
+def elapsed_s(turn: RunningTurn, now: datetime) -> float | None:
+    """Return how long a turn has run; None where its beginning is not known."""
+    try:
+        return max(0.0, (now - from_text(turn.at)).total_seconds())
+    except ValueError:
+        return None

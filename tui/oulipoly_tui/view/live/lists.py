@@ -1,0 +1,107 @@
+"""Live sessions, open requests, models and queued messages as rows of lists. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.live.events import ModelInfo
+from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.live.request_lines import KINDS
+from oulipoly_tui.view.transcript.spans import Line, Row, Tone, cells, cut, fit_text
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.sessions import LiveRequest
+    from oulipoly_engine.facade.live.sessions import LiveStatus
+    from oulipoly_tui.view.live.conversation import Queued
+
+_STATES: Mapping[str, tuple[str, Tone]] = {
+    "starting": ("starting", "dim"),
+    "running": ("running", "accent"),
+    "waiting_input": ("ready", "good"),
+    "closed": ("ended", "dim"),
+    "recoverable": ("recoverable", "warn"),
+    "fenced": ("cannot go on", "bad"),
+}
+WAITING: tuple[str, Tone] = ("waiting for you", "warn")
+_STATE_WIDTH = 15
+
+
+def state_words(status: LiveStatus) -> tuple[str, Tone]:
+    """Return how a session stands, in the words that are used everywhere."""
+    return WAITING if status.pending_approval else _STATES.get(status.status, (visible_line(status.status), ""))
+
+
+def name_of(status: LiveStatus) -> str:
+    """Return what a session is called."""
+    session = status.session
+    return visible_line(session.title) or f"{session.runtime_id} {session.session_id[:8]}"
+
+
+def session_rows(found: Sequence[LiveStatus], width: int, now: datetime) -> tuple[Row, ...]:
+    """Return a row a live session, those that wait for somebody first."""
+    ordered = sorted(found, key=lambda one: not one.pending_approval)
+    return tuple(Row(one.session.session_id, _session_line(one, width, now)) for one in ordered)
+
+
+def _session_line(one: LiveStatus, width: int, now: datetime) -> Line:
+    state, tone = state_words(one)
+    aside = f"  {one.session.account or one.session.runtime_id} · {words.age(one.session.updated_at, now)}"
+    room = max(10, width - _STATE_WIDTH - cells(aside))
+    return ((fit_text(state, _STATE_WIDTH), tone), (fit_text(name_of(one), room), ""), (visible_line(aside), "dim"))
+
+
+def request_rows(found: Sequence[LiveRequest], names: Mapping[str, str], width: int, now: datetime) -> tuple[Row, ...]:
+    """Return a row an open request, the oldest first. names: of sessions, by their ids."""
+    rows = []
+    for one in found:
+        who = visible_line(names.get(one.session_id, one.session_id[:8]))
+        age = f"  {words.age(one.created_at, now)}"
+        head = f"{cut(who, max(8, width // 3))} wants to {KINDS.get(one.kind, 'ask')}: "
+        what = visible_line(one.prompt.command or one.prompt.title)
+        text = cut(what, max(8, width - cells(head) - cells(age)))
+        rows.append(Row(one.request_id, ((head, "warn"), (text, ""), (age, "dim"))))
+    return tuple(rows)
+
+
+def start_rows() -> tuple[Row, ...]:
+    """Return the ways in which a CLI is talked to: in a terminal, or live with one of the permission profiles."""
+    told = (
+        ("terminal", "terminal", "the CLI's own screen"),
+        ("supervised", "live", "asks before commands and edits"),
+        ("auto_accept_edits", "live, edits accepted", "asks before commands alone"),
+        ("full_access", "live, full access", "asks nothing"),
+    )
+    return tuple(Row(key, ((fit_text(name, 22), ""), (said, "dim"))) for key, name, said in told)
+
+
+def model_rows(models: Sequence[ModelInfo], current: str) -> tuple[Row, ...]:
+    """Return a row a model that the session's CLI offers."""
+    return tuple(
+        Row(
+            one.id,
+            (
+                ("● " if one.id == current else "  ", "accent"),
+                (fit_text(visible_line(one.name or one.id), 24), ""),
+                (f"  {visible_line(one.description)}", "dim"),
+            ),
+        )
+        for one in models
+    )
+
+
+def queue_rows(found: Sequence[Queued], width: int) -> tuple[Row, ...]:
+    """Return a row a message that waits, the next one first."""
+    return tuple(
+        Row(
+            one.message_id,
+            (
+                (f"{place}. ", "dim"),
+                (cut(visible_line(" ".join(one.text[:400].split())), max(8, width - 4)), ""),
+                (f"  {visible_line(one.note)}" if one.note else "", "dim"),
+            ),
+        )
+        for place, one in enumerate(found, 1)
+    )

@@ -1,0 +1,97 @@
+"""The working line: how the session stands, on whose account, what it has used, and the key that interrupts. Pure."""
+
+from __future__ import annotations
+
+from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.records import Record
+from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.live.conversation import Conversation
+from oulipoly_tui.view.live.turn_notes import cost, duration
+from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, cut
+
+
+class Standing(Record):
+    """What the events of a session do not tell."""
+
+    account: str = ""
+    window: tuple[str, float] | None = None  # the account's limiting window: its name, and how much of it is used
+    elapsed_s: float | None = None  # of the running turn
+    interrupt_key: str = ""
+    is_attached: bool = False  # its process lives and tells us what happens
+    is_connecting: bool = False
+    is_fenced: bool = False
+
+
+def state_of(talk: Conversation, standing: Standing) -> tuple[str, Tone]:
+    """Return the state of a session in a word or two, and how it is shown."""
+    if standing.is_fenced:
+        return "cannot go on", "bad"
+    if standing.is_connecting:
+        return "connecting …", "dim"
+    if talk.requests:
+        return "waiting for you", "warn"
+    if talk.turn is not None:
+        doing = {"compact": "compacting", "review": "reviewing"}.get(talk.turn.kind, "running")
+        return f"{doing} {duration(standing.elapsed_s)}".rstrip(), "accent"
+    if not standing.is_attached:
+        return "ended", "dim"
+    return "ready" if talk.is_open else "starting", "good"
+
+
+def working_line(talk: Conversation, standing: Standing, width: int) -> Line:
+    """Return the line; what does not fit is left out: first what changes least."""
+    state, tone = state_of(talk, standing)
+    parts: list[tuple[int, Span]] = [(0, (f"● {state}", tone))]  # (the higher, the sooner left out; the part)
+    if talk.turn is not None and standing.interrupt_key:
+        parts.append((1, (f"{standing.interrupt_key} interrupts", "")))
+    if standing.window is not None:
+        name, used = standing.window
+        parts.append((3, (f"{visible_line(name)} {words.percent(used)}", words.use_tone(used, "dim"))))
+    if (context := context_used(talk)) is not None:
+        parts.append((2, (f"context {words.percent(context)}", words.use_tone(context, "dim"))))
+    if talk.cost_usd:
+        parts.append((5, (cost(talk.cost_usd), "dim")))
+    if standing.account:
+        parts.append((4, (visible_line(standing.account), "")))
+    if talk.model:
+        parts.append((6, (visible_line(talk.model), "dim")))
+    if talk.policy:
+        parts.append((7, (visible_line(talk.policy), "dim")))
+    while len(parts) > 1 and sum(cells(text) + 3 for _, (text, _) in parts) - 3 > width:
+        parts.remove(max(parts, key=lambda part: part[0]))
+    line: list[Span] = []
+    for _, (text, own) in parts:
+        line += [(" · ", "dim")] if line else []
+        line.append((cut(text, width), own))
+    return tuple(line)
+
+
+def context_used(talk: Conversation) -> float | None:
+    """Return which share of the model's context is taken; None where the CLI does not tell."""
+    usage = talk.usage
+    return None if not usage.window or usage.context is None else min(1.0, usage.context / usage.window)
+
+
+def queue_lines(talk: Conversation, width: int, key: str, most: int = 2) -> tuple[Line, ...]:
+    """Return what waits to be sent. key: what edits, moves and takes back."""
+    if not talk.queue:
+        return ()
+    count = len(talk.queue)
+    lines: list[Line] = []
+    for number, one in enumerate(talk.queue[:most]):
+        head = f"queued {number + 1} of {count}: "
+        text = visible_line(" ".join(one.text[:400].split()))
+        hint = f"  {key} changes" if number == 0 and key else ""
+        lines.append(((head, "warn"), (cut(text, max(8, width - cells(head + hint))), ""), (hint, "dim")))
+    return tuple(lines)
+
+
+def composer_hint(talk: Conversation, standing: Standing, *, can_steer: bool) -> str:
+    """Return what Enter does now, for the empty composer."""
+    if standing.is_fenced:
+        return "this session cannot go on: fork it"
+    if talk.turn is not None:
+        return "enter steers the turn · tab queues" if can_steer else "enter queues: it is sent when the turn is over"
+    if not standing.is_attached and not standing.is_connecting:
+        return "enter sends, and starts the session again"
+    return "enter sends · alt+enter new line · / commands · @ files"

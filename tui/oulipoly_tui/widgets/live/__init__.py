@@ -1,0 +1,1 @@
+"""What a live session is drawn and written with."""
