@@ -67,11 +67,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 
 def _end_terminals(root: Path, environ: Mapping[str, str]) -> None:
-    """End what runs in the terminals of a world that is about to be deleted; nobody could reach it after that."""
+    """End what runs in a world that is about to be deleted; nobody could reach it after that."""
     found = world.find(root)
     if found is None:
         return
-    terminals = Context(paths=from_environment(world.environment_for(found, environ))).engine.terminals
+    engine = Context(paths=from_environment(world.environment_for(found, environ))).engine
+    for session in engine.live.end_all():
+        output.write_line(f"ended live session {session}")
+    terminals = engine.terminals
     survey = terminals.survey()
     for one in (*survey.living, *survey.orphaned):
         try:

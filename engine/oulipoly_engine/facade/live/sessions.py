@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import getpass
 import socket
+import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HostGone", "HostUnreachable", "LiveClient", "LiveSessions", "LiveStatus", "NewSession", "OrderRefused"]
 
+_AGAIN_S = 0.02
 _TURN_END_S = 0.5  # between two looks at whether a session still lives while its turn is waited for
 
 
@@ -234,6 +236,19 @@ class LiveSessions:
     def hosts(self) -> tuple[LiveHost, ...]:
         """Return the processes that hold live sessions now."""
         return hosts.survey(self._home.paths)
+
+    def end_all(self, patience_s: float = 10.0) -> tuple[str, ...]:
+        """End the processes of all live sessions by force if need be, and return their sessions."""
+        ended = []
+        for host in self.hosts():
+            with suppress(HostUnreachable, HostGone):
+                with hosts.connect(self._home.paths, host.session_id, self._who()) as client:
+                    client.order("cancel")
+                ended.append(host.session_id)
+        deadline = time.monotonic() + patience_s
+        while self.hosts() and time.monotonic() < deadline:
+            time.sleep(_AGAIN_S)
+        return tuple(ended)
 
     def status(self, identity: str) -> LiveStatus:
         """Return how one session stands, as its host says where one lives."""

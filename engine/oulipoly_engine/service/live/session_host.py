@@ -127,7 +127,7 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
     live_sessions.update(store, session.session_id, clock.now(), generation=session.generation + 1, status="active")
     live_queue.forget_claimed(store, session.session_id)
     driver = driver_of(order.kind)(order.opening)
-    mine = Process(order.invocation_uuid, order.account, order.model_name, os.getpid())
+    mine = Process(order.invocation_row, order.invocation_uuid, order.account, order.model_name, os.getpid())
     host = Host(
         store,
         clock,

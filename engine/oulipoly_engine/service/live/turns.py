@@ -35,6 +35,7 @@ _REQUEST_PREFIX = "cli_req_"
 class Process(Record):
     """The invocation that the CLI's process is."""
 
+    row_id: int
     uuid: str
     account: str
     model_name: str
@@ -140,6 +141,9 @@ class SessionTurns:
     def _know(self, native_id: str) -> None:
         if native_id and native_id != self.session.native_id:
             self._change(native_id=native_id)
+            invocations.note_session(self._store, self._process.row_id, native_id)
+            if self._invocation is not None:
+                invocations.note_session(self._store, self._invocation, native_id)
 
     def _begin(self, event: ev.TurnStarted) -> None:
         turn = self.turn

@@ -324,6 +324,14 @@ def _int(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
+def note_session(store: Store, row_id: int, session_id: str) -> None:
+    """Keep which session a running invocation has, once its CLI has said so."""
+    row = InvocationRow
+    told = {row.session_id: session_id, row.session_capture_method: "live"}
+    with store.write():
+        store.run(row.update(told).where(row.id == row_id, literal(row.status == "running")))
+
+
 def drop(store: Store, row_id: int) -> None:
     """Remove a row of which nothing was started: another process was quicker."""
     with store.write():

@@ -13,6 +13,7 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Question, Store
 from oulipoly_engine.store.base.orm import Expression, Field, Query, fn
+from oulipoly_engine.store.models.live import LiveSessionRow
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
@@ -285,7 +286,7 @@ def last_boundary(store: Store, account: str, session_id: str) -> str | None:
 
 
 def find_owning_chains(store: Store, any_id: str) -> tuple[Chain, ...]:
-    """Return every chain whose own id is `any_id`, or which has a segment of that session id."""
+    """Return every chain whose own id is `any_id`, or which has a segment of that session id, a live session's too."""
     return _chains(store, _of_any_id(any_id))
 
 
@@ -302,8 +303,10 @@ def _of_any_id(any_id: Parameter) -> Query:
 def _with_id(condition: Callable[[Field[str]], Expression]) -> Query:
     """Return the query of the chains that hold an id which fits."""
     holders = SegmentRow.select(SegmentRow.chain_id).where(condition(SegmentRow.session_id))
-    own = ChainRow.alias()
-    known = holders.union(own.select(own.chain_id).where(condition(own.chain_id)))
+    own, live = ChainRow.alias(), LiveSessionRow
+    told = live.select(live.native_id).where(condition(live.session_id), live.native_id.is_null(False))
+    by_live_id = SegmentRow.select(SegmentRow.chain_id).where(SegmentRow.session_id.in_(told))
+    known = holders.union(own.select(own.chain_id).where(condition(own.chain_id))).union(by_live_id)
     return ChainRow.select(ChainRow.chain_id, ChainRow.model_name, ChainRow.last_used_at).where(
         ChainRow.chain_id.in_(known)
     )
