@@ -387,10 +387,12 @@ def _fork(context: Context, options: Namespace) -> int:
     session = begun.session
     if options.json:
         told = {"session_id": session.session_id, "runtime_id": session.runtime_id, "account": session.account}
-        output.write_json({"schema_version": SCHEMA_VERSION, **told, "how": begun.why})
+        output.write_json({"schema_version": SCHEMA_VERSION, **told, "how": begun.why, "losses": [*begun.losses]})
     else:
         output.write_line(session.session_id)
         diagnostics.note(f"forked {begun.why}")
+        if begun.losses:
+            diagnostics.note(f"left behind: {', '.join(begun.losses)}")
     return 0
 
 

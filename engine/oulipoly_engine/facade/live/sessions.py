@@ -72,8 +72,9 @@ class Begun(Record):
     """A session that was begun."""
 
     session: LiveSession
-    why: str  # it is this account's
+    why: str  # it is this account's, or how a fork has its past
     turn_id: str | None = None
+    losses: tuple[str, ...] = ()  # what of the past a fork does not have
 
 
 class LiveStatus(Record):
@@ -400,10 +401,12 @@ class LiveSessions:
         self._home.refuse_if_read_only("fork a live session")
         source = self.find(identity)
         with self._home.lend_store() as store:
-            session, why = prepare_fork(store, source, self.catalogue(), self._home.now(), at_turn, runtime, title)
+            session, why, losses = prepare_fork(
+                store, source, self.catalogue(), self._home.now(), at_turn, runtime, title
+            )
             live_sessions.insert(store, session)
             self._start(store, session)
-        return Begun(session, why)
+        return Begun(session, why, losses=losses)
 
     # Recovery --------------------------------------------------------------------------------------------------------
     def left_turns(self) -> tuple[LeftTurn, ...]:

@@ -30,8 +30,8 @@ def prepare_fork(
     at_turn: str = "",
     runtime_id: str = "",
     title: str = "",
-) -> tuple[LiveSession, str]:
-    """Return the session to begin, and how its past comes to it. Raises RequestRefused.
+) -> tuple[LiveSession, str, tuple[str, ...]]:
+    """Return the session to begin, how its past comes to it, and what of it does not. Raises RequestRefused.
 
     at_turn: the last turn to take over; empty: all. runtime_id: another runtime; empty: the same.
     """
@@ -53,9 +53,10 @@ def prepare_fork(
     if missing:
         opening["preface"] = make_preface(_events_to(store, source, turns, last))
         why = f"with what was said as a preface, since {missing}"
+        losses = _list_losses(source, runtime)
     else:
         opening |= {"fork_of": source.native_id, "fork_at": cut if at_turn else ""}
-        why = "by the CLI itself"
+        why, losses = "by the CLI itself", ()
     session = LiveSession(
         session_id=str(uuid.uuid4()),
         workspace=source.workspace,
@@ -69,7 +70,18 @@ def prepare_fork(
         title=title or (f"fork of {source.title}" if source.title else ""),
         forked_from=source.session_id,
     )
-    return session, why
+    return session, why, losses
+
+
+def _list_losses(source: LiveSession, runtime: Runtime) -> tuple[str, ...]:
+    """Return what a preface does not carry."""
+    lost = ["what the tools printed", "the agent's thoughts", "what was allowed for the whole session"]
+    if runtime.id != source.runtime_id:
+        said = source.opening
+        lost += [f"the model {said['model']}"] if said.get("model") and said["model"] != runtime.model else []
+        lost += [f"the effort {said['effort']}"] if said.get("effort") and said["effort"] != runtime.effort else []
+        lost += [f"the account {source.account}"] if source.account != (runtime.account or None) else []
+    return tuple(lost)
 
 
 def make_preface(events: Iterable[ev.AnyEvent]) -> str:

@@ -32,6 +32,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.live.clients import ClientSeat
 from oulipoly_engine.service.live.protocol import Answer, Follow, Happened, Order
 from oulipoly_engine.service.live.turns import SessionTurns
+from oulipoly_engine.service.live.wire_log import WireLog
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events
 from oulipoly_engine.store.runs import invocations
@@ -68,9 +69,10 @@ class Host:
         listener: Listener,
         limits: Limits,
         invocation_row: int,
+        wire_log: WireLog | None = None,
     ) -> None:
         self._store, self._clock, self._process, self._driver = store, clock, process, driver
-        self._listener, self._limits, self._row = listener, limits, invocation_row
+        self._listener, self._limits, self._row, self._wire_log = listener, limits, invocation_row, wire_log
         self.turns = turns(self._tell)
         self._selector = selectors.DefaultSelector()
         self._lines = LineSplitter(driver.longest_line)
@@ -145,6 +147,8 @@ class Host:
                 text = f"a message of {line.length:,} bytes was left out: it is longer than any that is known"
                 self._driver.note(Notice(text, "warning", "oversized"))
             else:
+                if self._wire_log is not None:
+                    self._wire_log.write("cli->client", line)
                 self._driver.receive(line)
         self._driver.receive_partial(self._lines.unfinished())
         self._pump()
@@ -163,7 +167,10 @@ class Host:
     def _pump(self) -> None:
         """Do what the driver wants done."""
         turn_before = self.turns.turn
-        self._unsent += self.turns.take()
+        data = self.turns.take()
+        if self._wire_log is not None:
+            self._wire_log.write("client->cli", data)
+        self._unsent += data
         if self.turns.turn is not turn_before:
             self._used_at = time.monotonic()
             self._interrupted_at = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
+from pathlib import Path
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import Account
@@ -90,9 +91,14 @@ class LiveLauncher(Record):
             invocation_uuid=identity,
             account=runtime.account or runtime.id,
             model_name=model_name,
+            wire_log=str(self.wire_log(session.session_id)) if runtime.debug_native_events else "",
         )
         if hosts.start(self.paths, order) is None:
             invocations.drop(self.store, row)
+
+    def wire_log(self, session_id: str) -> Path:
+        """Return the file in which what a session's CLI says is kept, where its runtime asks for that."""
+        return self.paths.terminal_logs / f"{session_id}.wire.jsonl"
 
     def _environment(self, runtime: Runtime, identity: str, cli: Cli | None) -> dict[str, str]:
         base = inherited_environment()

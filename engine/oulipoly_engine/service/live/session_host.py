@@ -25,6 +25,7 @@ from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live.host import Host, Limits
 from oulipoly_engine.service.live.turns import Process, SessionTurns
+from oulipoly_engine.service.live.wire_log import WireLog
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.live import live_queue, live_sessions
 from oulipoly_engine.store.runs import invocations
@@ -63,6 +64,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     invocation_uuid: str
     account: str
     model_name: str
+    wire_log: str = ""  # the file in which what the CLI says is kept; empty: it is not
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
@@ -137,6 +139,7 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
         listener,
         order.limits,
         order.invocation_row,
+        WireLog(Path(order.wire_log)) if order.wire_log else None,
     )
     host.run()
 

@@ -61,7 +61,8 @@ class SessionTurns:
         self.is_open = False
         self.failure: ev.SessionFailed | None = None
         self.turn: Turn | None = None
-        self.items: dict[str, ev.Item] = {}  # that are not whole, with their text so far
+        self._items: dict[str, ev.Item] = {}  # that are not whole
+        self._texts: dict[str, list[str]] = {}  # of theirs so far; put together for who comes, and at the end
         self.model = driver.opening.model
         self.usage = ev.Usage()
         self._reply = ""
@@ -128,12 +129,13 @@ class SessionTurns:
         turn_id = self.turn.turn_id if self.turn else ""
         match event:
             case ev.ItemStarted():
-                self.items[event.item.id] = event.item
-            case ev.ItemDelta() if event.item_id in self.items:
-                item = self.items[event.item_id]
-                self.items[event.item_id] = replace(item, text=item.text + event.text)
+                self._items[event.item.id] = event.item
+                self._texts[event.item.id] = [event.item.text]
+            case ev.ItemDelta() if event.item_id in self._items:
+                self._texts[event.item_id].append(event.text)
             case ev.ItemEnded():
-                self.items.pop(event.item.id, None)
+                self._items.pop(event.item.id, None)
+                self._texts.pop(event.item.id, None)
                 if event.item.kind == "agent_message" and event.item.text:
                     self._reply = event.item.text
         return replace(event, turn_id=turn_id) if hasattr(event, "turn_id") else event
@@ -186,8 +188,11 @@ class SessionTurns:
         self._say(event)
 
     def _drop_items(self) -> None:
-        for item in tuple(self.items.values()):
+        for item in self._open_items():
             self._say(self._note_item(ev.ItemEnded(replace(item, status="interrupted"))))
+
+    def _open_items(self) -> tuple[ev.Item, ...]:
+        return tuple(replace(item, text="".join(self._texts[key])) for key, item in self._items.items())
 
     # Requests ------------------------------------------------------------------------------------------------------
     def _open_request(self, event: ev.RequestOpened) -> None:
@@ -438,7 +443,7 @@ class SessionTurns:
         """Yield the items that are not whole, with their text so far, for a client that comes now."""
         at = to_text(self._clock.now())
         turn_id = self.turn.turn_id if self.turn else ""
-        for item in self.items.values():
+        for item in self._open_items():
             yield ev.Numbered(self._number, at, ev.ItemStarted(item, turn_id))
 
     # What is kept and told -------------------------------------------------------------------------------------------
