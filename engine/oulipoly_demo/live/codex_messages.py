@@ -16,7 +16,7 @@ class RunningTurn:
         """kind: user, review, compact."""
         self.id = identity
         self.kind = kind
-        self.has_started = False
+        self.started_id = ""  # as turn/started names it: another one in a review; empty before it
         self.task: Task | None = None
         self.steers: list[tuple[str, str | None]] = []  # messages for it, with the client's ids
         self.diff = ""
@@ -87,7 +87,7 @@ class Messages:
     def tell_start(self, turn_id: str) -> None:
         """Tell that the turn runs."""
         if self.running is not None:
-            self.running.has_started = True
+            self.running.started_id = turn_id
         self.tell_active()
         self.notify("turn/started", {"turn": words.turn_of(turn_id, "inProgress")})
 

@@ -109,7 +109,7 @@ class Thread:
     def steer(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Give the running turn a message."""
         running, expected = self._messages.running, params.get("expectedTurnId")
-        if running is None or not running.has_started:
+        if running is None or not running.started_id:
             raise Refused("no active turn to steer")
         if running.kind != "user":
             message = f"cannot steer a {running.kind} turn"
@@ -123,10 +123,10 @@ class Thread:
     def interrupt(self, turn_id: str) -> Reply:
         """End the running turn."""
         running = self._messages.running
-        if running is None or not running.has_started:
+        if running is None or not running.started_id:
             raise Refused("no active turn to interrupt")
-        if turn_id != running.id:
-            raise Refused(f"expected active turn id {turn_id} but found {running.id}")
+        if turn_id != running.started_id:
+            raise Refused(f"expected active turn id {turn_id} but found {running.started_id}")
         return {}, self._stop
 
     def compact(self) -> Reply:

@@ -396,6 +396,17 @@ def test_review_and_compaction_are_turns_of_their_own(session):
     assert "completed" == session.run("and now?").status
 
 
+def test_review_is_interrupted(start):
+    session = start({"DEMO_PACE": "5"})
+    session.until(SessionOpened)
+    session.driver.review("review", ReviewTarget())
+    session.until(TurnStarted)
+    session.driver.interrupt()
+    ended = session.until(TurnEnded)
+
+    assert ("review", "interrupted") == (ended.turn_id, ended.status)
+
+
 def test_name_and_model_are_changed(session):
     session.driver.rename("A name")
     named = session.until(NameChanged)

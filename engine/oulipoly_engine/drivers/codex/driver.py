@@ -276,9 +276,9 @@ class CodexDriver(Driver):
         self._steers.send(self._start.thread_id, turn)
 
     def _send_interrupt(self, turn: Turn) -> None:
-        """Ask for the end. Codex knows a review by the id of its reply or by that of turn/started: both are tried."""
+        """Ask for the end by the id of turn/started: a review is known by it here, and by another one elsewhere."""
         self._interrupts_sent += 1
-        names = [name for name in (turn.native_id, turn.started_id) if name]
+        names = [name for name in (turn.started_id, turn.native_id) if name]
         name = names[(self._interrupts_sent - 1) % len(names)]
         self._request("turn/interrupt", {"turnId": name}, self._take_interrupt(turn))
 

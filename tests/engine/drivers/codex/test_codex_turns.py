@@ -444,6 +444,17 @@ def test_review_has_two_ids_and_ends_with_that_of_the_reply(ready):
     assert ["completed"] == [event.status for event in ready.of(TurnEnded)]
 
 
+def test_review_is_interrupted_by_the_id_that_it_began_with(ready):
+    ready.driver.review(OURS, ReviewTarget())
+    ready.take()
+    ready.reply("review/start", {"turn": {"id": TURN}, "reviewThreadId": THREAD})
+    ready.tell("turn/started", threadId=THREAD, turn={"id": "B"})
+    ready.driver.interrupt()
+    ready.take()
+
+    assert "B" == ready.last_sent("turn/interrupt")["turnId"]
+
+
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
