@@ -29,7 +29,7 @@ SYNTAX = Syntax(
     | {"--effort", "--resume-session-at"},
     flags=frozenset(
         {"--print", "--verbose", "--fork-session", "--dangerously-skip-permissions", "--version", "--help"}
-        | {"--include-partial-messages", "--replay-user-messages"}
+        | {"--include-partial-messages", "--replay-user-messages", "--acp"}
     ),
     variadic=frozenset({"--allowedTools", "--disallowedTools", "--tools", "--add-dir", "--mcp-config"}),
     short=(("-p", "--print"), ("-r", "--resume"), ("-v", "--version"), ("-h", "--help")),
@@ -45,6 +45,7 @@ A demo: an agent CLI with made-up answers. No model is asked, nothing leaves thi
   --session-id UUID       use this id for the new session
   -r, --resume UUID       go on with a session of this directory
   --fork-session          with --resume: under a new id
+  --acp                   speak the Agent Client Protocol
   --tone, --lines, --topic, --temperature, --emoji, --title   how the answer sounds
   auth status             say who is logged in"""
 
@@ -71,6 +72,10 @@ def _dispatch(options: Parsed, style: Style, context: CliContext) -> int:
         streams.say(_HELP.format(name=context.account))
         return 0
     _check(options)
+    if options.has("--acp"):
+        from oulipoly_demo.live.acp_agent import Agent  # noqa: PLC0415 - as in `_session`
+
+        return Agent(context).run()
     if options.last("--input-format") == "stream-json":
         return _session(options, context)
     interactive = not options.has("--print") and streams.is_terminal()

@@ -83,7 +83,9 @@ class ClaudeConversation:
         self._answered(record, failure.text)
 
     def interrupt(self, now: float) -> None:
-        """Write down that the user stopped the answer."""
+        """Write down that the user stopped the answer, where there is something to stop."""
+        if self._is_new:
+            return
         content = [{"type": "text", "text": _INTERRUPTED}]
         jsonl.append(self.path, [self.record("user", {"role": "user", "content": content}, now)])
 

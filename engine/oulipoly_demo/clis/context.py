@@ -28,6 +28,7 @@ class CliContext(NamedTuple):
     thinking_s: float  # before the first piece, when somebody is watching
     colour: bool
     drifts: bool = False  # speak as a version of tomorrow would
+    quirks: tuple[str, ...] = ()  # of an ACP agent, as `live.acp_agent` lists them
 
     @property
     def meter(self) -> Meter:
@@ -40,7 +41,8 @@ def from_environment(vendor: str, environ: Mapping[str, str]) -> CliContext:
 
     DEMO_CLAUDE_HOME or DEMO_CODEX_HOME: the account's home. DEMO_ACCOUNT: its name. DEMO_PACE: seconds between the
     pieces of an answer. DEMO_NOW: an RFC 3339 instant at which the clock stands still, for tests.
-    DEMO_DRIFT: speak in the modes for programs as a version would that no client knows yet.
+    DEMO_DRIFT: speak in the modes for programs as a version would that no client knows yet. DEMO_QUIRKS: what an ACP
+    agent is to do differently, by blanks.
     """
     named = environ.get(HOME_VARIABLES[vendor])
     home = Path(named) if named else Path(environ.get("HOME") or Path.home()) / f".demo-{vendor}"
@@ -55,6 +57,7 @@ def from_environment(vendor: str, environ: Mapping[str, str]) -> CliContext:
         thinking_s=_DEFAULT_THINKING_S if pace is None or float(pace or 0) > 0 else 0.0,
         colour=not environ.get("NO_COLOR"),
         drifts=bool(environ.get("DEMO_DRIFT")),
+        quirks=tuple(environ.get("DEMO_QUIRKS", "").split()),
     )
 
 

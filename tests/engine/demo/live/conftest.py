@@ -56,7 +56,6 @@ class Live:
     def send(self, text):
         self._turns += 1
         self.driver.send(f"turn-{self._turns}", text)
-        self.pump()
 
     def of(self, *kinds):
         return [event for event in self.events if isinstance(event, kinds)]
