@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.app_interface import AppInterface
 
 _PANE = "live"
+_ZOOMED_BELOW = 120  # columns of the screen: beside lists there is no room to read and write
 _WIDTH = 64  # columns of a choice
 
 
@@ -28,7 +29,7 @@ def show(app: AppInterface, session_id: str) -> None:
     """Show a live session and give it the keys."""
 
     async def hand_over() -> None:
-        await app.frame.turn_to(_PANE)
+        await app.frame.turn_to(_PANE, zoomed=True if app.size.width < _ZOOMED_BELOW else None)
         pane: Any = app.frame.find(_PANE)
         if pane is not None:
             pane.open_session(session_id)
@@ -53,7 +54,6 @@ def start(app: AppInterface, model: str, account: str | None = None, profile: Pr
     wish = NewSession(Path.cwd(), model=model, account=account, profile=profile)
 
     def on_begun(begun: Any) -> None:  # noqa: ANN401 - facade's Begun
-        app.say(f"{begun.session.account or begun.session.runtime_id}: {begun.why}")
         show(app, begun.session.session_id)
 
     app.work("begin", partial(_engine(app).live.begin, wish), on_begun, title=f"starting a session of {model}")

@@ -35,5 +35,5 @@ PANES: tuple[PaneEntry, ...] = (
         least_width=36,
     ),
     PaneEntry("repl", 5, "REPL", "oulipoly_tui.panes.terminal.repl", "ReplPane", "detail", least_width=80),
-    PaneEntry("live", 6, "Live", "oulipoly_tui.panes.live.live", "LivePane", "detail", least_width=36),
+    PaneEntry("live", 6, "Live", "oulipoly_tui.panes.live.live", "LivePane", "detail", least_width=80),
 )

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.view.live.answer_guard import AnswerGuard
 from oulipoly_tui.view.live.questions import answers_of, questions_page
-from oulipoly_tui.view.live.request_lines import KINDS, can
+from oulipoly_tui.view.live.request_lines import can
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
-
-_SAID = {"approve": "Approved", "approve_for_session": "Approved for the session", "deny": "Denied"}
 
 
 class LiveAnswers:
@@ -95,9 +93,7 @@ class LiveAnswers:
 
     def _answer(self, request: OpenRequest, decision: str, **more: object) -> None:
         data = {"request_id": request.request_id, "decision": decision, **more}
-        what = request.prompt.command or request.prompt.title or KINDS.get(request.kind, "")
-        done = f"{_SAID[decision]}: {' '.join(what.split())[:60]}" if decision in _SAID else ""
-        self.order("answer", data, done)
+        self.order("answer", data)
 
     def _ask(self, request: OpenRequest) -> None:
         from oulipoly_tui.screens.setup.form import FormScreen  # noqa: PLC0415 - only when it is asked

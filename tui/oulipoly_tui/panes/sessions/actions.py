@@ -19,6 +19,7 @@ from oulipoly_tui.view.transcript.transcript import Target
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Part, Session
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession
+    from oulipoly_tui.view.sessions.look import LiveMark
 
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
@@ -29,6 +30,7 @@ class SessionActions(SessionUndo):
     app: Any
     board: Board | None
     marked: set[str]
+    live: Mapping[str, LiveMark]
     wish: Callable[..., None]
     post_message: Callable[..., bool]
     call_next: Any
@@ -88,6 +90,11 @@ class SessionActions(SessionUndo):
             self._look_soon()
         return found
 
+    def live_of(self, listed: ListedSession | None) -> str | None:
+        """Return the live session that a session is; None: it is none."""
+        found = None if listed is None else self.live.get(listed.session.active.session_id)
+        return None if found is None else found.session_id
+
     # ---- reading it
 
     def target(self) -> Target | None:
@@ -121,9 +128,12 @@ class SessionActions(SessionUndo):
     # ---- going on
 
     def action_resume(self) -> None:
-        """Go on with it where it lies."""
+        """Go on with it where it lies; a live session is talked to where it is shown."""
         listed = self.listed
-        if listed is not None:
+        live = self.live_of(listed)
+        if live is not None:
+            self.wish("live open", live)
+        elif listed is not None:
             self.wish("session resume", listed.session.chain_id)
 
     def action_resume_elsewhere(self) -> None:

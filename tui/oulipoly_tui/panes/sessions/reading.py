@@ -15,11 +15,13 @@ from oulipoly_engine.errors import UsageInvalid
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Order, SessionIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from oulipoly_engine.events import Event
+    from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession, Spawned
+    from oulipoly_tui.view.sessions.look import LiveMark
 
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 
@@ -45,6 +47,7 @@ class SessionReading:
     _inside: dict[str, Inside]
     _trace: tuple[Spawned, ...] | None
     _is_reading: bool
+    live: Mapping[str, LiveMark]
     _is_stale: bool
     _is_arranging: bool
     _is_changed: bool
@@ -83,20 +86,24 @@ class SessionReading:
         self._is_reading, self._is_stale = True, False
         board = partial(app.engine.sessions.catalogue.board, self.board, looks=self._looks_again)
         self._looks_again = False
-        app.work("sessions", partial(_read_board, board, self.board, self._index), self._take_board, self._take_board)
+        work = partial(_read_board, app.engine, board, self.board, self._index)
+        app.work("sessions", work, self._take_board, self._take_board)
 
     def _look_again(self) -> None:
         """Read the list and look at every transcript: no event tells that one was deleted."""
         self._looks_again = True
         self._read()
 
-    def _take_board(self, found: tuple[Board, SessionIndex] | Exception) -> None:
+    def _take_board(self, found: tuple[Board, SessionIndex, Mapping[str, LiveMark]] | Exception) -> None:
         self._is_reading = False
         if isinstance(found, Exception):
             app: Any = self.app
             app.say(f"The list is as it was: {getattr(found, 'message', found)}", severity="warning")
             return
-        board, index = found
+        board, index, live = found
+        is_other, self.live = live != self.live, live
+        if is_other and board is self.board:
+            self._draw()
         if board is not self.board:
             self.board, self._index = board, index
             self._inside.clear()  # what was opened is looked at again
@@ -199,23 +206,38 @@ class SessionReading:
             )
 
 
+def _read_live(engine: Engine) -> Mapping[str, LiveMark]:
+    """Return the live sessions by their CLIs' own ids."""
+    from oulipoly_tui.view.live.lists import state_words  # noqa: PLC0415 - not for the first frame
+    from oulipoly_tui.view.sessions.look import LiveMark  # noqa: PLC0415 - loaded already
+
+    found = engine.live.list_sessions()
+    return {
+        one.session.native_id: LiveMark(one.session.session_id, *state_words(one))
+        for one in found
+        if one.session.native_id
+    }
+
+
 def _read_board(
+    engine: Engine,
     read: Callable[[], Board],
     before: Board | None,
     index: SessionIndex | None,
-) -> tuple[Board, SessionIndex] | Exception:
+) -> tuple[Board, SessionIndex, Mapping[str, LiveMark]] | Exception:
     """Return the board, ready to be filtered, or what failed: the old list stays then."""
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
 
     try:
         board = read()
+        live = _read_live(engine)
     except RunnerError as error:
         return error
     if board is before and index is not None:
-        return board, index
+        return board, index, live
     made = SessionIndex(board, index)
     if before is None:
         # A whole collection walks all of these: 150 ms at 10,000, and a key must not wait so long. Later boards share
         # nearly all of their rows with this one.
         gc.freeze()
-    return board, made
+    return board, made, live

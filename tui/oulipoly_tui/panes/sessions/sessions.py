@@ -23,7 +23,7 @@ from oulipoly_tui.panes.sessions.actions import SessionActions
 from oulipoly_tui.panes.sessions.reading import SessionReading
 from oulipoly_tui.panes.sessions.sorting import SessionOrder
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Longest, SessionIndex
-from oulipoly_tui.view.sessions.look import Look
+from oulipoly_tui.view.sessions.look import LiveMark, Look
 from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows, title_of
 from oulipoly_tui.view.transcript.spans import Line, cut_to_words
 from oulipoly_tui.widgets.heading_line import HeadingLine
@@ -68,6 +68,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
         self._grouping = Grouping.WORKSPACE
         self._found = Arrangement()
         self._index: SessionIndex | None = None
+        self.live: Mapping[str, LiveMark] = {}  # live sessions, by their CLIs' own ids
         self._folded: set[str] = set()
         self._opened: set[str] = set()
         self._inside: dict[str, Inside] = {}
@@ -356,7 +357,9 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             self._draw()
             return
         target = self.target()
-        if target is not None:
+        if (live := self.live_of(self.listed)) is not None and item is not None and item.kind is Kind.SESSION:
+            self.wish("live open", live)
+        elif target is not None:
             self.open_target(target)
 
     def on_resize(self, _event: events.Resize) -> None:
@@ -396,6 +399,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             self._sort,
             self._is_reversed,
             Longest() if self._index is None else self._index.longest,
+            self.live,
         )
         self._rows = SessionRows(self.board, self._found, look)
         if len(self._rows) > rows.outer_size.height:

@@ -92,7 +92,8 @@ def _head(block: Block, item: Item, width: int, *, is_open: bool) -> Line:
     end = f"  {state}" if state else ""
     room = width - cells(mark + name + end) - 2
     shown = cut(told, max(0, room)) if told else ""
-    return ((mark, "dim"), (name, name_tone), (f"  {shown}" if shown else "", ""), (end, tone))
+    between = " " if item.kind == "command" else "  "
+    return ((mark, "dim"), (name, name_tone), (f"{between}{shown}" if shown else "", ""), (end, tone))
 
 
 def _words(block: Block, item: Item) -> tuple[str, str]:

@@ -18,11 +18,11 @@ KINDS: Mapping[str, str] = {
     "user_input": "ask you something",
 }
 _ANSWERS = (  # method of the pane, what it does
-    ("approve", "approve once"),
-    ("approve_for_session", "for the session"),
+    ("approve", "approve"),
+    ("approve_for_session", "for the session …"),
     ("deny", "deny"),
-    ("deny_with_reason", "deny, say why"),
-    ("cancel_request", "deny and interrupt"),
+    ("deny_with_reason", "deny, say why …"),
+    ("cancel_request", "deny, interrupt"),
 )
 
 

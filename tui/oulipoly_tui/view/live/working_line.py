@@ -44,19 +44,18 @@ def working_line(talk: Conversation, standing: Standing, width: int) -> Line:
     parts: list[tuple[int, Span]] = [(0, (f"● {state}", tone))]  # (the higher, the sooner left out; the part)
     if talk.turn is not None and standing.interrupt_key:
         parts.append((1, (f"{standing.interrupt_key} interrupts", "")))
-    if standing.window is not None:
-        name, used = standing.window
-        parts.append((3, (f"{visible_line(name)} {words.percent(used)}", words.use_tone(used, "dim"))))
+    if standing.account:
+        used = None if standing.window is None else standing.window[1]
+        told = "" if standing.window is None else f" {standing.window[0]} {words.percent(standing.window[1])}"
+        parts.append((2, (visible_line(f"{standing.account}{told}"), words.use_tone(used))))
     if (context := context_used(talk)) is not None:
-        parts.append((2, (f"context {words.percent(context)}", words.use_tone(context, "dim"))))
+        parts.append((3, (f"context {words.percent(context)}", words.use_tone(context, "dim"))))
     if talk.cost_usd:
         parts.append((5, (cost(talk.cost_usd), "dim")))
-    if standing.account:
-        parts.append((4, (visible_line(standing.account), "")))
     if talk.model:
         parts.append((6, (visible_line(talk.model), "dim")))
     if talk.policy:
-        parts.append((7, (visible_line(talk.policy), "dim")))
+        parts.append((4, (visible_line(talk.policy.replace("_", " ")), "dim")))
     while len(parts) > 1 and sum(cells(text) + 3 for _, (text, _) in parts) - 3 > width:
         parts.remove(max(parts, key=lambda part: part[0]))
     line: list[Span] = []

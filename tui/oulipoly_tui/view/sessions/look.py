@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import Record, field
 from oulipoly_tui.view.sessions.groups import Grouping, Longest
+from oulipoly_tui.view.transcript.spans import Tone
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Inside
 
 
 FORK = "↱"  # before the title of a session that begins with another one's past
+
+
+class LiveMark(Record):
+    """That a session is a live one."""
+
+    session_id: str  # of the live session
+    words: str  # how it stands
+    tone: Tone
 
 
 class Look(Record):
@@ -30,3 +39,4 @@ class Look(Record):
     sort: Sort = Sort.USED
     is_reversed: bool = False
     longest: Longest = Longest()
+    live: Mapping[str, LiveMark] = field(default_factory=dict)  # by the CLI's own ids

@@ -19,7 +19,7 @@ from oulipoly_engine.core.transcripts.entry_tree import EntryRun, LineKind
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.columns import columns, short_age
 from oulipoly_tui.view.sessions.groups import Arrangement, Group, Grouping, places_of
-from oulipoly_tui.view.sessions.look import FORK, Look
+from oulipoly_tui.view.sessions.look import FORK, LiveMark, Look
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text
 
 if TYPE_CHECKING:
@@ -202,12 +202,17 @@ def is_at_risk(listed: ListedSession, board: Board, now: datetime) -> bool:
     return (listed.session.active.account, listed.session.active.session_id) not in board.kept
 
 
-def badges(listed: ListedSession, board: Board, now: datetime) -> Iterator[Span]:
-    """Yield what is to be said of a session in a word or two, the most pressing first."""
+def badges(listed: ListedSession, board: Board, now: datetime, live: LiveMark | None = None) -> Iterator[Span]:
+    """Yield what is to be said of a session in a word or two, the most pressing first.
+
+    live: that it is a live session, whose state is more than that its CLI has it open.
+    """
     one = listed.session
     owner = (one.active.account, one.active.session_id)
     is_kept = owner in board.kept
-    if owner in board.live:
+    if live is not None:
+        yield (f"live: {live.words}", live.tone)
+    elif owner in board.live:
         yield ("live", "good")
     if listed.has_transcript is False:
         yield ("archived only", "warn") if is_kept else ("transcript gone", "bad")
@@ -276,7 +281,7 @@ def _session_line(listed: ListedSession, board: Board, look: Look) -> Line:
 
 def _format_badges(listed: ListedSession, board: Board, look: Look, left: int) -> list[Span]:
     """Return the badges that have room beside a title; what is pressing takes the title's room."""
-    found = list(badges(listed, board, look.now))
+    found = list(badges(listed, board, look.now, look.live.get(listed.session.active.session_id)))
     pressing = [text for text, tone in found if tone in _PRESSING]
     room = left - sum(cells(text) + 1 for text in pressing)
     if room < _TITLE_LEAST:
