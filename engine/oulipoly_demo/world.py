@@ -195,7 +195,8 @@ def instructions(world: World, command_name: str, environ: Mapping[str, str] | N
 your own configuration and sessions stay untouched. Its world: {world.root}
 
 Two vendors, five accounts: demo-claude1 (almost exhausted), -claude2, -claude3 (fresh); demo-codex1, demo-codex2.
-Pools: demo-opus and demo-haiku (the three Claude accounts), demo-codex (both Codex accounts), demo-mix (some of each).
+Pools: demo-opus and demo-haiku (the three Claude accounts), demo-codex (both Codex accounts), demo-mix (some of each),
+demo-live (one account for each protocol of live sessions).
 
 A prompt through the pool, the other vendor, typed inputs, an agent, and a prompt that two accounts refuse:
   {inside} -m demo-opus "hello"
@@ -206,6 +207,11 @@ A prompt through the pool, the other vendor, typed inputs, an agent, and a promp
 
 An agent that asks another one for a file, and returns one of its own; `trace ID` and the app show both:
   {inside} demo-reviewer "def f(x): return x [[delegate:demo-counter]] [[return:review.md]]"
+
+A live session, what it asks, and a yes; `session follow ID` shows it, and so does the app:
+  {inside} session new demo-live --prompt "tidy up [[approve:rm -r build]]"
+  {inside} requests list
+  {inside} requests approve cli_req
 
 Who would be chosen now, and why:
   {inside} why demo-opus

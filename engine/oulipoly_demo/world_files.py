@@ -46,7 +46,7 @@ def texts(setting: Setting) -> Iterator[tuple[Path, str]]:
     """Yield (path in the world, text) of every file that is not a wrapper."""
     yield CONFIG / "providers.toml", _DEMO + "".join(_provider(setting, *account) for account in ACCOUNTS.items())
     yield CONFIG / "sessions.toml", _DEMO + "".join(_sessions(setting, *account) for account in ACCOUNTS.items())
-    yield CONFIG / "config.toml", _DEMO + 'default_provider = "demo-claude2"\n'
+    yield CONFIG / "config.toml", _DEMO + 'default_provider = "demo-claude2"\n' + _RUNTIMES
     for account, vendor in ACCOUNTS.items():
         if vendor == "codex":
             yield account_home(Path(), account) / "config.toml", _DEMO + _CODEX_CONFIG
@@ -217,7 +217,20 @@ _MODELS = {
         ("demo-codex2", "-m", "demo-gpt"),
     )
     + _PROMPT_INPUT,
+    # Live sessions on it speak codex's protocol, claude's, and that of ACP, by the account.
+    "demo-live": _pool(
+        ("demo-codex2", "-m", "demo-gpt"),
+        ("demo-claude2", "--model", "demo-sonnet"),
+        ("demo-claude3", "--model", "demo-sonnet"),
+    )
+    + _PROMPT_INPUT,
 }
+_RUNTIMES = """
+[runtimes.demo-claude3]
+kind = "acp"
+program = "demo-claude3"
+start_words = ["--acp"]
+"""
 _AGENTS = {
     "demo-reviewer": """---
 description: 'DEMO: reviews whatever it is given'

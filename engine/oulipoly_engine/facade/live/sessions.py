@@ -457,6 +457,8 @@ class LiveSessions:
         """Return the request whose id begins so. Raises RequestRefused."""
         with self._home.lend_store_to_read() as store:
             found = live_requests.find(store, identity) if identity else ()
+        # Who gives the beginning of an id means one that waits.
+        found = tuple(one for one in found if one.status == "pending") or found
         if len(found) == 1:
             return found[0]
         if found:

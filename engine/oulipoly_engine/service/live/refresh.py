@@ -55,7 +55,8 @@ def probe_runtime(
 
 def _ask_version(cli: Cli, program: str, environ: Mapping[str, str]) -> str:
     told = logins.read_version(cli, program, environ)
-    return ".".join(map(str, told.numbers)) or told.text or ""
+    text = told.text or ""
+    return next((word for word in text.split() if word[0].isdecimal()), text)
 
 
 def _ask_login(probe: Probe, account: Account, inherited: Mapping[str, str], home: Path) -> Probe:

@@ -25,10 +25,12 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
 from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import chains
 
 TEXT_LIMIT = 1 << 20  # characters of one message: codex takes no more
 STEER_LIMIT = 32_768  # characters (contract, D.5)
 _NAME_LIMIT = 256
+_TITLE_LIMIT = 80
 _REQUEST_PREFIX = "cli_req_"
 
 
@@ -396,8 +398,17 @@ class SessionTurns:
                 ),
             )
             live_sessions.insert_turn(self._store, replace(turn, invocation_uuid=identity))
+            self._mint(process.account)
+            if not self.session.title and kind == "user":
+                self._change(title=first_line(text))
         self.turn = turn
         return turn
+
+    def _mint(self, account: str) -> None:
+        """Put the session among all sessions, under its model, before a scan finds its transcript."""
+        if self.session.native_id is not None:
+            now = self._clock.now()
+            chains.mint(self._store, account, self.session.native_id, self.session.model_name, now)
 
     def _must_be_idle(self, what: str) -> None:
         if self.failure is not None or not self.is_open:
@@ -488,6 +499,12 @@ def change_queue(store: Store, session_id: str, data: Mapping[str, Any]) -> None
             raise UsageInvalid(f"a queued message can be edited, moved or removed, not {act!r}")
     if not done:
         raise RequestRefused(f"the message {identity} was sent meanwhile")
+
+
+def first_line(text: str) -> str:
+    """Return what a session is called by its first message."""
+    line = next((each.strip() for each in text.splitlines() if each.strip()), "")
+    return line if len(line) <= _TITLE_LIMIT else f"{line[: _TITLE_LIMIT - 1]}…"
 
 
 def describe_message(message: QueuedMessage) -> dict[str, Any]:
