@@ -82,7 +82,7 @@ ACTIONS = (
         "Interrupt the running turn",
         _HERE,
         ("stop", "cancel turn", "abort turn"),
-        keys="ctrl+c",
+        keys="ctrl+c,X",
         method="interrupt",
         weight=6,
         command=Command("live interrupt", f"{_RUN}:interrupt"),

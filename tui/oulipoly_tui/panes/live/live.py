@@ -134,7 +134,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
             return "no live session is open: l lists them"
         if action in _ANSWERS:
             return "nothing is asked" if self.request is None else can(self.request, action)
-        if action == "interrupt" and self.talk.turn is None:
+        if action == "interrupt" and self.talk.turn is None and not self.screen.get_selected_text():
             return "no turn runs"
         if action == "edit_queue" and not self.talk.queue:
             return "no message waits"

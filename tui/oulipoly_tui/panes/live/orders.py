@@ -134,8 +134,10 @@ class LiveOrders:
     # ---- keys
 
     def action_interrupt(self) -> None:
-        """Interrupt the running turn."""
-        if self.talk.turn is None:
+        """Interrupt the running turn; with text selected by the mouse, copy that."""
+        if self.app.screen.get_selected_text():
+            self.app.screen.action_copy_text()
+        elif self.talk.turn is None:
             self.app.say("No turn runs")
         else:
             self.order("interrupt", done="Interrupting …")

@@ -32,8 +32,8 @@ class QueueScreen(ModalScreen[None]):
         Binding("escape,q", "dismiss", "close"),
         Binding("e", "edit", "edit"),
         Binding("x", "remove", "take back"),
-        Binding("K", "move(-1)", "send sooner"),
-        Binding("J", "move(1)", "send later"),
+        Binding("K", "sooner", "send sooner"),
+        Binding("J", "later", "send later"),
     ]
     DEFAULT_CSS = "QueueScreen VirtualList { height: auto; }"
 
@@ -46,7 +46,7 @@ class QueueScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list."""
-        hints = (("e: edit", "edit"), ("x: take back", "remove"), ("K: sooner", "move(-1)"), ("J: later", "move(1)"))
+        hints = (("e: edit", "edit"), ("x: take back", "remove"), ("K: sooner", "sooner"), ("J: later", "later"))
         with Box() as box:
             box.border_title = "Waits to be sent"
             box.border_subtitle = " · ".join((*(link(text, f"screen.{action}") for text, action in hints), CLOSE))
@@ -78,8 +78,15 @@ class QueueScreen(ModalScreen[None]):
         if (found := self._chosen) is not None:
             self._change("remove", found.message_id)
 
-    def action_move(self, by: int) -> None:
-        """Send a message sooner or later."""
+    def action_sooner(self) -> None:
+        """Send a message sooner."""
+        self._move(-1)
+
+    def action_later(self) -> None:
+        """Send a message later."""
+        self._move(1)
+
+    def _move(self, by: int) -> None:
         found = self._chosen
         place = next((at for at, one in enumerate(self._shown, 1) if one == found), 0) + by
         if found is not None and 1 <= place <= len(self._shown):

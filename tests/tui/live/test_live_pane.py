@@ -1,0 +1,333 @@
+"""Talking to a live session in the app: what is sent, seen, approved and not approved by accident."""
+
+import pytest
+
+from oulipoly_tui.view.live import answer_guard
+from oulipoly_tui.widgets.live.conversation_view import ConversationView
+
+COMMAND = "rm -rf build"
+
+
+async def test_a_message_is_sent_by_enter_and_its_answer_is_shown(live):
+    async with live() as one:
+        await one.begin()
+        await one.write("hello there")
+        await one.sees("▌ you", "hello there", "▌ assistant", "✓ done", "● ready")
+
+        assert "" == one.composer.text
+
+
+async def test_a_session_goes_on_without_the_app_and_what_was_written_is_kept(live):
+    async with live() as one:
+        session = await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.until(lambda: one.pane.request is not None)
+        one.composer.put("and then")
+        saved = one.app.layout_state()
+
+    async with live(saved=saved) as again:
+        await again.until(lambda: again.pane is not None and again.pane.request is not None)
+        await again.sees(COMMAND, "waiting for you", "and then")
+
+        assert session.session_id == again.pane.session.session_id
+
+
+async def test_a_command_is_approved_by_a_key_that_is_pressed_on_purpose(live):
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.asked()
+        await one.sees(COMMAND, str(one.world.project), "a approve", "d deny", "for the session:")
+        await one.press("a")
+        await one.until(lambda: one.pane.request is None)
+        await one.sees("answered by", "✓ done")
+
+
+@pytest.mark.parametrize("key", ["a", "s", "d", "D", "c"])
+async def test_keys_written_into_a_message_answer_nothing(live, key):
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.until(lambda: one.pane.request is not None)
+        one.composer.focus()
+        await one.pause()
+        await one.press(key)
+
+        assert key == one.composer.text
+        assert one.pane.request is not None
+        assert 1 == len(one.app.screen_stack)
+
+
+async def test_a_key_that_comes_as_the_request_comes_up_approves_nothing(live, monkeypatch):
+    monkeypatch.setattr(answer_guard, "SEEN_S", 3600.0)
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.until(lambda: one.pane.request is not None)
+        one.panel.focus()
+        await one.press("a")
+
+        assert one.pane.request is not None
+        assert "Too soon: the request has just come up" in one.said
+
+
+async def test_a_held_key_approves_nothing(live):
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.asked()
+        await one.press("j", *"a" * 20)
+
+        assert one.pane.request is not None
+        assert any("in the middle of others" in text for text in one.said)
+
+
+async def test_enter_and_a_paste_approve_nothing(live):
+    from textual.events import Paste
+
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.asked()
+        await one.press("enter")
+        one.app.post_message(Paste("a\na\n"))
+        await one.pilot.pause(0.2)
+
+        assert one.pane.request is not None
+        assert 1 == len(one.app.screen_stack)
+
+
+async def test_a_late_answer_is_refused_with_the_cause(live):
+    async with live() as one:
+        session = await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.asked()
+        request = one.pane.request
+        one.app.engine.live.answer(request.request_id, "deny")
+        one.pane.talk.requests.setdefault(request.request_id, request)  # as if the news of it had not come yet
+        one.pane.order("answer", {"request_id": request.request_id, "decision": "approve"})
+        await one.until(lambda: any("answered" in text or "stale" in text for text in one.said))
+
+        assert "answered" == one.app.engine.live.find_request(request.request_id).status
+        assert session.session_id == request_session(one, request)
+
+
+def request_session(one, request):
+    return one.app.engine.live.find_request(request.request_id).session_id
+
+
+async def test_denying_is_one_key(live):
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.asked()
+        await one.press("d")
+        await one.until(lambda: one.pane.request is None)
+        await one.sees("declined")
+
+
+async def test_a_denial_can_say_why(live):
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.asked()
+        await one.press("D", *"no")
+        await one.press("enter")
+        await one.until(lambda: one.pane.request is None)
+
+
+async def test_approving_for_the_session_says_what_that_covers_and_asks(live):
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.asked()
+        reach = one.pane.request.prompt.reach
+        await one.press("s")
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+
+        assert reach
+        assert reach.split(",")[0] in one.dialog()
+        await one.press("enter")  # no is what a careless enter answers
+        await one.until(lambda: 1 == len(one.app.screen_stack))
+        assert one.pane.request is not None
+
+        await one.pause()
+        await one.press("s")
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.press("y")
+        await one.until(lambda: one.pane.request is None)
+
+
+async def test_a_question_is_answered_in_a_form(live):
+    async with live() as one:
+        await one.begin()
+        await one.write("[[ask:Which colour|red|blue]] go")
+        await one.asked()
+        await one.sees("Which colour", "red", "blue")
+        await one.press("a")
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.press("down", "space", "f2")
+        await one.until(lambda: one.pane.request is None)
+
+
+async def test_denying_and_interrupting_ends_the_turn(live):
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.asked()
+        await one.press("c")
+        await one.until(lambda: one.pane.talk.turn is None)
+        await one.sees("■ interrupted")
+
+
+async def test_escape_leaves_the_line_and_ctrl_c_interrupts(live):
+    async with live() as one:
+        await one.begin()
+        await one.write("[[stall:60]] wait")
+        await one.until(lambda: one.pane.talk.turn is not None)
+        await one.press("escape", "escape")
+
+        assert one.pane.query_one(ConversationView).has_focus
+        assert one.pane.talk.turn is not None
+        await one.press("ctrl+c")
+        await one.until(lambda: one.pane.talk.turn is None)
+        await one.sees("■ interrupted")
+
+
+async def test_while_a_turn_runs_enter_steers_and_tab_queues(live):
+    async with live() as one:
+        await one.begin()
+        await one.write("[[stall:60]] wait")
+        await one.until(lambda: one.pane.talk.turn is not None)
+        await one.sees("enter steers the turn · tab queues")
+        one.composer.put("first")
+        await one.press("tab")
+        one.composer.put("second")
+        await one.press("tab")
+        await one.until(lambda: 2 == len(one.pane.talk.queue))
+        await one.sees("queued 1 of 2: first")
+
+        one.composer.put("this instead")
+        await one.press("enter")
+        await one.until(lambda: "Steers the running turn" in one.said or len(one.pane.talk.queue) > 2)
+
+
+async def test_the_queue_is_edited_moved_and_taken_back(live):
+    async with live() as one:
+        await one.begin()
+        await one.write("[[stall:60]] wait")
+        await one.until(lambda: one.pane.talk.turn is not None)
+        for text in ("first", "second"):
+            one.composer.put(text)
+            await one.press("tab")
+            await one.until(lambda text=text: text in [item.text for item in one.pane.talk.queue])
+        await one.press("escape", "Q")
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.sees("1. first", "2. second")
+        await one.press("J")
+        await one.sees("1. second", "2. first")
+        await one.press("x")
+        await one.sees("1. second")
+        await one.press("e", "end", *" too")
+        await one.press("enter")
+        await one.until(lambda: ["second too"] == [item.text for item in one.pane.talk.queue])
+
+
+async def test_up_brings_back_what_was_sent(live):
+    async with live() as one:
+        await one.begin()
+        await one.write("one")
+        await one.sees("✓ done")
+        one.composer.put("draft")
+        await one.press("up")
+        assert "one" == one.composer.text
+        await one.press("down")
+        assert "draft" == one.composer.text
+
+
+async def test_lines_are_broken_by_alt_enter(live):
+    async with live() as one:
+        await one.begin()
+        one.composer.focus()
+        await one.press("a", "alt+enter", "b", "ctrl+j", "c")
+
+        assert "a\nb\nc" == one.composer.text
+
+
+async def test_commands_and_files_are_completed(live):
+    async with live() as one:
+        (one.world.project / "notes").mkdir()
+        (one.world.project / "notes" / "plan.md").write_text("x")
+        await one.begin()
+        one.composer.focus()
+        await one.press(*"/re")
+        await one.sees("/review", "/rename")
+        await one.press("down", "tab")
+        assert "/rename " == one.composer.text
+        one.composer.put("")
+        await one.press(*"see @no")
+        await one.sees("@notes/")
+        await one.press("tab")
+        await one.sees("@notes/plan.md")
+        await one.press("tab")
+        assert "see @notes/plan.md " == one.composer.text
+
+
+async def test_a_session_whose_process_has_ended_says_so_and_a_message_starts_it_again(live):
+    async with live() as one:
+        session = await one.begin()
+        await one.write("one")
+        await one.sees("✓ done")
+        one.app.engine.live.order(session.session_id, "close", starts=False)
+        await one.until(lambda: one.pane._connection is None)
+        await one.sees("● ended", "its process has ended", "enter sends, and starts the session again")
+        await one.write("two")
+        await one.sees("● ready", "You said: two")
+
+
+async def test_the_inbox_lists_what_is_asked_and_goes_to_it(live):
+    async with live() as one:
+        first = await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.until(lambda: one.pane.request is not None)
+        await one.begin()
+        await one.until(lambda: one.app.requests.open)
+        await one.sees("? 1")
+        await one.press("escape", "I")
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.sees("wants to run a command", COMMAND)
+        await one.press("enter")
+        await one.until(lambda: one.pane.session.session_id == first.session_id and one.pane.request is not None)
+
+
+async def test_the_next_alert_goes_to_a_request(live):
+    async with live() as one:
+        first = await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.until(lambda: one.app.requests.open)
+        await one.app.frame.turn_to("pools")
+        await one.press("f8")
+        await one.until(lambda: one.app.frame.current is one.pane)
+
+        assert first.session_id == one.pane.session.session_id
+
+
+async def test_r_in_pools_offers_a_live_session(live):
+    async with live() as one:
+        await one.app.frame.turn_to("pools")
+        await one.press("r")
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.sees("terminal", "asks before commands and edits")
+        await one.press("down", "enter")
+        await one.until(lambda: one.pane is not None and one.pane.session is not None and one.pane.talk.is_open)
+
+
+async def test_nothing_is_sent_in_read_only_mode(live):
+    async with live() as one:
+        session = await one.begin()
+
+    async with live(read_only=True) as one:
+        await one.open(session.session_id)
+        await one.write("hello")
+
+        assert "This app is read-only: nothing is sent" in one.said
