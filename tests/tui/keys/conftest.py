@@ -50,6 +50,7 @@ _terminals = _beside("terminals")
 hosts = _terminals.hosts
 repl_world = _terminals.repl_world
 alive = _terminals.alive
+live_world = _beside("live").live_world
 
 
 def row_of(action, node, key):

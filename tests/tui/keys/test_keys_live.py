@@ -1,0 +1,234 @@
+"""Every key of live sessions: what answers a request, what changes the session, the queue, the inbox."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+
+from oulipoly_engine.facade.live.sessions import NewSession
+from oulipoly_tui.view.live import answer_guard
+from oulipoly_tui.widgets.live.composer import Composer
+from oulipoly_tui.widgets.live.conversation_view import ConversationView
+from oulipoly_tui.widgets.live.request_panel import RequestPanel
+
+keys = pytest.mark.keys
+COMMAND = "rm -rf build"
+ASK = f"[[approve:{COMMAND}]] please"
+
+
+@pytest.fixture
+def talking(live_world, hand):
+    """Open the app over a session of the demo: `async with talking() as one`."""
+
+    @asynccontextmanager
+    async def opens(**options):
+        async with hand(size=(120, 40), **options) as one:
+            begun = one.app.engine.live.begin(NewSession(live_world.project, model="demo-codex"))
+            one.app.order("live open", [begun.session.session_id])
+            await one.until(lambda: one.app.frame.find("live") is not None)
+            one.live = one.app.frame.find("live")
+            one.session_id = begun.session.session_id
+            await one.until(lambda: one.live.talk.is_open)
+            yield one
+
+    return opens
+
+
+async def write(one, text):
+    composer = one.live.query_one(Composer)
+    composer.focus()
+    composer.put(text)
+    await one.press("enter")
+
+
+async def leave_line(one):
+    """Let the keys be the pane's."""
+    one.live.query_one(ConversationView).focus()
+    await one.pilot.pause()
+
+
+async def asked(one, text=ASK):
+    """Have something asked, and look at it for long enough."""
+    await write(one, text)
+    await one.until(lambda: one.live.request is not None)
+    one.live.query_one(RequestPanel).focus()
+    await one.pilot.pause(answer_guard.PAUSE_S + 0.1)
+
+
+def is_done(one):
+    return one.live.request is None and one.live.talk.turn is None
+
+
+@keys("live.approve", "a")
+@keys("live.approve_for_session", "s")
+@keys("live.deny", "d")
+@keys("live.deny_with_reason", "D")
+async def test_a_approves_s_does_for_the_session_after_a_yes_d_denies_and_capital_d_says_why(talking):
+    async with talking() as one:
+        await asked(one)
+        await one.press("a")
+        await one.until(lambda: is_done(one))
+        await asked(one)
+        await one.press("d")
+        await one.until(lambda: is_done(one))
+        await one.sees("declined")
+        await asked(one)
+        await one.press("D")
+        await one.at("Question")
+        await one.type("not now")
+        await one.press("enter")
+        await one.until(lambda: is_done(one))
+        await asked(one)
+        await one.press("s")
+        await one.at("Confirm")
+        await one.press("y")
+        await one.until(lambda: is_done(one))
+        statuses = {one.decision for one in one.app.engine.live.requests(all_states=True)}
+        assert {"approve", "deny", "approve_for_session"} == statuses
+
+
+@keys("live.cancel_request", "c")
+@keys("live.interrupt", "ctrl+c", "X")
+async def test_c_denies_and_interrupts_ctrl_c_and_capital_x_interrupt(talking):
+    async with talking() as one:
+        await asked(one)
+        await one.press("c")
+        await one.until(lambda: is_done(one))
+        for key in ("ctrl+c", "X"):
+            await write(one, "[[stall:60]] wait")
+            await one.until(lambda: one.live.talk.turn is not None)
+            await leave_line(one)
+            await one.press(key)
+            await one.until(lambda: is_done(one))
+
+
+@keys("live.write", "i")
+@keys("live.unfold", "o")
+@keys("live.unfold_all", "O")
+@keys("live.copy", "y")
+@keys("live.changes", "v")
+async def test_i_writes_o_unfolds_y_copies_and_v_shows_the_changes(talking):
+    async with talking() as one:
+        await write(one, "[[think:of red roofs]] [[edit:notes.txt]] go on")
+        await one.until(lambda: one.live.request is not None)
+        one.live.query_one(RequestPanel).focus()
+        await one.pilot.pause(answer_guard.PAUSE_S + 0.1)
+        await one.press("a")
+        await one.until(lambda: is_done(one))
+        await leave_line(one)
+        await one.press("O")
+        await one.sees("▾ thinking", "│ of red roofs")
+        await one.press("O")
+        await one.sees("▸ thinking")
+        view = one.live.query_one(ConversationView)
+        place = next(
+            at for at, block in enumerate(one.live.talk.blocks) if block.item and block.item.kind == "reasoning"
+        )
+        view.go_to(place)
+        await one.press("o")
+        await one.sees("▾ thinking")
+        await one.press("y")
+        await one.until(lambda: "of red roofs" in one.app.clipboard)
+        await one.press("v")
+        await one.at("Reading")
+        await one.sees("notes.txt")
+        await one.back()
+        await one.press("i")
+        assert one.live.query_one(Composer).has_focus
+
+
+@keys("live.rename", "e")
+@keys("live.model", "m")
+@keys("live.compact", "C")
+@keys("live.review", "V")
+@keys("live.fork", "f")
+@keys("live.list", "l")
+@keys("live.close", "x")
+async def test_e_renames_m_chooses_the_model_c_compacts_v_reviews_f_forks_l_lists_and_x_ends_the_process(talking):
+    async with talking() as one:
+        await write(one, "hello")
+        await one.until(lambda: is_done(one) and len(one.live.talk.blocks) > 2)
+        await leave_line(one)
+        await one.press("e")
+        await one.at("Question")
+        await one.type("roofs")
+        await one.press("enter")
+        await one.sees("Live · roofs")
+        await one.press("m")
+        await one.until(lambda: type(one.app.screen).__name__ in ("Choice", "Question"))
+        await one.back()
+        await one.press("C")
+        await one.sees("compacted here")
+        await one.until(lambda: is_done(one))
+        await one.press("V")
+        await one.at("Question")
+        await one.press("enter")
+        await one.until(lambda: any(block.item and block.item.kind == "review" for block in one.live.talk.blocks))
+        await one.until(lambda: is_done(one))
+        await one.press("f")
+        await one.at("Confirm")
+        await one.press("y")
+        await one.until(lambda: one.live.session.session_id != one.session_id and one.live.talk.is_open)
+        await leave_line(one)
+        await one.press("l")
+        await one.at("Choice")
+        await one.sees("roofs")
+        await one.back()
+        await leave_line(one)
+        await one.press("x")
+        await one.at("Confirm")
+        await one.press("y")
+        await one.sees("● ended")
+
+
+@keys("live.queue", "Q")
+@keys("QueueScreen", "escape", "q", "e", "x", "J", "K")
+async def test_capital_q_lists_what_waits_e_edits_x_takes_back_j_and_k_move(talking):
+    async with talking() as one:
+        await write(one, "[[stall:60]] wait")
+        await one.until(lambda: one.live.talk.turn is not None)
+        for text in ("first", "second"):
+            one.live.order("send", {"text": text})
+        await one.until(lambda: 2 == len(one.live.talk.queue))
+        await leave_line(one)
+        await one.press("Q")
+        await one.at("QueueScreen")
+        await one.press("q")
+        await one.at("Frame")
+        await one.press("Q")
+        await one.at("QueueScreen")
+        await one.sees("1. first", "2. second")
+        await one.press("J")
+        await one.sees("1. second", "2. first")
+        await one.press("K")
+        await one.sees("1. first", "2. second")
+        await one.press("e")
+        await one.at("Question")
+        await one.press("end")
+        await one.type(" of all")
+        await one.press("enter")
+        await one.sees("1. first of all")
+        await one.press("x")
+        await one.sees("1. second")
+        await one.press("escape")
+        await one.at("Frame")
+
+
+@keys("frame.inbox", "I")
+@keys("frame.pane6", "6")
+@keys("Inbox", "escape", "q")
+async def test_capital_i_lists_what_is_asked_over_all_sessions_and_6_goes_to_the_session(talking):
+    async with talking() as one:
+        await asked(one)
+        await one.turn_to("pools")
+        await one.press("I")
+        await one.at("Inbox")
+        await one.sees("wants to run a command", COMMAND)
+        await one.press("q")
+        await one.at("Frame")
+        await one.press("I")
+        await one.at("Inbox")
+        await one.press("escape")
+        await one.at("Frame")
+        await one.press("6")
+        await one.until(lambda: one.pane == "live")
+        assert one.live.request is not None
