@@ -57,7 +57,7 @@ class Detached:
 
     def now(self):
         """Return its terminal as it is now; None when it is gone."""
-        return next((one for one in terminals.survey(self.paths, SystemClock()).terminals if one.id == self.id), None)
+        return next((one for one in terminals.survey(self.paths, SystemClock()).living if one.id == self.id), None)
 
     def attach(self):
         words = ["-m", "oulipoly_tui", "attach", self.id]

@@ -79,7 +79,7 @@ def paths(home):
     found = from_environment()
     yield found
     pids = set()
-    for one in terminals.survey(found, SystemClock()).terminals:
+    for one in terminals.survey(found, SystemClock()).living:
         pids |= {one.host_pid, one.pid, one.screen_pid} - {0}
         with contextlib.suppress(OSError):
             os.kill(one.host_pid, signal.SIGTERM)
@@ -121,7 +121,7 @@ def shown(home, paths):
 def test_hostile_output_is_survived_and_the_screen_comes_back(shown, paths, kind):
     cli = shown(kind)
     cli.expect(b"over and out")
-    (terminal,) = terminals.survey(paths, SystemClock()).terminals
+    (terminal,) = terminals.survey(paths, SystemClock()).living
     cli.send(b"still there?\r")
 
     cli.expect(b"still here")

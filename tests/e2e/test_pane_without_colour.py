@@ -41,7 +41,7 @@ def paths(home):
     found = from_environment()
     yield found
     pids = set()
-    for one in terminals.survey(found, SystemClock()).terminals:
+    for one in terminals.survey(found, SystemClock()).living:
         pids |= {one.host_pid, one.pid, one.screen_pid} - {0}
         with contextlib.suppress(OSError):
             os.kill(one.host_pid, signal.SIGTERM)

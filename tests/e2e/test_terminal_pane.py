@@ -41,7 +41,7 @@ def paths(home):
     (found.models / "opus.toml").write_text("[[providers]]\nname = 'ada'\n")
     yield found
     pids = set()
-    for one in terminals.survey(found, SystemClock()).terminals:
+    for one in terminals.survey(found, SystemClock()).living:
         pids |= {one.host_pid, one.pid, one.screen_pid} - {0}
         with contextlib.suppress(OSError):
             os.kill(one.host_pid, signal.SIGTERM)
@@ -80,7 +80,7 @@ def ended(cli):
 
 
 def only(paths):
-    (found,) = terminals.survey(paths, SystemClock()).terminals
+    (found,) = terminals.survey(paths, SystemClock()).living
     return found
 
 
@@ -387,7 +387,7 @@ def test_whole_screen_is_handed_over_and_comes_back(start, paths):
     app.send("y")
 
     assert 0 == ended(app)
-    (terminal,) = terminals.survey(paths, SystemClock()).terminals
+    (terminal,) = terminals.survey(paths, SystemClock()).living
     assert f"[still running: {terminal.id} " in app.before
     assert f"`agents terminal attach {terminal.id}`" in app.before
 

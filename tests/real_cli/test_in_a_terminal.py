@@ -36,11 +36,11 @@ def talking(world, api):
     providers.write_text(text.replace("\nCODEX_HOME", '\nLOOPBACK_KEY = "sk-loopback"\nCODEX_HOME'))
     paths = from_environment(world.environment())
     yield paths
-    for one in terminals.survey(paths, SystemClock()).terminals:
+    for one in terminals.survey(paths, SystemClock()).living:
         with contextlib.suppress(OSError):
             os.kill(one.host_pid, signal.SIGTERM)
     deadline = time.monotonic() + 20
-    while terminals.survey(paths, SystemClock()).terminals and time.monotonic() < deadline:
+    while terminals.survey(paths, SystemClock()).living and time.monotonic() < deadline:
         time.sleep(_PAUSE_S)
 
 
@@ -97,4 +97,4 @@ def test_cli_in_a_terminal_outlives_who_showed_it(world, api, talking, shown, cl
     second.expect("turtle")
     ask(api, second, "another word")
 
-    assert [identity] == [one.id for one in terminals.survey(talking, SystemClock()).terminals]
+    assert [identity] == [one.id for one in terminals.survey(talking, SystemClock()).living]
