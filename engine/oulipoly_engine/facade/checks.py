@@ -18,6 +18,7 @@ from oulipoly_engine.core.checks import surroundings, work
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, count, sort_findings, to_document, to_lines
 from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.live.sessions import LiveSessions
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.runs.orphans import Orphans
 from oulipoly_engine.facade.terminals.terminals import Terminals
@@ -66,6 +67,7 @@ class Checks:
             *place_checks.judge_places(tuple(places_seen.look_at_places(self._home.paths))),
             *self._check_disks(configured, environ, limits.free_bytes),
             *self._check_terminals(),
+            *self._check_live_sessions(),
             *_check_surroundings(environ),
         ]
         return sort_findings(found)
@@ -167,6 +169,12 @@ class Checks:
                 pending = tuple(folder.pending_sessions()) if is_ours else ()
             aside = tuple(sorted(str(path) for path in folder.quarantine.glob("*.pending")))
         return pending, aside
+
+    def _check_live_sessions(self) -> Iterator[Finding]:
+        with suppress(RunnerError):  # of the state file or the runtime folder, which are told by others
+            if self._home.paths.state_db.exists():
+                left = LiveSessions(self._home).left_turns()
+                yield from work.judge_left_turns([(turn.session_id, turn.turn_id) for turn in left])
 
     def _check_terminals(self) -> Iterator[Finding]:
         try:

@@ -72,6 +72,16 @@ def judge_terminals(living: int, found: Sequence[SeenTerminal]) -> Iterator[Find
         yield tell_well(Area.TERMINALS, f"{living} live, each with its host")
 
 
+def judge_left_turns(found: Sequence[tuple[str, str]]) -> Iterator[Finding]:
+    """Say which turns of live sessions were left by their process. found: a session's id and a turn's."""
+    for session, turn in found:
+        cause = "its process ended in the middle of a turn"
+        follows, fix = "nobody knows how far the agent has come", "have it look, and go on"
+        yield Finding(
+            Area.SESSIONS, Severity.WARNING, session, cause, follows, fix, in_shell("agents", "turn", "resume", turn)
+        )
+
+
 def judge_terminal_folder(problem: str) -> Finding:
     """Say that no terminal can be reached. problem: of the folder of their sockets."""
     follows, fix = "no terminal can be started or shown", "mend it, or set XDG_RUNTIME_DIR to a folder of your own"
