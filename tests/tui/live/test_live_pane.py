@@ -1,10 +1,7 @@
 """Talking to a live session in the app: what is sent, seen, approved and not approved by accident."""
 
 import pytest
-<<<<<<< HEAD
 from textual.events import Paste
-=======
->>>>>>> 996d902a (Hold talking to live sessions by tests, and tell of it in the app's guide)
 
 from oulipoly_tui.view.live import answer_guard
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
@@ -87,11 +84,6 @@ async def test_a_held_key_approves_nothing(live):
 
 
 async def test_enter_and_a_paste_approve_nothing(live):
-<<<<<<< HEAD
-=======
-    from textual.events import Paste
-
->>>>>>> 996d902a (Hold talking to live sessions by tests, and tell of it in the app's guide)
     async with live() as one:
         await one.begin()
         await one.write(f"[[approve:{COMMAND}]] please")
