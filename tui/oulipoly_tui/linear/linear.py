@@ -217,6 +217,18 @@ MENUS: tuple[Menu, ...] = (
         ),
     ),
     Menu(
+        "Live sessions",
+        _late_lines("live.live_lines"),
+        (
+            MenuEntry("Talk to one", "live.talk_to", writes=True),
+            MenuEntry("Follow one", "live.follow"),
+            MenuEntry("Answer what is asked", "live.answer_requests", writes=True),
+            MenuEntry("Begin one", "live.begin", writes=True),
+            MenuEntry("Interrupt one", "live.interrupt", writes=True),
+        ),
+        is_quoted=True,
+    ),
+    Menu(
         "Terminals",
         _late_lines("terminals.terminal_lines"),
         (

@@ -1,0 +1,207 @@
+"""Live sessions for screen readers: listed, begun, talked to, followed; what they ask is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable, LiveClient, LiveStatus, NewSession
+from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.live.lists import name_of, state_words
+from oulipoly_tui.view.live.spoken import spoken, spoken_request
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.sessions import LiveRequest
+    from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.linear.talk import Talk
+
+_WINDOW = 60  # events that are said of a session that is opened
+_LOOK_S = 0.5
+_APPROVE, _SESSION, _DENY, _CANCEL = "Approve once", "Approve for the session", "Deny", "Deny and interrupt the turn"
+
+
+def live_lines(talk: Talk, snapshot: Snapshot) -> Iterator[str]:
+    """Yield a line a live session, then what they ask."""
+    found = talk.engine.live.list_sessions()
+    yield from (_line(one, snapshot) for one in found)
+    if not found:
+        yield "No live sessions."
+    count = 0 if talk.read_only else len(talk.engine.live.requests())
+    if count:
+        yield f"{count} request{'s' * (count != 1)} wait{'s' * (count == 1)} for you."
+
+
+def _line(one: LiveStatus, snapshot: Snapshot) -> str:
+    state, _ = state_words(one)
+    age = words.age(one.session.updated_at, snapshot.at)
+    return f"{name_of(one)}. {state.capitalize()}. {one.session.account or one.session.runtime_id}. Changed {age}."
+
+
+def _choose(talk: Talk, snapshot: Snapshot) -> LiveStatus | None:
+    found = talk.engine.live.list_sessions()
+    if not found:
+        talk.say("There is no live session.")
+        return None
+    place = talk.choose_place("Live session", [_line(one, snapshot) for one in found])
+    return None if place is None else found[place]
+
+
+def begin(talk: Talk, snapshot: Snapshot) -> None:
+    """Begin a session with a model, then talk."""
+    model = talk.choose("Model", [pool.model.name for pool in snapshot.pools])
+    if model is not None:
+        begun = talk.engine.live.begin(NewSession(Path.cwd(), model=model))
+        talk.say(f"Begun on {begun.session.account or begun.session.runtime_id}. {begun.why}.")
+        _talk(talk, begun.session.session_id)
+
+
+def talk_to(talk: Talk, snapshot: Snapshot) -> None:
+    """Say how a session went, then send messages and tell what comes of them."""
+    one = _choose(talk, snapshot)
+    if one is not None:
+        for numbered in talk.engine.live.events(one.session.session_id, limit=_WINDOW):
+            _tell(talk, numbered.event)
+        _talk(talk, one.session.session_id)
+
+
+def follow(talk: Talk, snapshot: Snapshot) -> None:
+    """Say what happens in a session until its process ends, or control and c stops it."""
+    one = _choose(talk, snapshot)
+    if one is None:
+        return
+    events = talk.engine.live.events(one.session.session_id, limit=_WINDOW)
+    for numbered in events:
+        _tell(talk, numbered.event)
+    talk.say("Control and c stops following. The session goes on.")
+    try:
+        for numbered in talk.engine.live.follow(one.session.session_id, events[-1].seq if events else 0, deltas=False):
+            _tell(talk, numbered.event)
+            if isinstance(numbered.event, ev.RequestOpened):
+                for line in spoken_request(numbered.event.kind, numbered.event.prompt):
+                    talk.quote(line)
+    except KeyboardInterrupt:
+        talk.say("")
+    talk.say("No longer followed.")
+
+
+def answer_requests(talk: Talk, _snapshot: Snapshot) -> None:
+    """Answer what is asked, one after the other."""
+    found = talk.engine.live.requests()
+    if not found:
+        talk.say("Nothing is asked.")
+    for one in found:
+        _answer(talk, one)
+
+
+def interrupt(talk: Talk, snapshot: Snapshot) -> None:
+    """Interrupt a running turn."""
+    one = _choose(talk, snapshot)
+    if one is not None:
+        talk.engine.live.order(one.session.session_id, "interrupt", starts=False)
+        talk.say("Interrupting.")
+
+
+def _talk(talk: Talk, session_id: str) -> None:
+    status = talk.engine.live.status(session_id)
+    for one in (one for one in talk.engine.live.requests() if one.session_id == session_id):
+        _answer(talk, one)
+    if status.busy and status.turn_id:
+        _follow_turn(talk, session_id, status.turn_id)
+    while text := talk.ask("Message, empty to go back", "Type what the agent is told.").strip():
+        try:
+            with talk.engine.live.connect(session_id, starts=True) as client:
+                last = talk.engine.live.events(session_id, limit=1)
+                turn_id = str(client.order("send", {"text": text})["turn_id"])
+                client.follow(last[-1].seq if last else 0, deltas=False)
+                _listen(talk, client, session_id, turn_id)
+        except (HostGone, HostUnreachable) as error:
+            talk.say(f"Its process has ended. {error.message}.")
+
+
+def _follow_turn(talk: Talk, session_id: str, turn_id: str) -> None:
+    try:
+        with talk.engine.live.connect(session_id) as client:
+            last = talk.engine.live.events(session_id, limit=1)
+            client.follow(last[-1].seq if last else 0, deltas=False)
+            _listen(talk, client, session_id, turn_id)
+    except (HostGone, HostUnreachable):
+        return
+
+
+def _listen(talk: Talk, client: LiveClient, session_id: str, turn_id: str) -> None:
+    """Say what comes until a turn is over; control and c asks whether to interrupt it."""
+    while True:
+        try:
+            for numbered in client.wait(_LOOK_S):
+                event = numbered.event
+                if not _is_own_message(event):
+                    _tell(talk, event)
+                if isinstance(event, ev.RequestOpened) and not _answer(
+                    talk, talk.engine.live.find_request(event.request_id)
+                ):
+                    return
+                if isinstance(event, ev.TurnEnded) and event.turn_id == turn_id:
+                    return
+                if isinstance(event, ev.SessionFailed):
+                    return
+        except KeyboardInterrupt:
+            talk.say("")
+            if not talk.confirm("Interrupt the turn?"):
+                talk.say("The turn goes on.")
+                return
+            talk.engine.live.order(session_id, "interrupt", starts=False)
+
+
+def _is_own_message(event: ev.AnyEvent) -> bool:
+    return isinstance(event, ev.ItemEnded) and event.item.kind == "user_message"
+
+
+def _tell(talk: Talk, event: ev.AnyEvent) -> None:
+    for line in spoken(event):
+        talk.quote(line)
+
+
+def _answer(talk: Talk, request: LiveRequest) -> bool:
+    """Say all of a request and answer it as is chosen; return whether it is open no more."""
+    for line in spoken_request(request.kind, request.prompt):
+        talk.quote(line)
+    try:
+        if request.kind == "user_input":
+            return _answer_questions(talk, request)
+        names = [_APPROVE, *((_SESSION,) if request.prompt.reach else ()), _DENY, _CANCEL]
+        chosen = talk.choose("Answer", [_CANCEL] if request.kind == "other" else names)
+        if chosen is None:
+            talk.say("It waits on.")
+            return False
+        decision = {_APPROVE: "approve", _SESSION: "approve_for_session", _DENY: "deny", _CANCEL: "cancel"}[chosen]
+        if decision == "approve_for_session" and not talk.confirm(f"Approve {request.prompt.reach}?"):
+            talk.say("It waits on.")
+            return False
+        reason = talk.ask("Reason, empty for none").strip() if decision == "deny" else ""
+        talk.engine.live.answer(request.request_id, decision, reason=reason)
+    except RunnerError as error:  # somebody else has answered it, or its turn is over
+        talk.say(f"Error. {error.message}.")
+    return True
+
+
+def _answer_questions(talk: Talk, request: LiveRequest) -> bool:
+    answers: dict[str, tuple[str, ...]] = {}
+    for question in request.prompt.questions:
+        talk.quote(question.text or question.header or question.id)
+        if question.is_secret:
+            talk.say("It is a secret, which would be seen here: `agents requests answer` asks for it unseen.")
+            return False
+        labels = [label for label, _ in question.options]
+        if labels and not question.takes_other:
+            given = talk.choose("Answer", labels) or ""
+        else:
+            given = talk.ask("Answer" + (f": {', '.join(labels)}, or your own" if labels else "")).strip()
+        if not given:
+            talk.say("It waits on.")
+            return False
+        answers[question.id] = (given,)
+    talk.engine.live.answer(request.request_id, "answer", answers=answers)
+    return True
