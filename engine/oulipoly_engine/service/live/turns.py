@@ -138,7 +138,8 @@ class SessionTurns:
             case ev.ItemEnded():
                 self._items.pop(event.item.id, None)
                 self._texts.pop(event.item.id, None)
-                if event.item.kind == "agent_message" and event.item.text:
+                is_said = event.item.kind == "agent_message" and event.item.status != "failed"
+                if is_said and event.item.text:
                     self._reply = event.item.text
         return replace(event, turn_id=turn_id) if hasattr(event, "turn_id") else event
 
