@@ -55,6 +55,7 @@ class Turns:
         self._streams: dict[int, str] = {}  # its blocks' item ids
         self._blocks: dict[str, int] = {}  # messages of the turn: how many blocks have come
         self._context: int | None = None  # tokens in the window
+        self._window: int | None = None  # tokens that fit, which the first result tells
         self._cost_usd = 0.0  # of the process so far
         self._compactions = 0
 
@@ -81,6 +82,9 @@ class Turns:
         if turn.failure and ending.status == "completed":
             ending = results.Ending("failed", turn.failure)
         usage = results.usage_of(message, cost_usd=cost, context=self._context)
+        if usage.window is not None and usage.window != self._window:
+            self._window = usage.window
+            self._tell_usage()
         reply = "" if turn.error else turn.reply
         self.items.end_all(_LEFT_OPEN[ending.status])
         self._forget()
@@ -223,7 +227,10 @@ class Turns:
     def _use(self, usage: Mapping[str, Json]) -> None:
         self._context = results.context_of(usage) or self._context
         if self._context is not None:
-            self._say(UsageUpdated(Usage(context=self._context)))
+            self._tell_usage()
+
+    def _tell_usage(self) -> None:
+        self._say(UsageUpdated(Usage(context=self._context, window=self._window)))
 
     def _forget(self) -> None:
         self._calls.clear()

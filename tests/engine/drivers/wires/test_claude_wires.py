@@ -77,6 +77,13 @@ def test_each_turn_costs_the_difference_of_the_process_sums(play):
     assert (12, 7, 1_000_000) == (turns[0].usage.input, turns[0].usage.output, turns[0].usage.window)
 
 
+def test_how_full_the_window_is_is_told_with_its_size_once_that_is_known(play):
+    told = [one.usage for one in play("approvals").of(events.UsageUpdated)]
+
+    assert (13, None) == (told[0].context, told[0].window)
+    assert (13, 1_000_000) == (told[-1].context, told[-1].window)
+
+
 def test_an_allowance_repeats_the_input_and_a_denial_declines_the_call(play):
     replay = play("approvals")
     answers = [line["response"]["response"] for line in replay.written if line["type"] == "control_response"]
