@@ -122,7 +122,7 @@ class SessionFailed(Event, tag="session_failed"):
 
 
 class SessionClosed(Event, tag="session_closed"):
-    """The CLI's process has ended, or was ended. reason: closed, idle, cancelled, exited, killed."""
+    """The CLI's process has ended, or was ended. reason: closed, idle, cancelled, shutdown, failed, exited, killed."""
 
     reason: str
     message: str = ""

@@ -44,6 +44,7 @@ _LINE = 500  # characters of each
 _GOODBYE_S = 3.0  # from the end of its stdin to the first signal
 _GRACE_S = 2.0  # from TERM to KILL
 _INTERRUPT_S = 20.0  # from an interruption to the end of the turn, before the process is ended for it
+_WANTED = ("closed", "cancelled", "idle")  # why a person, or nobody, has ended it; else its turn can go on
 _LOOK_S = 2.0  # between two looks at what the CLI has started
 _PAGE = 500  # events of a replay at a time
 
@@ -98,7 +99,7 @@ class Host:
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: self.end("closed", "the machine is shutting down"))
+        signal.signal(signal.SIGTERM, lambda *_: self.end("shutdown", "its host was told to end"))
         register = self._selector.register
         register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
         register(self._listener, selectors.EVENT_READ, self._accept)
@@ -208,7 +209,7 @@ class Host:
             self.turns.fail(SessionFailed(failures.CLOSED, message))
         self._process.release()
         self._descendants.kill()
-        wanted = self._ending is not None and reason not in ("failed", "exited")
+        wanted = self._ending is not None and reason in _WANTED
         self.turns.close(SessionClosed(reason, message, code), ends_turn=wanted)
         ok = wanted or code == 0
         shown = code if code >= 0 else 128 - code
