@@ -2,10 +2,14 @@
 
 import json
 import os
+import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+import tempfile
+import time
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -111,6 +115,159 @@ class World:
 def world(home, agents):
     """A home with a configuration folder to fill."""
     return World(home, agents)
+
+
+class LiveWorld:
+    """A demo world whose live sessions are talked to as the app does: through an engine in this process."""
+
+    def __init__(self, demo):
+        from oulipoly_engine.facade.engine import Engine
+
+        self.demo, self.root = demo, demo.root.parent
+        self.log = self.root / "heard"
+        self._make_engine = Engine
+        self._engines = []
+        self.engine = self.open_engine()
+        self.live = self.engine.live
+
+    def open_engine(self):
+        """Return a further engine, as another process would have it."""
+        self._engines.append(self._make_engine())
+        return self._engines[-1]
+
+    def begin(self, prompt=None, *, runtime="demo-codex1", **more):
+        """Begin a session; returns its id."""
+        return self.begin_turn(prompt, runtime=runtime, **more)[0]
+
+    def begin_turn(self, prompt=None, *, runtime="demo-codex1", folder=None, **more):
+        """Begin a session; returns its id and its first turn's."""
+        from oulipoly_engine.facade.live.sessions import NewSession
+
+        begun = self.live.begin(NewSession(folder or self.demo.project, runtime=runtime, prompt=prompt, **more))
+        return begun.session.session_id, begun.turn_id
+
+    def scripted(self, mood="", name="scripted", program="", **settings):
+        """Add or change the runtime whose CLI does what messages say (`fixtures/scripted_codex.py`)."""
+        path = self.root / name
+        if not program:
+            words = f"{sys.executable} -I -S {ROOT / 'tests' / 'fixtures' / 'scripted_codex.py'}"
+            path.write_text(f"#!/bin/sh\nexec {words}\n")
+            path.chmod(0o755)
+        fields = {"kind": "codex", "program": program or str(path), **settings}
+        text = f"\n[runtimes.{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
+        text += f"env = {{ SCRIPTED = '{mood}', SCRIPTED_LOG = '{self.log}' }}\n"
+        config = self.demo.config / "config.toml"
+        before = config.read_text().partition(f"\n[runtimes.{name}]")[0]
+        config.write_text(before + text)
+        return name
+
+    def heard(self, method=None):
+        """Return what the scripted CLI was told, in order."""
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        told = [json.loads(line) for line in lines]
+        return [one for one in told if method is None or one.get("method") == method]
+
+    def texts(self):
+        """Return the messages that began turns of the scripted CLI."""
+        return [one["params"]["input"][0]["text"] for one in self.heard("turn/start")]
+
+    def until(self, session, is_it, *, after=0, within_s=20.0):
+        """Follow a session until an event that is meant; returns it."""
+        deadline = time.monotonic() + within_s
+        with self.live.connect(session) as client:
+            client.follow(after)
+            while True:
+                assert time.monotonic() < deadline, self.live.events(session)
+                for numbered in client.wait(1.0):
+                    if is_it(numbered.event):
+                        return numbered.event
+
+    def until_closed(self, session):
+        """Wait for the end of a session's process; returns all events that are kept."""
+        deadline = time.monotonic() + 20.0
+        while self.host_of(session) is not None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return [numbered.event for numbered in self.live.events(session, limit=10_000)]
+
+    def request(self, session):
+        """Return the request that a session opens, or has open."""
+        from oulipoly_engine.core.live.events import RequestOpened
+
+        def is_open(event):
+            if not isinstance(event, RequestOpened):
+                return False
+            return self.live.find_request(event.request_id).status == "pending"
+
+        return self.live.find_request(self.until(session, is_open).request_id)
+
+    def host_of(self, session):
+        """Return the process numbers of a session's living host."""
+        from oulipoly_engine.service.live import hosts
+
+        living = {host.session_id: host for host in hosts.survey(self.engine.paths)}
+        return living.get(session)
+
+    def kill(self, pid):
+        """Kill a process of this world."""
+        os.kill(pid, signal.SIGKILL)
+
+    def rows(self, sql, *parameters):
+        """Read the state file with SQLite itself."""
+        with closing(sqlite3.connect(self.engine.paths.state_db)) as connection:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(sql, parameters)]
+
+    def processes(self):
+        """Return the processes that carry this world in their environment, but for ourselves: pid to words."""
+        found, mark = {}, str(self.demo.root).encode()
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdecimal() or int(folder.name) == os.getpid():
+                continue
+            with suppress(OSError):
+                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+                if state != "Z" and mark in (folder / "environ").read_bytes():
+                    found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        return found
+
+    def close(self):
+        """End all sessions; returns the processes that are left although nobody wants them."""
+        from oulipoly_engine.service.live import hosts
+
+        for host in hosts.survey(self.engine.paths):
+            with suppress(Exception):
+                self.live.order(host.session_id, "cancel", starts=False)
+        deadline = time.monotonic() + 10.0
+        while (left := self.processes()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for pid in left:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        for engine in self._engines:
+            engine.close()
+        return left
+
+
+@pytest.fixture
+def live():
+    """A demo world for live sessions; no process of it may be left."""
+    from oulipoly_demo import world as demo_world
+    from oulipoly_demo.world import Options
+
+    # Under /tmp: the path of a socket has 107 bytes at most.
+    root = Path(tempfile.mkdtemp(prefix="lv", dir="/tmp"))
+    demo = demo_world.build(root / "w", options=Options(pace_s=0, seeded=False))
+    environment = demo_world.environment_for(demo, os.environ) | {"DEMO_PACE": "0"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        world = LiveWorld(demo)
+        try:
+            yield world
+        finally:
+            left = world.close()
+            shutil.rmtree(root)
+    assert left == {}
 
 
 def marker(name, stream):
