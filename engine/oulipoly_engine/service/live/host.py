@@ -30,7 +30,7 @@ from oulipoly_engine.process.liveness import Descendants
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live.clients import ClientSeat
-from oulipoly_engine.service.live.protocol import Answer, Follow, Happened, Order
+from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, Happened, Order
 from oulipoly_engine.service.live.turns import SessionTurns
 from oulipoly_engine.service.live.wire_log import WireLog
 from oulipoly_engine.store.base.db import Store
@@ -45,6 +45,7 @@ _GOODBYE_S = 3.0  # from the end of its stdin to the first signal
 _GRACE_S = 2.0  # from TERM to KILL
 _INTERRUPT_S = 20.0  # from an interruption to the end of the turn, before the process is ended for it
 _WANTED = ("closed", "cancelled", "idle")  # why a person, or nobody, has ended it; else its turn can go on
+_MUTE_S = 0.5  # from the end of its stdout to the first signal: mostly it is just ending
 _LOOK_S = 2.0  # between two looks at what the CLI has started
 _PAGE = 500  # events of a replay at a time
 
@@ -83,12 +84,13 @@ class Host:
         self._unsent = bytearray()
         self._used_at = self._began_at = time.monotonic()
         self._interrupted_at: float | None = None
+        self._mute_at = 0.0  # when its stdout was closed
         self._ending: tuple[str, str] | None = None  # reason, message: somebody wanted it to end
         self._ladder: list[tuple[float, Callable[[], None]]] = []
         self._descendants = Descendants(process.pid)
         self._look_at = 0.0
-        self._has_stdout = True
-        self._is_done = False
+        self._has_stdout = self._has_stderr = True
+        self._is_terminated = self._is_done = False
 
     def run(self) -> None:
         """Serve until the CLI has ended and that is recorded."""
@@ -99,31 +101,42 @@ class Host:
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: self.end("shutdown", "its host was told to end"))
+        signal.signal(signal.SIGTERM, self._take_term)
         register = self._selector.register
         register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
         register(self._listener, selectors.EVENT_READ, self._accept)
         register(self._process.stdout, selectors.EVENT_READ, self._read_stdout)
         register(self._process.stderr, selectors.EVENT_READ, self._read_stderr)
+        self.turns.take_over()
         self._driver.begin()
         self._pump()
         while not self._is_done:
             for key, _ in self._selector.select(self._do_due(time.monotonic())):
                 with contextlib.suppress(BlockingIOError):
                     key.data()
+            if self._is_terminated:
+                self.end("shutdown", "its host was told to end")
             self._look_at_process()
         for client in self._clients.values():
             client.close("the session has ended")
+
+    def _take_term(self, *_: object) -> None:
+        # Only noted: what runs now may be in the middle of a message.
+        self._is_terminated = True
 
     def end(self, reason: str, message: str, *, at_once: bool = False) -> None:
         """Have the CLI end: its own goodbye first, then signals. at_once: signals first."""
         if self._ending is not None:
             return
         self._ending = reason, message
+        self.turns.is_ending = True
         now = time.monotonic()
+        self._descendants.look()  # as long as the CLI lives, which tells whose they are
         if not at_once:
             self._driver.closing()
             self._pump()
+        self._unsent.clear()
+        self._watch_stdin()
         self._process.close_stdin()
         term_at = now if at_once else now + _GOODBYE_S
         self._ladder = [
@@ -132,17 +145,16 @@ class Host:
         ]
 
     # The CLI ---------------------------------------------------------------------------------------------------------
-    def _read_stdout(self) -> None:
-        data = self._process.read(self._process.stdout)
+    def _read_stdout(self) -> bool:
+        """Take what the CLI has written; returns whether there was anything."""
+        data = self._process.read(self._process.stdout) if self._has_stdout else None
         if data is None:
-            return
+            return False
         if not data:
             self._selector.unregister(self._process.stdout)
             self._has_stdout = False
-            if self._ending is None and self._process.poll() is None:
-                # It says nothing any more, but lives: it is of no use.
-                self.end("exited", "its output was closed", at_once=True)
-            return
+            self._mute_at = time.monotonic()
+            return False
         for line in self._lines.feed(data):
             if isinstance(line, Oversized):
                 text = f"a message of {line.length:,} bytes was left out: it is longer than any that is known"
@@ -153,32 +165,42 @@ class Host:
                 self._driver.receive(line)
         self._driver.receive_partial(self._lines.unfinished())
         self._pump()
+        return True
 
-    def _read_stderr(self) -> None:
-        data = self._process.read(self._process.stderr)
+    def _read_stderr(self) -> bool:
+        data = self._process.read(self._process.stderr) if self._has_stderr else None
         if data is None:
-            return
+            return False
         if not data:
             self._selector.unregister(self._process.stderr)
-            return
+            self._has_stderr = False
+            return False
         for line in self._error_lines.feed(data):
-            if isinstance(line, bytes) and line.strip():
-                self._errors.append(line.decode("utf-8", "replace")[:_LINE])
+            if isinstance(line, bytes):
+                self._note_error(line)
+        return True
+
+    def _note_error(self, line: bytes) -> None:
+        if line.strip():
+            self._errors.append(line.decode("utf-8", "replace")[:_LINE])
 
     def _pump(self) -> None:
         """Do what the driver wants done."""
-        turn_before = self.turns.turn
+        turn_before = self._turn_id()
         data = self.turns.take()
         if self._wire_log is not None:
             self._wire_log.write("client->cli", data)
         self._unsent += data
-        if self.turns.turn is not turn_before:
+        if self._turn_id() != turn_before:
             self._used_at = time.monotonic()
             self._interrupted_at = None
         self._write()
         failure = self.turns.failure
         if failure is not None:
             self.end("failed", failure.message)
+
+    def _turn_id(self) -> str:
+        return "" if self.turns.turn is None else self.turns.turn.turn_id
 
     def _write(self) -> None:
         try:
@@ -189,6 +211,9 @@ class Host:
                 del self._unsent[:count]
         except OSError:  # it reads no more; that it has ended shows by itself
             self._unsent.clear()
+        self._watch_stdin()
+
+    def _watch_stdin(self) -> None:
         waits = bool(self._unsent) and self._process.stdin >= 0
         known = self._process.stdin in self._selector.get_map() if self._process.stdin >= 0 else False
         if waits and not known:
@@ -200,8 +225,13 @@ class Host:
         code = self._process.poll()
         if code is None:
             return
-        while self._has_stdout:  # its last words
-            self._read_stdout()
+        # Its last words. No end is waited for: what it has started may hold the pipes for as long as it lives.
+        while self._read_stderr():
+            pass
+        self._note_error(self._error_lines.rest())
+        while self._read_stdout():
+            pass
+        self.turns.give_up("its CLI has ended")
         self._driver.closed()
         self.turns.take()
         reason, message = self._ending or ("killed" if code < 0 else "exited", self._last_words(code))
@@ -224,7 +254,10 @@ class Host:
 
     # Clients ---------------------------------------------------------------------------------------------------------
     def _accept(self) -> None:
-        connection, _ = self._listener.accept()
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:  # it has left already
+            return
         if not is_same_user(connection):
             connection.close()
             return
@@ -281,9 +314,10 @@ class Host:
                     data = {}
                 case _:
                     if self._ending is not None:
-                        return Answer(order.number, error={"slug": "session-ends", "message": "the session is ending"})
+                        return Answer(order.number, error={"slug": SESSION_ENDS, "message": "the session is ending"})
                     data = self.turns.order(order.verb, order.data, seat.name)
-                    if order.verb == "interrupt":
+                    is_cancelled = order.verb == "answer" and data.get("status") == "cancelled"
+                    if self._interrupted_at is None and (order.verb == "interrupt" or is_cancelled):
                         self._interrupted_at = time.monotonic()
         except RunnerError as error:
             told: dict[str, Any] = {"slug": error.slug, "message": error.message, "exit_code": error.exit_code}
@@ -326,6 +360,7 @@ class Host:
         waits: list[float | None] = [self._driver.tick(now)]
         self._pump()
         waits.append(self.turns.expire(self._limits.request_s))
+        self._pump()  # what was expired is told to the CLI now, not with what it says next
         if self.turns.turn is not None and now >= self._look_at:
             self._descendants.look()
             self._look_at = now + _LOOK_S
@@ -334,6 +369,7 @@ class Host:
         if self._ending is None:
             waits.append(self._check_patience(now))
         while self._ladder and now >= self._ladder[0][0]:
+            self._descendants.look()
             self._ladder.pop(0)[1]()
         if self._ladder:
             waits.append(self._ladder[0][0] - now)
@@ -341,16 +377,20 @@ class Host:
 
     def _check_patience(self, now: float) -> float | None:
         """End what takes too long: the start, the idle time, an interruption. Returns the seconds until the next."""
-        if not self.turns.is_open:
+        if not self._has_stdout:  # it is of no use any more, if it does not end by itself
+            left = self._mute_at + _MUTE_S - now
+            if left <= 0:
+                self.end("exited", "its output was closed", at_once=True)
+        elif not self.turns.is_open:
             left = self._began_at + self._limits.startup_s - now
             if left <= 0:
-                message = f"the CLI did not say that it is ready within {self._limits.startup_s:.0f} s"
+                message = f"the CLI did not say that it is ready within {self._limits.startup_s:g} s"
                 self.turns.fail(SessionFailed(failures.TIMED_OUT, message))
                 self.end("failed", message, at_once=True)
         elif self.turns.turn is None:
             left = self._used_at + self._limits.idle_s - now
             if left <= 0:
-                self.end("idle", f"nobody used it for {self._limits.idle_s:.0f} s")
+                self.end("idle", f"nobody used it for {self._limits.idle_s:g} s")
         elif self._interrupted_at is not None:
             left = self._interrupted_at + _INTERRUPT_S - now
             if left <= 0:

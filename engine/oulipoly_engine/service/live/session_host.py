@@ -27,7 +27,7 @@ from oulipoly_engine.service.live.host import Host, Limits
 from oulipoly_engine.service.live.turns import Process, SessionTurns
 from oulipoly_engine.service.live.wire_log import WireLog
 from oulipoly_engine.store.base.db import Store, open_store
-from oulipoly_engine.store.live import live_queue, live_sessions
+from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
 
 
@@ -127,7 +127,6 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
     clock = SystemClock()
     session = live_sessions.find(store, order.session_id)[0]
     live_sessions.update(store, session.session_id, clock.now(), generation=session.generation + 1, status="active")
-    live_queue.forget_claimed(store, session.session_id)
     driver = driver_of(order.kind)(order.opening)
     mine = Process(order.invocation_row, order.invocation_uuid, order.account, order.model_name, os.getpid())
     host = Host(

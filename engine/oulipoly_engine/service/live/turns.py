@@ -60,7 +60,7 @@ class SessionTurns:
         self._store, self._driver, self._process, self._clock, self._tell = store, driver, process, clock, tell
         self.session = session
         self.policy = driver.opening.profile
-        self.is_open = False
+        self.is_open = self.is_ending = False
         self.failure: ev.SessionFailed | None = None
         self.turn: Turn | None = None
         self._items: dict[str, ev.Item] = {}  # that are not whole
@@ -72,8 +72,16 @@ class SessionTurns:
         self._number = live_events.last_number(store, session.session_id)
         self._unkept: list[ev.Numbered] = []
         self._invocation: int | None = None
+        self._told_queue = {one.message_id for one in live_queue.waiting(store, session.session_id)}
 
     # What the CLI says ---------------------------------------------------------------------------------------------
+    def take_over(self) -> None:
+        """Settle what a host that died has left open; its turns end when the session is open again."""
+        for request in live_requests.pending(self._store, self.session.session_id):
+            self._finish_request(request, "expired", "the session's process had ended")
+        self._forget_steers()
+        self._keep()
+
     def take(self) -> bytes:
         """Do what the driver's events ask for and return what is to be written to the CLI."""
         data = bytearray()
@@ -91,6 +99,8 @@ class SessionTurns:
     def _apply(self, event: ev.AnyEvent) -> None:
         match event:
             case ev.SessionOpened():
+                if not self.is_open:
+                    self._end_left_turns()
                 self.is_open = True
                 self.model = event.model or self.model
                 able = sorted(name for name, can in msgspec.to_builtins(self._driver.capabilities).items() if can)
@@ -99,6 +109,8 @@ class SessionTurns:
             case ev.NativeIdChanged():
                 self._know(event.native_id)
             case ev.SessionFailed():
+                if self.failure is not None:
+                    return  # the first one is the cause
                 self.failure = event
                 if event.reason in (failures.THREAD_LOST, failures.THREAD_MISMATCH):
                     self._change(status="fenced", status_reason=event.message)
@@ -126,6 +138,14 @@ class SessionTurns:
             case _:
                 pass
         self._say(self._note_item(event))
+
+    def _end_left_turns(self) -> None:
+        """End the turns that another process of the CLI has left: only now is it sure that the session goes on."""
+        text = "its process ended before it did, and the session went on"
+        for turn in live_sessions.open_turns(self._store, [self.session.session_id]):
+            now = self._clock.now()
+            live_sessions.end_turn(self._store, turn.turn_id, "interrupted", now, message=text, code="process_lost")
+            self._say(ev.TurnEnded("interrupted", text, "process_lost", turn_id=turn.turn_id))
 
     def _note_item(self, event: ev.AnyEvent) -> ev.AnyEvent:
         turn_id = self.turn.turn_id if self.turn else ""
@@ -241,6 +261,18 @@ class SessionTurns:
                 waits.append(left)
         return min(waits, default=None)
 
+    def give_up(self, by: str) -> None:
+        """Settle what the CLI, which has ended, cannot settle any more: requests, and messages for the turn."""
+        for request in tuple(self._requests.values()):
+            self._finish_request(request, "expired", by)
+        self._forget_steers()
+
+    def _forget_steers(self) -> None:
+        """Take back what was given to a turn and never confirmed: sent again, it might arrive twice."""
+        for message in live_queue.forget_claimed(self._store, self.session.session_id):
+            text = f"it is not known whether this message has reached its turn, so it is not sent again: {message.text}"
+            self._say(ev.Notice(text, "warning", "steer_lost"))
+
     # Orders --------------------------------------------------------------------------------------------------------
     def order(self, verb: str, data: Mapping[str, Any], by: str) -> dict[str, Any]:
         """Do what a person has ordered and return what is to be answered. Raises RunnerError."""
@@ -279,7 +311,8 @@ class SessionTurns:
 
     def _settle_steer(self, event: ev.SteerSettled) -> None:
         is_taken = event.outcome == "accepted"
-        live_queue.change(self._store, event.message_id, "deliver" if is_taken else "give_back")
+        if not live_queue.change(self._store, event.message_id, "deliver" if is_taken else "give_back"):
+            return  # it is settled, or taken back
         self._say(event)
         if not is_taken:
             self._say(ev.Notice(f"the message waits for the end of the turn: {event.message}", "info", "steer_queued"))
@@ -344,7 +377,7 @@ class SessionTurns:
 
     # The gate --------------------------------------------------------------------------------------------------------
     def _run_next(self) -> None:
-        if self.turn is not None or not self.is_open or self.failure is not None:
+        if self.turn is not None or not self.is_open or self.failure is not None or self.is_ending:
             return
         waiting = live_queue.waiting(self._store, self.session.session_id)
         if not waiting:
@@ -355,7 +388,7 @@ class SessionTurns:
                 return
             live_queue.change(self._store, first.message_id, "deliver")
             self._new_turn(first.message_id, _kind_of(first), first.text)
-        if len(waiting) > 1:
+        if first.message_id in self._told_queue:
             self._tell_queue()
         self._driver.send(first.message_id, self._take_preface() + first.text)
 
@@ -426,8 +459,7 @@ class SessionTurns:
     def close(self, event: ev.SessionClosed, *, ends_turn: bool) -> None:
         """Take the end of the CLI's process. ends_turn: a person wanted it; else the turn is left to be recovered."""
         self._drop_items()
-        for request in tuple(self._requests.values()):
-            self._finish_request(request, "expired", event.message or "the CLI has ended")
+        self.give_up(event.message or "its CLI has ended")
         if self.turn is not None and ends_turn:
             turn = self.turn
             self._end_turn(turn, ev.TurnEnded("interrupted", event.message, turn_id=turn.turn_id, reply=self._reply))
@@ -474,6 +506,7 @@ class SessionTurns:
 
     def _tell_queue(self) -> None:
         waiting = live_queue.waiting(self._store, self.session.session_id)
+        self._told_queue = {one.message_id for one in waiting}
         self._say(ev.QueueChanged(tuple((one.message_id, one.text, one.note) for one in waiting)))
 
     def _change(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of a LiveSession

@@ -72,12 +72,24 @@ def move(store: Store, session_id: str, message_id: str, place: int) -> bool:
     return True
 
 
-def forget_claimed(store: Store, session_id: str) -> None:
-    """Take back what a dead host was about to give to a running turn: it is not known whether it arrived."""
+def forget_claimed(store: Store, session_id: str) -> tuple[QueuedMessage, ...]:
+    """Take back what was given to a turn whose process has ended, and return it: it is not known whether it arrived."""
     row = QueuedMessageRow
-    told = {row.state: "revoked", row.note: "its host died while it was given to the turn"}
+    mine = (row.session_id == session_id) & (row.state == "claimed")
+    told = {row.state: "revoked", row.note: "its process ended while it was given to the turn"}
     with store.write():
-        store.run(row.update(told).where(row.session_id == session_id, row.state == "claimed"))
+        found = store.rows(row.select(*_FIELDS).where(mine).order_by(row.place))
+        if found:
+            store.run(row.update(told).where(mine))
+    return tuple(map(_read, found))
+
+
+def find(store: Store, message_id: str) -> QueuedMessage | None:
+    """Return a message, whatever became of it."""
+    row = QueuedMessageRow
+    with store.read():
+        found = store.rows(row.select(*_FIELDS).where(row.message_id == message_id))
+    return _read(found[0]) if found else None
 
 
 def _read(values: tuple[Any, ...]) -> QueuedMessage:
