@@ -184,6 +184,14 @@ def claim_name(folder: Path, name: str) -> tuple[HostFiles, int] | None:
     raise RuntimeFolderUnsafe(message)
 
 
+def is_held(place: HostFiles) -> bool:
+    """Tell whether a host has this place, or is about to take it."""
+    if not place.lock.exists():
+        return False
+    with _lock_if_free(place) as is_dead:
+        return not is_dead
+
+
 def survey(folder: Path, kind: type[T], runs_on: Callable[[T], bool] = lambda _: False) -> Survey[T]:
     """List what living hosts hold and remove what dead ones have left; never touches what a living one holds.
 

@@ -37,6 +37,7 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.launch import LiveLauncher
+from oulipoly_engine.service.live.protocol import SESSION_ENDS
 from oulipoly_engine.service.live.turns import change_queue
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
 
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 __all__ = ["HostGone", "HostUnreachable", "LiveClient", "LiveSessions", "LiveStatus", "NewSession", "OrderRefused"]
 
 _AGAIN_S = 0.02
+_START_S = 30.0  # for the host of another process, which is coming or going
+_TRIES = 3  # to give a message to hosts that end meanwhile
 _TURN_END_S = 0.5  # between two looks at whether a session still lives while its turn is waited for
 
 
@@ -123,8 +126,7 @@ class LiveSessions:
             self._start(store, session, decision_json, wish.parent)
         turn_id = None
         if wish.prompt is not None:
-            with self._connect(session) as client:
-                turn_id = str(client.order("send", {"text": wish.prompt})["turn_id"])
+            turn_id = self._send(session, {"text": wish.prompt}).turn_id
         return Begun(session, why, turn_id)
 
     def _choose(
@@ -183,13 +185,18 @@ class LiveSessions:
 
     def _start(
         self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
-    ) -> None:
+    ) -> LiveHost | None:
         catalogue = self.catalogue()
         runtime = catalogue.find(session.runtime_id)
         if runtime is None:
             raise AccountUnusable(
                 f"the runtime {session.runtime_id!r} of this session is not configured any more: add it again, or fork "
                 f"the session to another one with `agents session fork {session.session_id} --to RUNTIME`"
+            )
+        if runtime.kind != session.runtime_kind:
+            raise AccountUnusable(
+                f"this session is one of {session.runtime_kind}, and the runtime {runtime.id!r} speaks {runtime.kind} "
+                f"now: correct its `kind`, or fork the session with `agents session fork {session.session_id}`"
             )
         if session.status == "fenced":
             raise RequestRefused(
@@ -198,7 +205,7 @@ class LiveSessions:
             )
         launcher = LiveLauncher(store, self._home.files.accounts(), self._home.paths, self._home.clock)
         cli = catalogue.clis.get(runtime.id)
-        launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
+        return launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
 
     def catalogue(self) -> Catalogue:
         """Return the runtimes as they are configured."""
@@ -289,30 +296,51 @@ class LiveSessions:
         return self._connect(session) if starts else hosts.connect(self._home.paths, session.session_id, self._who())
 
     def _connect(self, session: LiveSession) -> LiveClient:
-        try:
-            return hosts.connect(self._home.paths, session.session_id, self._who())
-        except HostUnreachable:
-            self._home.refuse_if_read_only("start a live session")
-        with self._home.lend_store() as store:
-            self._end_left_turns(store, session)
-            self._start(store, session)
-        return hosts.reach(self._home.paths, session.session_id, self._who())
+        """Return a connection to a session's host, which is started where none lives. Raises RunnerError."""
+        deadline = time.monotonic() + _START_S
+        while True:
+            try:
+                return hosts.connect(self._home.paths, session.session_id, self._who())
+            except HostUnreachable:
+                self._home.refuse_if_read_only("start a live session")
+            with self._home.lend_store() as store:
+                host = self._start(store, self.find(session.session_id))
+            try:
+                return hosts.reach(self._home.paths, session.session_id, self._who())
+            except HostUnreachable as error:
+                # The host of another process may just have ended; one of ours has said why.
+                if host is not None or time.monotonic() > deadline:
+                    raise RequestRefused(self._why_ended(session.session_id)) from error
 
-    def _end_left_turns(self, store: Store, session: LiveSession) -> None:
-        """End the turns that a dead host has left: whoever goes on has seen that they were."""
-        hosts.survey(self._home.paths)
-        for turn in live_sessions.open_turns(store, [session.session_id]):
-            text = "its process ended before it did, and the session went on"
-            live_sessions.end_turn(
-                store, turn.turn_id, "interrupted", self._home.now(), message=text, code="process_lost"
-            )
-        hosts.expire_left(store, self._home.clock, hosts.survey(self._home.paths))
+    def _why_ended(self, session_id: str) -> str:
+        end = self._last_end(session_id)
+        why = end.message if end is not None else "nobody knows why"
+        return f"the session's process has ended: {why}"
+
+    def _give(self, session: LiveSession, verb: str, data: Mapping[str, Any]) -> tuple[LiveClient, dict[str, Any]]:
+        """Have a session's host, started where none lives, do something; the caller closes the connection."""
+        while True:
+            client = self._connect(session)
+            try:
+                return client, client.order(verb, data)
+            except OrderRefused as error:
+                if error.slug != SESSION_ENDS:
+                    client.close()
+                    raise
+                _wait_for_end(client)  # the next host takes it
+            except BaseException:
+                client.close()
+                raise
 
     def order(self, identity: str, verb: str, data: Mapping[str, Any] | None = None, *, starts: bool) -> dict[str, Any]:
         """Have a session's host do something. starts: one is started where none lives. Raises RunnerError."""
         self._home.refuse_if_read_only(f"{verb} a live session".replace("_", " "))
         try:
-            with self.connect(identity, starts=starts) as client:
+            if starts:
+                client, told = self._give(self.find(identity), verb, data or {})
+                client.close()
+                return told
+            with self.connect(identity) as client:
                 return client.order(verb, data)
         except HostUnreachable as error:
             raise RequestRefused("this session has no process now: nothing runs in it") from error
@@ -320,11 +348,23 @@ class LiveSessions:
     def send(self, identity: str, text: str, *, waits: bool = False) -> TurnResult:
         """Send a message: it begins a turn, or waits for the running one. waits: until its turn is over."""
         self._home.refuse_if_read_only("send a message")
-        session = self.find(identity)
+        return self._send(self.find(identity), {"text": text}, waits=waits)
+
+    def _send(self, session: LiveSession, data: Mapping[str, Any], *, waits: bool = False) -> TurnResult:
         turn_id = str(uuid.uuid4())
-        with self._connect(session) as client:
-            last = self._last_number(session.session_id)
-            told = client.order("send", {"text": text, "turn_id": turn_id})
+        last = self._last_number(session.session_id)
+        for left in reversed(range(_TRIES)):
+            try:
+                client, told = self._give(session, "send", {**data, "turn_id": turn_id})
+                break
+            except HostGone as error:  # it was ending when we came: did it take the message?
+                with self._home.lend_store_to_read() as store:
+                    taken = live_queue.find(store, turn_id)
+                if taken is not None:
+                    return self._result(session.session_id, turn_id)
+                if not left:
+                    raise RequestRefused(f"{self._why_ended(session.session_id)}; the message was not taken") from error
+        with client:
             if not waits:
                 return TurnResult(turn_id, str(told["status"]))
             client.follow(last, deltas=False)
@@ -352,14 +392,18 @@ class LiveSessions:
     def _result(self, session_id: str, turn_id: str) -> TurnResult:
         with self._home.lend_store_to_read() as store:
             turn = live_sessions.find_turn(store, turn_id)
-            failed = next(
-                (one.event for one in reversed(live_events.before(store, session_id, None, 20))
-                 if isinstance(one.event, ev.SessionFailed | ev.SessionClosed)), None,
-            )  # fmt: skip
+        failed = self._last_end(session_id)
         if turn is None:
             return TurnResult(turn_id, "queued", None, "" if failed is None else failed.message)
         message = turn.message or (failed.message if failed is not None and turn.ended_at is None else "")
         return TurnResult(turn_id, turn.status, turn.reply or None, message, turn.code)
+
+    def _last_end(self, session_id: str) -> ev.SessionFailed | ev.SessionClosed | None:
+        """Return why the last process of a session has ended, if that is among the last things that it said."""
+        with self._home.lend_store_to_read() as store:
+            last = live_events.before(store, session_id, None, 20)
+        ends = [one.event for one in last if isinstance(one.event, ev.SessionFailed | ev.SessionClosed)]
+        return ends[-1] if ends else None
 
     def _last_number(self, session_id: str) -> int:
         with self._home.lend_store_to_read() as store:
@@ -438,18 +482,16 @@ class LiveSessions:
             steps = "; ".join(plan.resume_requirements) if isinstance(plan, Blocked) else ""
             raise RequestRefused(f"{plan.reason}: {steps}" if steps else plan.reason)
         session = self.find(plan.turn.session_id)
-        turn_id = str(uuid.uuid4())
-        with self._connect(session) as client:  # which ends the turn that was left
-            order = {"text": resume_text(), "turn_id": turn_id, "kind": "recovery"}
-            return TurnResult(turn_id, str(client.order("send", order)["status"]))
+        return self._send(
+            session, {"text": resume_text(), "kind": "recovery"}
+        )  # the opening ends the one that was left
 
     # Requests --------------------------------------------------------------------------------------------------------
     def requests(self, *, all_states: bool = False, limit: int = 200) -> tuple[LiveRequest, ...]:
         """Return the requests that wait for an answer, oldest first; or the last ones, whatever became of them."""
         if not self._home.read_only:
-            living = hosts.survey(self._home.paths)
             with self._home.lend_store() as store:
-                hosts.expire_left(store, self._home.clock, living)
+                hosts.expire_left(store, self._home.clock, self._home.paths)
         with self._home.lend_store_to_read() as store:
             return live_requests.latest(store, limit) if all_states else live_requests.pending(store)
 
@@ -483,7 +525,7 @@ class LiveSessions:
                 return str(client.order("answer", data)["status"])
         except (HostUnreachable, HostGone) as error:
             with self._home.lend_store() as store:
-                hosts.expire_left(store, self._home.clock, hosts.survey(self._home.paths))
+                hosts.expire_left(store, self._home.clock, self._home.paths)
             message = f"the request {request.request_id} is stale: its session's process has ended"
             raise requests.RequestStale(message) from error
 
@@ -499,6 +541,14 @@ class LiveSessions:
             return f"{getpass.getuser()}@{socket.gethostname()}"
         except (OSError, KeyError):
             return "a user"
+
+
+def _wait_for_end(client: LiveClient) -> None:
+    """Wait until a host that is ending has ended."""
+    with client, suppress(HostGone):
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            client.wait(_TURN_END_S)
 
 
 def _judge(session: LiveSession, turn: Turn | None, *, is_alive: bool, waits: bool) -> LiveStatus:

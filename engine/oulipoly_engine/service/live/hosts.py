@@ -157,15 +157,18 @@ def start(paths: Paths, order: HostOrder) -> LiveHost | None:
 
 
 def reach(paths: Paths, session_id: str, name: str) -> LiveClient:
-    """Return a connection to a host that is being started. Raises HostUnreachable."""
+    """Return a connection to a host that is being started. Raises HostUnreachable, at once when it has ended."""
     deadline = time.monotonic() + _START_S
+    place = HostFiles(folder_of(paths), host_id(session_id))
+    is_held = True
     while True:
         try:
             return connect(paths, session_id, name)
         except HostUnreachable:
-            if time.monotonic() > deadline:
+            if not is_held or time.monotonic() > deadline:
                 raise
         time.sleep(_AGAIN_S)
+        is_held = runtime_folder.is_held(place)  # asked before the next look, so that one that comes now is seen
 
 
 def survey(paths: Paths) -> tuple[LiveHost, ...]:
@@ -173,10 +176,11 @@ def survey(paths: Paths) -> tuple[LiveHost, ...]:
     return runtime_folder.survey(folder_of(paths), LiveHost).living
 
 
-def expire_left(store: Store, clock: Clock, living: tuple[LiveHost, ...]) -> None:
+def expire_left(store: Store, clock: Clock, paths: Paths) -> None:
     """Expire the requests of sessions whose host is gone: nobody can answer them any more."""
-    alive = {host.session_id for host in living}
-    for request in live_requests.pending(store):
+    pending = live_requests.pending(store)  # first: what is asked after the look is a living host's
+    alive = {host.session_id for host in survey(paths)} if pending else set()
+    for request in pending:
         if request.session_id not in alive:
             by = "the session's process has ended"
             live_requests.settle(store, request.request_id, "expired", clock.now(), answered_by=by)

@@ -26,7 +26,7 @@ from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.programs import prepare_homes
-from oulipoly_engine.service.live.session_host import HostOrder
+from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
@@ -50,8 +50,8 @@ class LiveLauncher(Record):
         *,
         decision_json: str | None = None,
         parent: markers.ParentRef | None = None,
-    ) -> None:
-        """Start the host of a session; one that another process starts at the same time will do. Raises RunnerError."""
+    ) -> LiveHost | None:
+        """Start the host of a session; None: another process has started one. Raises RunnerError."""
         if not runtime.is_enabled:
             raise AccountUnusable(f"the runtime {runtime.id!r} is switched off: set `enabled = true` in config.toml")
         prepare_homes(runtime)
@@ -93,8 +93,10 @@ class LiveLauncher(Record):
             model_name=model_name,
             wire_log=str(self.wire_log(session.session_id)) if runtime.debug_native_events else "",
         )
-        if hosts.start(self.paths, order) is None:
+        host = hosts.start(self.paths, order)
+        if host is None:
             invocations.drop(self.store, row)
+        return host
 
     def wire_log(self, session_id: str) -> Path:
         """Return the file in which what a session's CLI says is kept, where its runtime asks for that."""

@@ -14,6 +14,7 @@ from oulipoly_engine.host.frames import Bye, Hello, Message
 from oulipoly_engine.host.link import Kind
 
 VERSION = 1
+SESSION_ENDS = "session-ends"  # the slug of an order's refusal: the next host takes it
 
 
 class Follow(Message, frozen=True, tag="follow"):
