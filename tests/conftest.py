@@ -14,6 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_demo import world as demo_world
+from oulipoly_demo.world import Options
+from oulipoly_engine.core.live.events import RequestOpened
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.facade.live.sessions import NewSession
+from oulipoly_engine.service.live import hosts
+
 ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.
 SOURCES = os.pathsep.join([str(ROOT / "engine"), str(ROOT / "tui")])
@@ -121,18 +128,15 @@ class LiveWorld:
     """A demo world whose live sessions are talked to as the app does: through an engine in this process."""
 
     def __init__(self, demo):
-        from oulipoly_engine.facade.engine import Engine
-
         self.demo, self.root = demo, demo.root.parent
         self.log = self.root / "heard"
-        self._make_engine = Engine
         self._engines = []
         self.engine = self.open_engine()
         self.live = self.engine.live
 
     def open_engine(self):
         """Return a further engine, as another process would have it."""
-        self._engines.append(self._make_engine())
+        self._engines.append(Engine())
         return self._engines[-1]
 
     def begin(self, prompt=None, *, runtime="demo-codex1", **more):
@@ -141,8 +145,6 @@ class LiveWorld:
 
     def begin_turn(self, prompt=None, *, runtime="demo-codex1", folder=None, **more):
         """Begin a session; returns its id and its first turn's."""
-        from oulipoly_engine.facade.live.sessions import NewSession
-
         begun = self.live.begin(NewSession(folder or self.demo.project, runtime=runtime, prompt=prompt, **more))
         return begun.session.session_id, begun.turn_id
 
@@ -182,6 +184,12 @@ class LiveWorld:
                     if is_it(numbered.event):
                         return numbered.event
 
+    def until_said(self, session, text):
+        """Wait until an agent's message is this, or begins so."""
+        self.until(
+            session, lambda event: text in (getattr(event, "text", ""), getattr(getattr(event, "item", 0), "text", ""))
+        )
+
     def until_closed(self, session):
         """Wait for the end of a session's process; returns all events that are kept."""
         deadline = time.monotonic() + 20.0
@@ -192,7 +200,6 @@ class LiveWorld:
 
     def request(self, session):
         """Return the request that a session opens, or has open."""
-        from oulipoly_engine.core.live.events import RequestOpened
 
         def is_open(event):
             if not isinstance(event, RequestOpened):
@@ -203,8 +210,6 @@ class LiveWorld:
 
     def host_of(self, session):
         """Return the process numbers of a session's living host."""
-        from oulipoly_engine.service.live import hosts
-
         living = {host.session_id: host for host in hosts.survey(self.engine.paths)}
         return living.get(session)
 
@@ -232,8 +237,6 @@ class LiveWorld:
 
     def close(self):
         """End all sessions; returns the processes that are left although nobody wants them."""
-        from oulipoly_engine.service.live import hosts
-
         for host in hosts.survey(self.engine.paths):
             with suppress(Exception):
                 self.live.order(host.session_id, "cancel", starts=False)
@@ -251,9 +254,6 @@ class LiveWorld:
 @pytest.fixture
 def live():
     """A demo world for live sessions; no process of it may be left."""
-    from oulipoly_demo import world as demo_world
-    from oulipoly_demo.world import Options
-
     # Under /tmp: the path of a socket has 107 bytes at most.
     root = Path(tempfile.mkdtemp(prefix="lv", dir="/tmp"))
     demo = demo_world.build(root / "w", options=Options(pace_s=0, seeded=False))

@@ -15,10 +15,6 @@ from oulipoly_engine.core.live.events import (
 )
 
 
-def item_of(event):
-    return getattr(event, "item", None)
-
-
 def is_delta(numbered):
     return isinstance(numbered.event, ItemDelta)
 
@@ -81,7 +77,7 @@ def test_items_that_are_open_come_with_their_text_so_far(live, tmp_path):
     live.scripted()
     script = [["half", "so ", "far"], ["wait", str(tmp_path / "go")], ["say", "end"]]
     session, turn = live.begin_turn(json.dumps(script), runtime="scripted")
-    live.until(session, lambda event: "far" in (getattr(event, "text", ""), getattr(item_of(event), "text", "")))
+    live.until_said(session, "far")
 
     with live.live.attached(session, len(live.live.events(session))) as client:
         seen = []

@@ -1,0 +1,89 @@
+"""Forks: by the CLI itself where it can, else with what was said as a preface; the source stays as it is."""
+
+import pytest
+
+from oulipoly_engine.core.live.events import ItemEnded
+from oulipoly_engine.errors import RunnerError
+
+
+@pytest.fixture
+def source(live):
+    """A session with two turns."""
+    session, first = live.begin_turn("the first thing")
+    live.live.wait(session, first)
+    return session, first, live.live.send(session, "the second thing", waits=True).turn_id
+
+
+def past(live, session):
+    """Return what the demo's codex knows of a session: the messages of its own file."""
+    native = live.live.find(session).native_id
+    (path,) = live.demo.account_home("demo-codex1").rglob(f"*{native}.jsonl")
+    text = path.read_text()
+    return [word for word in ("first thing", "second thing", "third thing") if word in text]
+
+
+def test_a_fork_has_the_whole_past_and_leaves_its_source(live, source):
+    session, _, _ = source
+    before = live.live.events(session)
+    begun = live.live.fork(session, title="Another way")
+    fork = begun.session.session_id
+    live.live.send(fork, "the third thing", waits=True)
+
+    assert "by the CLI itself" == begun.why
+    assert ("Another way", session) == (live.live.find(fork).title, live.live.find(fork).forked_from)
+    assert live.live.find(fork).native_id != live.live.find(session).native_id
+    assert ["first thing", "second thing", "third thing"] == past(live, fork)
+    assert ["first thing", "second thing"] == past(live, session)
+    assert before == live.live.events(session)
+
+
+def test_a_fork_at_a_turn_has_the_past_to_there(live, source):
+    session, first, _ = source
+    begun = live.live.fork(session, at_turn=first[:8])
+    fork = begun.session.session_id
+    live.live.send(fork, "the third thing", waits=True)
+
+    assert "by the CLI itself" == begun.why
+    assert ["first thing", "third thing"] == past(live, fork)
+    with pytest.raises(RunnerError, match="no turn 'nonsense'"):
+        live.live.fork(session, at_turn="nonsense")
+
+
+def test_a_fork_goes_on_when_its_process_has_ended(live, source):
+    fork = live.live.fork(source[0]).session.session_id
+    live.live.send(fork, "the third thing", waits=True)
+    native = live.live.find(fork).native_id
+    live.live.order(fork, "close", starts=False)
+    live.until_closed(fork)
+
+    assert "completed" == live.live.send(fork, "hello", waits=True).status
+    assert native == live.live.find(fork).native_id
+    assert ["first thing", "second thing", "third thing"] == past(live, fork)
+
+
+def test_another_runtime_gets_what_was_said(live, source):
+    live.scripted()
+    begun = live.live.fork(source[0], runtime="scripted", at_turn=source[1])
+    fork = begun.session.session_id
+    for text in ("and now?", "more"):
+        live.live.send(fork, text, waits=True)
+
+    assert "preface, since it goes on in another runtime" in begun.why
+    first, second = live.texts()
+    assert ("more", True) == (second, first.endswith("and now?"))
+    assert (True, False) == ("the first thing" in first, "the second thing" in first)
+    users = [one.event.item.text for one in live.live.events(fork) if is_user(one.event)]
+    assert "more" == users[1]
+    with pytest.raises(RunnerError, match="no runtime 'nobody'"):
+        live.live.fork(source[0], runtime="nobody")
+
+
+def is_user(event):
+    return isinstance(event, ItemEnded) and event.item.kind == "user_message"
+
+
+def test_a_session_without_a_turn_is_forked_as_it_is(live):
+    session = live.begin()
+    fork = live.live.fork(session).session.session_id
+
+    assert "1 + 1 = 2" == live.live.send(fork, "1 + 1", waits=True).reply

@@ -1,0 +1,212 @@
+"""CLIs that misbehave: the session goes on where it can, and ends with a reason where not. No process is left."""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.core.live.events import ItemDelta, Notice, SessionClosed, SessionFailed, TurnStarted
+from oulipoly_engine.errors import RunnerError
+
+LIMIT = 64 << 20
+
+
+def run(live, *actions, mood="", **settings):
+    live.scripted(mood, **settings)
+    return live.begin_turn(json.dumps(actions), runtime="scripted")
+
+
+def end(live, session, kind=SessionClosed):
+    return next(event for event in reversed(live.until_closed(session)) if isinstance(event, kind))
+
+
+def wait_started(live, session):
+    live.until(session, lambda event: isinstance(event, TurnStarted))
+
+
+def is_gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def left(live):
+    (plan,) = live.live.left_turns()
+    return plan.turn_id
+
+
+def test_it_closes_its_output_and_lives(live):
+    session, turn = run(live, ["say", "a"], ["close"])
+
+    assert "its output was closed" == end(live, session).message
+    assert turn == left(live)
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_it_ends_in_its_turn(live, number):
+    session, turn = run(live, ["complain", "disk is full\n"], ["complain", "help"], ["exit", number])
+
+    closed = end(live, session)
+    assert ("exited", number) == (closed.reason, closed.exit_code)
+    assert f"exit code {number}: disk is full · help" in closed.message
+    assert turn == left(live)
+
+
+def test_it_is_killed_in_its_turn(live):
+    session, turn = run(live, ["half", "a"], ["kill"])
+
+    assert ("killed", -9) == (end(live, session).reason, end(live, session).exit_code)
+    assert turn == left(live)
+
+
+def test_it_floods_stderr(live):
+    session, turn = run(live, ["stderr", 4_000_000], ["say", "done"])
+
+    assert "done" == live.live.wait(session, turn).reply
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rubbish",
+        "{",
+        "[1]",
+        "{}",
+        '"x"',
+        "\x1b[31m",
+        '{"id":99,"result":{}}',
+        '{"id":1,"result":{},"error":{"code":1}}',
+        '{"method":"item/hologram","params":{"a":1}}',
+        '{"method":7}',
+        '{"method":"turn/completed","params":{"turn":{"id":"another"}}}',
+        '{"method":"item/completed","params":[]}',
+        "[" * 100_000,
+    ],
+)
+def test_rubbish_ends_nothing(live, line):
+    session, turn = run(live, ["line", line], ["line", ""], ["say", "done"])
+
+    result = live.live.wait(session, turn)
+    assert ("completed", "done") == (result.status, result.reply)
+
+
+def test_lines_may_come_in_pieces(live):
+    session, turn = run(live, ["pieces", "so it goes"])
+
+    assert "so it goes" == live.live.wait(session, turn).reply
+
+
+def test_a_long_line_reaches_everybody(live):
+    session = live.begin(runtime=live.scripted())
+    with live.live.attached(session, 0) as client:
+        turn = live.live.send(session, json.dumps([["big", 20_000_000]])).turn_id
+        reply = live.live.wait(session, turn).reply
+        seen = []
+        while not any(getattr(one.event, "turn_id", "") == turn and hasattr(one.event, "reply") for one in seen):
+            seen += client.wait(10.0)
+
+    assert 20_000_000 == len(reply)
+    assert live.live.events(session, limit=1000) == tuple(one for one in seen if not isinstance(one.event, ItemDelta))
+
+
+def test_a_line_that_is_too_long_is_left_out(live):
+    script = [["line", "x" * 10]]
+    session, turn = run(live, ["big", LIMIT], ["say", "done"])
+
+    result = live.live.wait(session, turn)
+    notices = [one.event.code for one in live.live.events(session) if isinstance(one.event, Notice)]
+    assert ("completed", "done", ["oversized"] * 2) == (result.status, result.reply, notices), script
+
+
+def test_it_hears_nothing_and_is_closed(live):
+    session, turn = run(live, ["deaf"])
+    wait_started(live, session)
+    with live.live.connect(session) as client:
+        client.post("steer", {"text": "x" * 30_000})
+        for _ in range(10):
+            client.order("steer", {"text": "x" * 30_000})
+        client.order("close")
+        with live.live.connect(session) as other:  # which gets a descriptor that was free
+            assert turn == other.order("status")["turn_id"]
+
+    assert "closed" == end(live, session).reason
+    assert "interrupted" == live.live.wait(session, turn).status
+
+
+def test_cancel_ends_what_ignores_term(live):
+    session, turn = run(live, ["stubborn"], ["say", "ready"], ["deaf"], mood="stays")
+    live.until_said(session, "ready")
+    live.live.order(session, "cancel", starts=False)
+
+    closed = end(live, session)
+    assert ("cancelled", "interrupted") == (closed.reason, live.live.wait(session, turn).status)
+
+
+@pytest.mark.parametrize("way", ["cancel", "close"])
+def test_descendants_in_their_own_session_end_too(live, tmp_path, way):
+    session, _ = run(live, ["child", str(tmp_path / "pid")], ["say", "ready"], ["listen"])
+    live.until_said(session, "ready")
+    child = int((tmp_path / "pid").read_text())
+    live.live.order(session, way, starts=False)
+
+    live.until_closed(session)
+    assert is_gone(child)
+
+
+def test_it_never_says_that_it_is_ready(live):
+    session = live.begin(runtime=live.scripted("silent", startup_timeout_ms=300))
+
+    failed = end(live, session, SessionFailed)
+    assert ("timed_out", True) == (failed.reason, "0 s" not in failed.message)
+
+
+def test_it_ends_at_once(live):
+    live.scripted("gone")
+    try:  # whether we reach its host before that has ended is chance
+        session, turn = live.begin_turn("hello", runtime="scripted")
+        said = live.live.wait(session, turn).message
+    except RunnerError as error:
+        said = error.message
+
+    assert "no network" in said
+
+
+def test_nobody_uses_it(live):
+    session = live.begin(runtime=live.scripted(idle_session_ttl_secs=1))
+
+    assert "idle" == end(live, session).reason
+    assert "closed" == live.live.status(session).status
+    assert "completed" == live.live.send(session, "1", waits=True).status
+
+
+def test_it_does_not_stop_when_it_is_told_to(live):
+    session, turn = run(live, ["listen"], mood="never-stops")
+    wait_started(live, session)
+    live.live.order(session, "interrupt", starts=False)
+
+    live.live.order(session, "cancel", starts=False)
+    assert "cancelled" == end(live, session).reason
+    assert "interrupted" == live.live.wait(session, turn).status
+
+
+def test_a_closed_session_sends_nothing_more(live):
+    session, turn = run(live, ["listen"], mood="ends-its-turn")
+    wait_started(live, session)
+    waiting = live.live.send(session, "later").turn_id
+    live.live.order(session, "close", starts=False)
+    live.until_closed(session)
+
+    assert [waiting] == [one.message_id for one in live.live.status(session).queue]
+    assert 1 == len(live.texts())
+    live.scripted()
+    assert "completed" == live.live.send(session, "again", waits=True).status
+    assert ["later", "again"] == live.texts()[1:]
+    assert turn not in [one.turn_id for one in live.live.left_turns()]
+
+
+def test_threads_are_not_leaked():
+    assert 1 == threading.active_count()

@@ -1,0 +1,249 @@
+"""Orders to live sessions: interrupt, compact, review, rename, another model, close; and how sessions go on."""
+
+import json
+
+import pytest
+
+from oulipoly_engine.core.live.events import (
+    ItemEnded,
+    NameChanged,
+    SessionClosed,
+    SessionFailed,
+    SessionOpened,
+    SettingsChanged,
+    TurnEnded,
+    TurnStarted,
+)
+from oulipoly_engine.errors import RunnerError
+
+
+def kinds(live, session):
+    return [(turn.kind, turn.status) for turn in live.live.turns(session)]
+
+
+def order(live, session, verb, starts=True, **data):
+    return live.live.order(session, verb, data, starts=starts)
+
+
+def test_interrupt_ends_the_turn_and_the_next_message_runs(live):
+    session, turn = live.begin_turn("hello [[stall:60]]")
+    live.until(session, lambda event: isinstance(event, TurnStarted))
+    order(live, session, "interrupt", starts=False)
+
+    assert "interrupted" == live.live.wait(session, turn).status
+    assert "1 + 1 = 2" == live.live.send(session, "1 + 1", waits=True).reply
+    assert 1 == sum(isinstance(one.event, SessionOpened) for one in live.live.events(session))
+    with pytest.raises(RunnerError, match="no turn runs"):
+        order(live, session, "interrupt", starts=False)
+
+
+def test_compact_and_review_are_turns_of_their_own(live):
+    session, turn = live.begin_turn("hello")
+    live.live.wait(session, turn)
+    for verb, data in (("compact", {}), ("review", {"kind": "custom", "value": "the names"})):
+        told = order(live, session, verb, **data)
+        assert "completed" == live.live.wait(session, told["turn_id"]).status
+
+    assert [("user", "completed"), ("compact", "completed"), ("review", "completed")] == kinds(live, session)
+    items = {one.event.item.kind for one in live.live.events(session) if isinstance(one.event, ItemEnded)}
+    assert {"compaction", "review"} <= items
+
+
+@pytest.mark.parametrize("verb", ["compact", "review"])
+def test_they_want_a_session_without_a_running_turn(live, verb):
+    session, turn = live.begin_turn("hello [[stall:60]]")
+    live.until(session, lambda event: isinstance(event, TurnStarted))
+
+    with pytest.raises(RunnerError, match="a turn runs"):
+        order(live, session, verb)
+    assert [("user", "running")] == kinds(live, session)
+    order(live, session, "interrupt", starts=False)
+    assert "interrupted" == live.live.wait(session, turn).status
+
+
+def test_a_session_has_a_name_and_may_get_another_model(live):
+    session, turn = live.begin_turn("hello")
+    live.live.wait(session, turn)
+    order(live, session, "rename", text="The turtle")
+    order(live, session, "set_model", model="demo-opus", effort="high")
+    live.live.send(session, "hello", waits=True)
+
+    status = live.live.status(session)
+    assert ("The turtle", "demo-opus") == (status.session.title, status.session.opening["model"])
+    events = [one.event for one in live.live.events(session)]
+    assert "The turtle" in [event.name for event in events if isinstance(event, NameChanged)]
+    assert any(isinstance(event, SettingsChanged) for event in events)
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+    live.live.send(session, "hello", waits=True)
+    opened = [one.event for one in live.live.events(session) if isinstance(one.event, SessionOpened)]
+    assert "demo-opus-1" == opened[-1].model
+    for name in ("", "x" * 257):
+        with pytest.raises(RunnerError):
+            order(live, session, "rename", text=name)
+
+
+def test_close_ends_the_process_and_the_next_message_begins_another(live):
+    session, turn = live.begin_turn("my name is Ann")
+    live.live.wait(session, turn)
+    native = live.live.find(session).native_id
+    order(live, session, "close", starts=False)
+    events = live.until_closed(session)
+
+    assert ("closed", 0) == (events[-1].reason, events[-1].exit_code)
+    assert "closed" == live.live.status(session).status
+    assert {} == live.processes()
+    assert "completed" == live.live.send(session, "hello", waits=True).status
+    found = live.live.find(session)
+    assert (native, 2) == (found.native_id, found.generation)
+    closed, *_ = (one.event for one in live.live.events(session, limit=1000) if isinstance(one.event, SessionClosed))
+    assert "closed" == closed.reason
+    numbers = [one.seq for one in live.live.events(session, limit=1000)]
+    assert list(range(1, len(numbers) + 1)) == numbers
+
+
+def test_a_session_that_was_used_for_nothing_begins_anew(live):
+    session = live.begin()
+    live.until(session, lambda event: isinstance(event, SessionOpened))
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+
+    assert "completed" == live.live.send(session, "hello", waits=True).status
+
+
+def test_what_has_no_process_says_so(live):
+    session = live.begin()
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+
+    for verb in ("interrupt", "close", "cancel"):
+        with pytest.raises(RunnerError, match="no process"):
+            order(live, session, verb, starts=False)
+    with pytest.raises(RunnerError, match="no order"):
+        order(live, session, "burn")
+
+
+def test_another_thread_than_the_bound_one_fences_the_session(live):
+    session, turn = live.begin_turn("1", runtime=live.scripted())
+    live.live.wait(session, turn)
+    native = live.live.find(session).native_id
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+    live.scripted("another")
+
+    result = live.live.send(session, "2", waits=True)
+    events = live.until_closed(session)
+    assert ("thread_mismatch", "queued") == (failure_of(events).reason, result.status)
+    found = live.live.find(session)
+    assert (native, "fenced") == (found.native_id, found.status)
+    with pytest.raises(RunnerError, match="session fork"):
+        live.live.send(session, "3")
+    assert ["1"] == live.texts()
+
+
+def test_a_lost_thread_fences_the_session_and_a_fork_goes_on(live):
+    session, turn = live.begin_turn("my name is Ann", runtime=live.scripted())
+    live.live.wait(session, turn)
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+    live.scripted("lost")
+    live.live.send(session, "2", waits=True)
+
+    assert "thread_lost" == failure_of(live.until_closed(session)).reason
+    assert ("fenced", True) == (live.live.status(session).status, bool(live.live.find(session).status_reason))
+    live.scripted()
+    fork = live.live.fork(session)
+    assert "preface" in fork.why
+    assert "completed" == live.live.send(fork.session.session_id, "and?", waits=True).status
+    assert "my name is Ann" in live.texts()[-1]
+    assert live.texts()[-1].endswith("and?")
+
+
+def failure_of(events):
+    return next(event for event in events if isinstance(event, SessionFailed))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"kind": "claude"}, "speaks claude"),
+        ({"enabled": False}, "switched off"),
+        ({"program": "/nowhere/codex"}, "nowhere"),
+    ],
+)
+def test_a_session_goes_on_nowhere_else(live, change, match):
+    session, turn = live.begin_turn("1", runtime=live.scripted())
+    live.live.wait(session, turn)
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+    before = live.rows("SELECT * FROM live_sessions")
+    live.scripted(**change)
+
+    with pytest.raises(RunnerError, match=match):
+        live.live.send(session, "2")
+    assert before == live.rows("SELECT * FROM live_sessions")
+    live.scripted()
+    assert "completed" == live.live.send(session, "3", waits=True).status
+    assert ["1", "3"] == live.texts()
+
+
+def test_a_session_whose_runtime_is_gone_says_so(live):
+    session, turn = live.begin_turn("1", runtime=live.scripted())
+    live.live.wait(session, turn)
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+    live.scripted(name="another")
+    (live.demo.config / "config.toml").write_text("")
+
+    with pytest.raises(RunnerError, match="not configured any more"):
+        live.live.send(session, "2")
+
+
+@pytest.mark.parametrize(
+    ("wish", "match"),
+    [
+        ({"runtime": " "}, "no CLI that can be driven"),
+        ({"runtime": "nobody"}, "no CLI that can be driven"),
+        ({"profile": "root"}, "permission profile"),
+        ({"folder": "gone"}, "does not exist"),
+        ({"runtime": None, "model": "demo-codex", "account": "demo-claude1"}, "has no account"),
+    ],
+)
+def test_a_session_that_cannot_be_is_not_begun(live, wish, match):
+    if "folder" in wish:
+        wish["folder"] = live.demo.project / wish["folder"]
+    with pytest.raises(RunnerError, match=match):
+        live.begin(**wish)
+
+    assert () == live.live.list_sessions()
+
+
+def test_a_logged_out_runtime_says_so(live):
+    live.scripted("out")
+    session, turn = live.begin_turn("1", runtime="scripted")
+
+    assert "queued" == live.live.wait(session, turn).status
+    assert "needs_auth" == failure_of(live.until_closed(session)).reason
+    live.scripted()
+    live.live.send(session, "2", waits=True)
+    assert ["1", "2"] == live.texts()
+
+
+def test_an_order_with_the_wrong_form_ends_nothing(live):
+    session = live.begin(runtime=live.scripted())
+    with live.live.connect(session) as client:
+        for verb, data in (
+            ("send", {}),
+            ("answer", {"answers": 7}),
+            ("answer", {"decision": "approve"}),
+            ("queue", {"act": "move", "message_id": 7, "place": "x"}),
+            ("review", {"kind": 7}),
+            ("order", {}),
+            ("", {}),
+        ):
+            with pytest.raises(RunnerError):
+                client.order(verb, data)
+    result = live.live.send(session, json.dumps([["say", "fine"]]), waits=True)
+
+    assert ("completed", "fine") == (result.status, result.reply)
+    assert any(isinstance(one.event, TurnEnded) for one in live.live.events(session))
