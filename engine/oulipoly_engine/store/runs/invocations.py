@@ -332,6 +332,13 @@ def note_session(store: Store, row_id: int, session_id: str) -> None:
         store.run(row.update(told).where(row.id == row_id, literal(row.status == "running")))
 
 
+def note_owner(store: Store, row_id: int, pid: int) -> None:
+    """Keep which process of ours watches a run from now on."""
+    row = InvocationRow
+    with store.write():
+        store.run(row.update({row.owner_pid: pid}).where(row.id == row_id))
+
+
 def drop(store: Store, row_id: int) -> None:
     """Remove a row of which nothing was started: another process was quicker."""
     with store.write():
