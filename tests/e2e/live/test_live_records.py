@@ -1,0 +1,107 @@
+"""A live session in the records of all sessions: trace, list, export; and from the command line."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from oulipoly_engine.core.live.events import type_of
+
+
+@pytest.fixture
+def done(live):
+    """A session with two turns whose process has ended; its id and those of its turns."""
+    session, first = live.begin_turn("the first thing", runtime=None, model="demo-codex")
+    live.live.wait(session, first)
+    second = live.live.send(session, "1 + 1", waits=True).turn_id
+    live.live.order(session, "close", starts=False)
+    live.until_closed(session)
+    return session, first, second
+
+
+def agents(*words, **more):
+    command = (sys.executable, "-m", "oulipoly_tui", *words)
+    return subprocess.run(command, capture_output=True, check=False, text=True, timeout=25, **more)
+
+
+def told(*words, **more):
+    finished = agents(*words, "--json", **more)
+    assert 0 == finished.returncode, finished.stderr
+    return json.loads(finished.stdout)
+
+
+def test_the_process_is_an_invocation_and_its_turns_are_its_children(live, done):
+    session, first, second = done
+    rows = live.rows("SELECT * FROM invocations ORDER BY id")
+
+    process, *turns = rows
+    assert ["demo-codex~process", "demo-codex", "demo-codex"] == [row["model_name"] for row in rows]
+    assert [(process["id"], "succeeded")] * 2 == [(row["parent_invocation_id"], row["status"]) for row in turns]
+    assert ("succeeded", 0) == (process["status"], process["exit_code"])
+    kept = [turn.invocation_uuid for turn in live.live.turns(session)]
+    assert [row["invocation_uuid"] for row in turns] == kept
+    assert {live.live.find(session).account} == {row["provider_name"] for row in rows}
+    assert {live.live.find(session).native_id} == {row["session_id"] for row in rows}
+    traced = agents("trace", process["invocation_uuid"]).stdout
+    assert all(row["invocation_uuid"][:8] in traced for row in rows)
+
+
+def test_it_is_listed_once_with_its_account(live, done):
+    session, *_ = done
+    native, account = live.live.find(session).native_id, live.live.find(session).account
+    assert 0 == agents("session", "scan").returncode
+
+    listed = [one for one in told("session", "list")["conversations"] if native in json.dumps(one)]
+    assert 1 == len(listed)
+    assert account in json.dumps(listed[0])
+
+
+def test_it_is_exported_and_shown(live, done):
+    session, *_ = done
+    agents("session", "scan")
+
+    for identity in (live.live.find(session).native_id, session):
+        exported = agents("session", "export", identity)
+        assert (0, True) == (exported.returncode, "the first thing" in exported.stdout), exported.stderr
+
+
+def test_a_session_that_a_command_has_left_is_no_orphan(live):
+    session = told("session", "new", "demo-codex", "--prompt", "hello", "--wait")["session_id"]
+
+    for words in (("terminals",), ("session", "list"), ("-m", "demo-codex", "x")):
+        finished = agents(*words, stdin=subprocess.DEVNULL)
+        assert "process" not in finished.stdout + finished.stderr
+    (process,) = live.rows("SELECT * FROM invocations WHERE model_name = 'demo-codex~process'")
+    assert ("running", live.host_of(session).host_pid) == (process["status"], process["owner_pid"])
+
+
+def test_scripts_get_what_is_promised(live, tmp_path):
+    begun = told("session", "new", "--runtime", "demo-codex1", "--cwd", str(tmp_path), "--prompt", "1 + 1", "--wait")
+    session = begun["session_id"]
+    assert ("completed", "1 + 1 = 2") == (begun["status"], begun["reply"])
+    sent = told("session", "send", session[:8], "hello [[approve:ls]]")
+    live.request(session)
+
+    status = told("session", "status", session)
+    assert {"status": "running", "busy": True, "pending_approval": True, "queue": [], "turn_id": sent["turn_id"]} == {
+        key: status[key] for key in ("status", "busy", "pending_approval", "queue", "turn_id")
+    }
+    (request,) = told("requests", "list")["requests"]
+    assert (session, "command_approval", "pending") == (request["session_id"], request["kind"], request["status"])
+    assert "answered" == told("requests", "approve", request["id"])["status"]
+    refused = agents("requests", "approve", request["id"])
+    assert (True, True) == (refused.returncode != 0, "already" in refused.stderr)
+    live.live.wait(session, sent["turn_id"])
+    assert {"recoverable": [], "blocked": [], "ignored": []} == {
+        key: value for key, value in told("recover").items() if key != "schema_version"
+    }
+    assert "close: done\n" == agents("session", "close", session).stdout
+    live.until_closed(session)
+    followed = [json.loads(line) for line in agents("session", "follow", session, "--json").stdout.splitlines()]
+    kept = live.live.events(session, limit=1000)
+    assert [(one.seq, one.at, type_of(one.event)) for one in kept] == [
+        (line["seq"], line["at"], line["type"]) for line in followed
+    ]
+    later = agents("session", "follow", session, "--json", "--after", str(kept[-2].seq)).stdout.splitlines()
+    assert followed[-1:] == [json.loads(line) for line in later]
