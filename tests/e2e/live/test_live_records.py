@@ -32,7 +32,7 @@ def told(*words, **more):
 
 
 def test_the_process_is_an_invocation_and_its_turns_are_its_children(live, done):
-    session, first, second = done
+    session, _first, _second = done
     rows = live.rows("SELECT * FROM invocations ORDER BY id")
 
     process, *turns = rows
