@@ -16,7 +16,7 @@ from oulipoly_tui.view.live.blocks import Block
 from oulipoly_tui.view.live.diff_lines import change_lines, summary
 from oulipoly_tui.view.live.stream import StreamLines
 from oulipoly_tui.view.transcript.markdown import bar, flow, markdown, printable
-from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, cut
+from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, cut, wrap_lines
 from oulipoly_tui.view.transcript.transcript import TranscriptLine
 
 BODY = 0  # the part of a block that is folded
@@ -65,7 +65,7 @@ def _message(block: Block, item: Item, width: int, stream: StreamLines | None) -
     yield TranscriptLine(())
     if is_user or block.has_heading:
         name: Span = ("▌ you", "good") if is_user else ("▌ assistant", "accent")
-        yield TranscriptLine((name, (f"  {_moment(block.at)}", "dim")))
+        yield TranscriptLine((name, (cut(f"  {_moment(block.at)}", width - len(name[0])), "dim")))
     if stream is not None and block.is_running:
         yield from (TranscriptLine(((_INDENT, ""), *line), BODY) for line in stream.lines(block))
         return
@@ -123,8 +123,8 @@ def _state(item: Item) -> str:
 
 def _body(block: Block, item: Item, width: int, *, is_open: bool) -> Iterator[Line]:
     if item.kind == "file_change":
-        lines = change_lines(item.changes, width - len(_INNER))
-        yield from _some(lines, None if is_open else _DIFF)
+        lines = wrap_lines(change_lines(item.changes, width - len(_INNER)), width - len(_INNER))
+        yield from _some(iter(lines), None if is_open else _DIFF)
         return
     if is_open:
         if item.kind == "command" and ("\n" in item.title or len(item.title) > width - _OUTPUT):

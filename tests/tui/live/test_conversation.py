@@ -1,0 +1,214 @@
+"""Events of a live session as a conversation and as lines. Pure."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.events import FileChange, Item, Numbered, Prompt, Usage
+from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_tui.view.live.block_lines import block_lines
+from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
+from oulipoly_tui.view.live.request_lines import answer_line, can, request_lines
+from oulipoly_tui.view.live.stream import StreamLines
+from oulipoly_tui.view.live.working_line import Standing, composer_hint, working_line
+from oulipoly_tui.view.transcript.spans import cells, plain
+
+AT = "2026-11-22T06:27:00Z"
+HOSTILE = "a\x1b[31mb\u202ec\x9b2Jd\x07[red]e[/] [@click=app.quit]x[/]\r\x00"
+
+
+def numbered(*events, first=1):
+    return [Numbered(first + place, AT, event) for place, event in enumerate(events)]
+
+
+def told(*events):
+    talk = Conversation()
+    talk.apply(numbered(*events))
+    return talk
+
+
+def text_of(talk, width=60, *, is_open=False):
+    return "\n".join(plain(line.line) for block in talk.blocks for line in block_lines(block, width, is_open=is_open))
+
+
+def test_deltas_grow_an_item_and_its_end_is_all_of_it():
+    talk = told(
+        ev.TurnStarted("n", "t", "user"),
+        ev.ItemStarted(Item("m", "agent_message"), "t"),
+        ev.ItemDelta("m", "Hel"),
+        ev.ItemDelta("m", "lo"),
+    )
+    assert "Hello" == talk.blocks[0].text
+    changed = talk.apply(numbered(ev.ItemEnded(Item("m", "agent_message", "completed", "Hello!"), "t"), first=3))
+
+    assert {0} == changed
+    assert "Hello!" == talk.blocks[0].text
+    assert "t" == talk.turn.turn_id
+
+
+def test_an_item_that_comes_again_when_one_attaches_is_no_second_one():
+    talk = told(ev.ItemStarted(Item("m", "agent_message")), ev.ItemDelta("m", "Hel"))
+    talk.apply(numbered(ev.ItemStarted(Item("m", "agent_message", text="Hello"))))
+
+    assert ["Hello"] == [one.text for one in talk.blocks]
+
+
+def test_older_events_come_before_and_what_is_known_already_is_not_doubled():
+    talk = told(ev.ItemEnded(Item("c", "command", "completed", "out", "ls")), ev.Notice("later"))
+    older = numbered(
+        ev.ItemEnded(Item("u", "user_message", "completed", "list it")), ev.ItemStarted(Item("c", "command"))
+    )
+    assert 1 == talk.prepend(older)
+
+    assert ["list it", "out", "later"] == [one.text for one in talk.blocks]
+    talk.apply(numbered(ev.ItemDelta("x", "new"), first=9))
+    assert "new" == talk.blocks[-1].text
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (ev.TurnEnded("failed", "no quota", "usage_limit"), "✗ the turn failed: no quota (usage_limit)"),
+        (ev.TurnEnded("interrupted"), "■ interrupted"),
+        (
+            ev.TurnEnded("completed", usage=Usage(12_000, None, 40, cost_usd=0.5)),
+            "✓ done · 12k in 40 out tokens · $0.50",
+        ),
+        (ev.TurnRetrying("overloaded"), "tries again: overloaded"),
+        (ev.SessionClosed("exited", "exit code 3"), "its process has ended: exit code 3"),
+        (ev.SessionFailed("thread_lost", "no such thread"), "the session cannot be opened: no such thread"),
+        (ev.OrderFailed("fork", "not now"), "fork was refused: not now"),
+    ],
+)
+def test_what_a_person_should_know_is_said(event, words):
+    assert words in text_of(told(event), 100)
+
+
+def test_an_answered_request_is_open_no_more():
+    opened = ev.RequestOpened("n", "command_approval", Prompt("Run ls", "ls"), "r1")
+    talk = told(opened)
+    assert ["r1"] == list(talk.requests)
+    talk.apply(numbered(ev.RequestResolved("n", "r1", "answered", "ann@host")))
+
+    assert {} == talk.requests
+    assert "? Run ls · answered by ann@host" in text_of(talk)
+
+
+def test_output_is_folded_to_its_end_and_unfolded_whole():
+    output = "".join(f"line {number}\n" for number in range(100))
+    talk = told(ev.ItemEnded(Item("c", "command", "completed", output, "make", exit_code=2)))
+
+    folded = text_of(talk)
+    assert "▸ $ make  exit 2" in folded
+    assert "… 97 more lines" in folded
+    assert "line 99" in folded
+    assert "line 3\n" not in folded
+    assert "line 3\n" in text_of(talk, is_open=True)
+
+
+def test_a_diff_is_shown_with_its_tones_and_counted():
+    change = FileChange("a.txt", "update", "@@ -1 +1 @@\n-old\n+new")
+    talk = told(ev.ItemEnded(Item("f", "file_change", "completed", changes=(change,))))
+    lines = [line.line for line in block_lines(talk.blocks[0], 60, is_open=False)]
+
+    assert "a.txt  +1 -1" in plain(lines[0])
+    assert ("+new", "good") in [span for line in lines for span in line]
+    assert ("-old", "bad") in [span for line in lines for span in line]
+
+
+@given(st.text(st.characters(exclude_categories=[]), max_size=200), st.integers(20, 120))
+def test_no_text_reaches_the_terminal_raw_or_is_wider_than_its_place(text, width):
+    item = Item("x", "agent_message", "completed", HOSTILE + text, text)
+    events = [
+        ev.ItemEnded(item),
+        *(ev.ItemEnded(Item(kind, kind, "failed", text, HOSTILE, native_kind=text)) for kind in ("command", "tool")),
+        ev.ItemEnded(Item("r", "reasoning", "completed", text)),
+        ev.ItemEnded(Item("p", "plan", steps=((HOSTILE + text, "pending"),))),
+        ev.ItemEnded(Item("f", "file_change", changes=(FileChange(HOSTILE, text, "+" + text),))),
+        ev.Notice(HOSTILE + text),
+        ev.TurnEnded("failed", text, HOSTILE),
+    ]
+    talk = told(*events)
+    for is_open in (False, True):
+        for block in talk.blocks:
+            for line in block_lines(block, width, is_open=is_open):
+                shown = plain(line.line)
+                assert visible_line(shown) == shown
+                assert cells(shown) <= width
+
+
+@given(st.lists(st.text("ab `\n", max_size=20), max_size=30))
+def test_a_streamed_text_is_laid_out_once_as_it_would_be_at_the_end(pieces):
+    talk, stream = told(ev.ItemStarted(Item("m", "agent_message"))), StreamLines(40)
+    shown = []
+    for piece in pieces:
+        talk.apply(numbered(ev.ItemDelta("m", piece)))
+        shown = stream.lines(talk.blocks[0])
+    whole = StreamLines(40).lines(talk.blocks[0])
+
+    assert whole == shown or not pieces
+
+
+def test_a_delta_costs_the_same_however_long_the_text_is():
+    def cost(talk, stream, count):
+        begin = time.perf_counter()
+        for _ in range(count):
+            talk.apply(numbered(ev.ItemDelta("m", "a word or two\n")))
+            stream.lines(talk.blocks[0])
+        return time.perf_counter() - begin
+
+    talk, stream = told(ev.ItemStarted(Item("m", "agent_message"))), StreamLines(80)
+    first = cost(talk, stream, 200)
+    talk.apply(numbered(*(ev.ItemDelta("m", "a word or two\n") for _ in range(5_000))))
+    stream.lines(talk.blocks[0])
+
+    assert cost(talk, stream, 200) < first * 20 + 0.5
+
+
+def test_hidden_characters_of_a_command_are_seen_before_it_is_approved():
+    prompt = Prompt("Run", "echo safe\u202e\u200b\x1b[2K; rm -rf /", "/work", reach="")
+    lines = "\n".join(map(plain, request_lines(OpenRequest("r", "command_approval", prompt), 80)))
+
+    assert "rm -rf /" in lines
+    assert "\x1b" not in lines
+    assert "\u202e" not in lines
+    assert "safe;" not in lines.replace(" ", "")  # something stands where they are
+
+
+def test_what_cannot_be_answered_here_says_why():
+    keys = {"approve": "a", "approve_for_session": "s", "deny": "d", "cancel_request": "c"}
+    other = OpenRequest("r", "other", Prompt("Sign in", note="in the browser"))
+    asks = OpenRequest("r", "user_input", Prompt("Colour?"))
+    once = OpenRequest("r", "command_approval", Prompt("Run", "ls"))
+
+    assert "c deny, interrupt" == plain(answer_line(other, keys))
+    assert "in the browser" in can(other, "approve")
+    assert plain(answer_line(asks, keys)).startswith("a answer")
+    assert " s " not in plain(answer_line(once, keys))
+
+
+@pytest.mark.parametrize("width", [20, 40, 76, 200])
+def test_the_working_line_fits_and_says_first_what_matters(width):
+    talk = told(ev.SessionOpened("n", "opus", policy="supervised"), ev.TurnStarted("n", "t"))
+    talk.usage = Usage(context=43_000, window=100_000)
+    line = plain(working_line(talk, Standing("claude2", ("5h", 0.35), 12.0, "ctrl+c", is_attached=True), width))
+
+    assert cells(line) <= width
+    assert line.startswith("● running 12 s")
+    assert width < 76 or all(one in line for one in ("ctrl+c interrupts", "claude2 5h 35 %", "context 43 %"))
+    assert width < 200 or "opus" in line
+    assert width < 200 or "supervised" in line
+
+
+def test_the_empty_line_says_what_enter_does():
+    idle, running = told(ev.SessionOpened("n")), told(ev.TurnStarted("n", "t"))
+    attached = Standing(is_attached=True)
+
+    assert "enter sends" in composer_hint(idle, attached, can_steer=True)
+    assert "enter steers" in composer_hint(running, attached, can_steer=True)
+    assert "enter queues" in composer_hint(running, attached, can_steer=False)
+    assert "starts the session again" in composer_hint(idle, Standing(), can_steer=True)
+    assert "fork it" in composer_hint(idle, Standing(is_fenced=True), can_steer=True)
