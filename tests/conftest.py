@@ -148,12 +148,17 @@ class LiveWorld:
         begun = self.live.begin(NewSession(folder or self.demo.project, runtime=runtime, prompt=prompt, **more))
         return begun.session.session_id, begun.turn_id
 
-    def scripted(self, mood="", name="scripted", program="", **settings):
+    def replayed(self, kind, wire, last):
+        """Add or change the runtime, of its kind's name, whose CLI says a recorded wire to a line, and is killed."""
+        return self.scripted(f"{wire} {last}", kind, cli="replayed_cli.py", kind=kind)
+
+    def scripted(
+        self, mood="", name="scripted", program="", cli="scripted_codex.py", interpreter=sys.executable, **settings
+    ):
         """Add or change the runtime whose CLI does what messages say (`fixtures/scripted_codex.py`)."""
         path = self.root / name
         if not program:
-            words = f"{sys.executable} -I -S {ROOT / 'tests' / 'fixtures' / 'scripted_codex.py'}"
-            path.write_text(f"#!/bin/sh\nexec {words}\n")
+            path.write_text(f"#!{interpreter} -IS\n{(ROOT / 'tests' / 'fixtures' / cli).read_text()}")
             path.chmod(0o755)
         fields = {"kind": "codex", "program": program or str(path), **settings}
         text = f"\n[runtimes.{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())

@@ -1,0 +1,221 @@
+"""Live sessions whose CLI, host or client is killed: no turn is lost or doubled, no request left, no process left."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.core.live.events import RequestOpened, SessionOpened, TurnEnded, TurnStarted
+from oulipoly_engine.core.live.recovery import Blocked, Recoverable
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.host.link import HostGone, HostUnreachable
+
+WIRES = Path(__file__).resolve().parents[1] / "fixtures" / "wires"
+PROMPT = "hello [[plan:a|b]] [[approve:ls]] [[think:one two three]] [[edit:new.txt]] [[run:make]]"
+FINAL = {"completed", "failed", "interrupted", "blocked"}
+
+
+def statuses(live):
+    runtimes = live.engine.runtimes
+    known = {one.runtime.id: one.status for one in runtimes.summaries()}
+    left = sorted({turn.runtime_id for turn in live.live.left_turns()} & known.keys())
+    return known | ({one.runtime.id: one.status for one in runtimes.refresh(left)} if left else {})
+
+
+def watch(live, session, killed):
+    """Answer what a session asks, and call `killed` with the number of each event; returns when its host is gone."""
+    try:
+        with live.live.attached(session, 0) as client:
+            while True:
+                for numbered in client.wait(20.0):
+                    if killed(numbered):
+                        return
+                    answer(live, numbered.event)
+    except (HostGone, HostUnreachable):
+        return
+
+
+def answer(live, event):
+    if isinstance(event, RequestOpened) and event.kind != "other":
+        answers = {question.id: ("yes",) for question in event.prompt.questions}
+        try:
+            live.live.answer(event.request_id, "answer" if answers else "approve", answers=answers)
+        except (RunnerError, HostGone):  # it was killed meanwhile
+            return
+
+
+def until(condition, within_s=20.0):
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def assert_sound(live, session, sent):
+    """Every message that was taken is one turn or waits; turns are final or recoverable; nothing is left open."""
+    until(lambda: live.host_of(session) is None and not live.processes())
+    assert () == live.live.requests()
+    turns = live.live.turns(session)
+    waiting = [message.message_id for message in live.live.status(session).queue]
+    known = [turn.turn_id for turn in turns] + waiting
+    assert len(set(known)) == len(known)
+    assert set(sent) <= set(known)
+    plans = live.live.recover(statuses(live)) if any(turn.status not in FINAL for turn in turns) else ()
+    assert {turn.turn_id for turn in turns if turn.status not in FINAL} == {plan.turn.turn_id for plan in plans}
+    assert all(isinstance(plan, Recoverable) for plan in plans)
+    numbers = [one.seq for one in live.live.events(session, limit=10_000)]
+    assert list(range(1, len(numbers) + 1)) == numbers
+    return plans
+
+
+def go_on(live, session, plans):
+    """Have the turn that was left go on, or send the next message; both end well."""
+    if plans:
+        turn = live.live.resume_turn(plans[0].turn.turn_id, statuses(live)).turn_id
+    else:
+        turn = live.live.send(session, "and now?").turn_id
+    watch(live, session, lambda one: isinstance(one.event, TurnEnded) and one.event.turn_id == turn)
+    assert "completed" == live.live.wait(session, turn).status
+    assert {"completed", "interrupted"} >= {one.status for one in live.live.turns(session)}
+    assert () == live.live.left_turns()
+
+
+@pytest.mark.parametrize("victim", ["pid", "host_pid"], ids=["cli", "host"])
+def test_cli_and_host_are_killed_in_a_turn(live, kills, victim):
+    session, turn = live.begin_turn(PROMPT)
+    watch(live, session, lambda one: isinstance(one.event, TurnEnded))
+    most = len(live.live.events(session, limit=1000))
+    live.live.order(session, "close", starts=False)
+    live.until_closed(session)
+
+    for share in kills.shares():
+        number = len(live.live.events(session, limit=10_000)) + 1 + int(share * most)
+        turn = live.live.send(session, PROMPT.replace("new.txt", f"{share}.txt")).turn_id
+        watch(live, session, Killer(live, session, victim, number))
+        go_on(live, session, assert_sound(live, session, [turn]))
+        live.live.order(session, "close", starts=False)
+        live.until_closed(session)
+
+
+class Killer:
+    """Kills a process of a session's when an event comes; it may come too late."""
+
+    def __init__(self, live, session, victim, number):
+        self._live, self._session, self._victim, self._number = live, session, victim, number
+
+    def __call__(self, numbered):
+        if numbered.seq >= self._number or isinstance(numbered.event, TurnEnded):
+            host = self._live.host_of(self._session)
+            if host is not None:
+                self._live.kill(getattr(host, self._victim))
+                return True
+        return False
+
+
+def test_client_is_killed_while_it_sends(live, kills):
+    session = live.begin()
+    command = [sys.executable, "-m", "oulipoly_tui", "session", "send", session, "--wait"]
+    began = time.monotonic()
+    subprocess.run([*command, "first"], check=True, stdout=subprocess.DEVNULL)
+    lasts = time.monotonic() - began
+
+    texts = [f"number {number}" for number in range(len(kills))]
+    for text, share in zip(texts, kills.shares(), strict=True):
+        client = subprocess.Popen([*command, text], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(share * lasts)  # a moment of its work, by chance
+        client.kill()
+        client.wait()
+    last = live.live.send(session, "last", waits=True)
+
+    turns = live.live.turns(session)
+    inputs = [turn.input for turn in turns]
+    assert ("completed", "last") == (last.status, inputs[-1])
+    assert len(set(inputs)) == len(inputs)
+    assert set(inputs) <= {"first", *texts, "last"}
+    assert {"completed"} == {turn.status for turn in turns}
+    assert 1 == sum(isinstance(one.event, SessionOpened) for one in live.live.events(session, limit=10_000))
+    live.live.order(session, "close", starts=False)
+    assert_sound(live, session, [turn.turn_id for turn in turns])
+
+
+WIRED = [
+    pytest.param("codex", "codex-0.169.0-approvals", id="codex"),
+    pytest.param("claude", "claude-2.1.197-approvals", id="claude"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), WIRED)
+def test_cli_dies_behind_a_line_of_a_recorded_wire(live, kills, kind, name):
+    records = [json.loads(line) for line in (WIRES / f"{name}.jsonl").read_text().splitlines()]
+    told = [one["msg"] for one in records if one["dir"].startswith("client->")]
+    turns = sum("turn/start" in message.values() or "user" in message.values() for message in told)
+    for share in kills.shares():
+        last = 1 + int(share * len(records))
+        live.replayed(kind, WIRES / f"{name}.jsonl", last)
+        session = live.begin(runtime=kind)
+        sent = []
+        for number in range(turns):
+            try:
+                sent.append(live.live.send(session, f"message {number}").turn_id)
+            except RunnerError:  # it dies before it is ready
+                break
+            if live.host_of(session) is None:
+                break
+        watch(live, session, lambda _: False)
+        plans = assert_sound(live, session, sent)
+        live.replayed(kind, WIRES / f"{name}.jsonl", 0)
+        if plans:
+            again = live.live.resume_turn(plans[0].turn.turn_id, statuses(live)).turn_id
+            watch(live, session, lambda one, turn=again: isinstance(one.event, TurnEnded) and one.event.turn_id == turn)
+            assert live.live.wait(session, again).status in FINAL
+            assert "interrupted" == live.live.turns(session)[[*sent].index(plans[0].turn.turn_id)].status
+        if live.host_of(session) is not None:
+            live.live.order(session, "cancel", starts=False)
+            live.until_closed(session)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"program": "/nowhere/codex"}, "cli_runtime_missing_binary"),
+        ({"mood": "out"}, "cli_runtime_needs_auth"),
+        ({"enabled": False}, "cli_runtime_disabled"),
+        ({"mood": "gone"}, "cli_runtime_error"),
+        ({"interpreter": "/nowhere/python"}, "cli_runtime_spawn_failed"),
+        (None, "cli_runtime_missing"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_turn_whose_runtime_does_not_work_is_blocked_and_goes_on_later(live, change, reason):
+    session, turn = live.begin_turn(json.dumps([["listen"]]), runtime=live.scripted())
+    live.until(session, lambda event: isinstance(event, TurnStarted))
+    live.kill(live.host_of(session).host_pid)
+    until(lambda: not live.processes())
+    if change is None:
+        (live.demo.config / "config.toml").write_text("")
+    else:
+        live.scripted(**change)
+
+    (plan,) = live.live.recover(statuses(live))
+    assert (Blocked, reason, f"turn.resume:{turn}") == (type(plan), plan.reason_class, plan.resume_command)
+    assert (2, True) == (len(plan.resume_requirements), plan.can_resume_same_turn)
+    with pytest.raises(RunnerError, match="resume this turn"):
+        live.live.resume_turn(turn, statuses(live))
+    try:
+        live.live.send(session, "too early", waits=True)
+    except RunnerError:
+        waits = 0
+    else:
+        waits = 1  # it was taken before it was known that nothing can be done
+    until(lambda: live.host_of(session) is None)
+    assert [turn] == [left.turn_id for left in live.live.left_turns()]
+
+    live.scripted()
+    again = live.live.resume_turn(turn[:8], statuses(live))
+    assert "completed" == live.live.wait(session, again.turn_id).status
+    until(lambda: not live.live.status(session).busy)
+    ends = [(one.kind, one.status) for one in live.live.turns(session)]
+    assert [("user", "interrupted"), ("recovery", "completed"), *[("user", "completed")] * waits] == ends
