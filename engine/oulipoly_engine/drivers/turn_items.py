@@ -87,6 +87,13 @@ def change_of(path: str, old: str | None, new: str) -> FileChange:
     return FileChange(path, "add" if old is None else "update", unified_diff(path, old, new))
 
 
+def whole_file_diff(text: str, sign: str) -> str:
+    """Return the diff of a file that comes, with the sign +, or goes, with -."""
+    lines = text.splitlines()
+    place = f"0,0 +1,{len(lines)}" if sign == "+" else f"1,{len(lines)} +0,0"
+    return "\n".join((f"@@ -{place} @@", *(sign + line for line in lines))) + "\n" if lines else ""
+
+
 def unified_diff(path: str, old: str | None, new: str) -> str:
     """Return a unified diff from one text to another; empty where they are equal or too long to compare."""
     from difflib import unified_diff as compare  # noqa: PLC0415 - 2 ms, only a changed file needs it

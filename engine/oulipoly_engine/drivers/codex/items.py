@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from oulipoly_engine.core.live.events import FileChange, Item, ItemKind, ItemStatus
 from oulipoly_engine.drivers.codex import fields
 from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers.turn_items import whole_file_diff
 from oulipoly_engine.records import Record
 
 _KINDS: Mapping[str, ItemKind] = {
@@ -80,15 +81,18 @@ def decode_item(native: Json, *, is_over: bool) -> Item | None:
 
 def decode_changes(native: Json) -> tuple[FileChange, ...]:
     """Return the changes that an item, or a new patch of it, names."""
-    return tuple(
-        FileChange(
-            path=fields.text(one, "path"),
-            kind=fields.text(fields.mapping(one, "kind"), "type") or fields.text(one, "kind") or "update",
-            diff=fields.text(one, "diff"),
-        )
-        for one in fields.objects(native, "changes")
-        if fields.text(one, "path")
-    )
+    return tuple(_change(one) for one in fields.objects(native, "changes") if fields.text(one, "path"))
+
+
+def _change(native: Json) -> FileChange:
+    kind = fields.text(fields.mapping(native, "kind"), "type") or fields.text(native, "kind") or "update"
+    diff = fields.text(native, "diff")
+    # Of a file that comes or goes codex tells the whole text in place of a diff.
+    if kind == "add":
+        diff = whole_file_diff(diff, "+")
+    elif kind == "delete":
+        diff = whole_file_diff(diff, "-")
+    return FileChange(fields.text(native, "path"), kind, diff)
 
 
 def decode_plan(identity: str, params: Json) -> Item:

@@ -43,12 +43,12 @@ def test_command_is_found_where_versions_put_it(running, params):
 
 
 def test_files_are_those_of_the_item(running):
-    change = {"path": "/w/a", "kind": {"type": "add"}, "diff": "+x"}
+    change = {"path": "/w/a", "kind": {"type": "add"}, "diff": "x\ny\n"}
     running.item("item/started", type="fileChange", id="i", changes=[change], status="inProgress")
 
     prompt = ask(running, FILES).prompt
 
-    assert [("/w/a", "add", "+x")] == [(one.path, one.kind, one.diff) for one in prompt.changes]
+    assert [("/w/a", "add", "@@ -0,0 +1,2 @@\n+x\n+y\n")] == [(one.path, one.kind, one.diff) for one in prompt.changes]
     assert "add /w/a" == prompt.title
 
 

@@ -67,7 +67,7 @@ def test_approvals_are_asked_and_answered(replay):
     files = [event for event in played.of(RequestOpened) if event.kind == "file_change_approval"]
     assert "/bin/bash -lc 'touch one.txt; echo hi'" == commands[0].prompt.command
     assert "touch one.txt; echo hi" == commands[0].prompt.title
-    assert ("/home/user/proj/fa.txt", "add", "hello\n") == tuple(
+    assert ("/home/user/proj/fa.txt", "add", "@@ -0,0 +1,1 @@\n+hello\n") == tuple(
         getattr(files[0].prompt.changes[0], name) for name in ("path", "kind", "diff")
     )
     decisions = [message["result"]["decision"] for message in played.sent if "result" in message]
