@@ -168,7 +168,7 @@ class TurnEnded(Event, tag="turn_ended"):
 
     status: TurnEnd
     message: str = ""  # of a failure
-    code: str = ""  # usage_limit, rate_limit, unauthorized, or the CLI's own word
+    code: str = ""  # of `failures`, as usage_limit or unauthorized; or the CLI's own word
     usage: Usage | None = None
     turn_id: str = ""
     reply: str = ""  # the last message of the agent

@@ -1,4 +1,4 @@
-"""Why a live session or its runtime does not work: the words that stay apart everywhere. Pure."""
+"""Why a live session, its runtime or a turn of it does not work: the words that stay apart everywhere. Pure."""
 
 from __future__ import annotations
 
@@ -18,3 +18,17 @@ REASONS = (
     MISSING_BINARY, NEEDS_AUTH, SPAWN_FAILED, UNSUPPORTED_VERSION, HANDSHAKE_FAILED, THREAD_LOST, THREAD_MISMATCH,
     ACTIVE_WRITER, CLOSED, TIMED_OUT, OVERLOADED,
 )  # fmt: skip
+
+# Why a turn has failed, where the vendor's API is to blame; other codes are the CLI's own words.
+UNAUTHORIZED = "unauthorized"
+USAGE_LIMIT = "usage_limit"  # the plan or the credit is used up
+RATE_LIMIT = "rate_limit"  # too many requests: it passes by itself
+SERVER_ERROR = "server_error"
+_BY_STATUS = {401: UNAUTHORIZED, 403: UNAUTHORIZED, 429: RATE_LIMIT, 529: OVERLOADED}
+
+
+def code_of_status(status: int | None) -> str:
+    """Return the code for an HTTP status of a vendor's API; empty for none of them."""
+    if status is None:
+        return ""
+    return _BY_STATUS.get(status, SERVER_ERROR if 500 <= status < 600 else "")

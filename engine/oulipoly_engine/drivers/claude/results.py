@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import ModelInfo, QuotaSeen, TurnEnd, Usage
 from oulipoly_engine.drivers.json_values import Json, count, listing, mapping, number, text_of
 
 _LOST = "No conversation found with session ID"
 _OF_NO_USE = "[ede_diagnostic]"  # claude's own note for its developers
-_CODES = {"authentication_failed": "unauthorized", "oauth_org_not_allowed": "unauthorized", "rate_limit": "rate_limit"}
-_STATUS_CODES = {401: "unauthorized", 403: "unauthorized", 429: "rate_limit", 529: "overloaded"}
+_CODES = {
+    "authentication_failed": failures.UNAUTHORIZED,
+    "oauth_org_not_allowed": failures.UNAUTHORIZED,
+    "rate_limit": failures.RATE_LIMIT,
+    "billing_error": failures.USAGE_LIMIT,
+}
 
 
 class Ending(NamedTuple):
@@ -104,5 +109,5 @@ def _model(told: Mapping[str, Json]) -> ModelInfo:
 
 
 def _code(error: str, status: Json, *, is_spent: bool) -> str:
-    code = _CODES.get(error) or _STATUS_CODES.get(count(status)) or error
-    return "usage_limit" if is_spent and code == "rate_limit" else code
+    code = _CODES.get(error) or failures.code_of_status(count(status)) or error
+    return failures.USAGE_LIMIT if is_spent and code == failures.RATE_LIMIT else code

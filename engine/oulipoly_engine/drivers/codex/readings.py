@@ -13,8 +13,12 @@ from oulipoly_engine.drivers.jsonrpc import Failure
 from oulipoly_engine.records import Record
 
 OVERLOADED = -32001
-_CODES = {"usagelimitexceeded": "usage_limit", "unauthorized": "unauthorized"}
-_STATUS_CODES = {401: "unauthorized", 429: "rate_limit"}
+_CODES = {
+    "usagelimitexceeded": failures.USAGE_LIMIT,
+    "unauthorized": failures.UNAUTHORIZED,
+    "internalservererror": failures.SERVER_ERROR,
+    "serveroverloaded": failures.OVERLOADED,
+}
 
 
 class Account(Record):
@@ -147,11 +151,10 @@ def _code(error: Json) -> str:
     info = error.get("codexErrorInfo") if isinstance(error, Mapping) else None
     word, status = info if isinstance(info, str) else "", None
     if isinstance(info, Mapping) and info:
-        word, told = next(iter(info.items()))
-        status = fields.whole_number(told, "httpStatusCode")
-    if status in _STATUS_CODES:
-        return _STATUS_CODES[status]
-    return _CODES.get(word.replace("_", "").lower(), word) or fields.text(error, "code")
+        word, more = next(iter(info.items()))
+        status = fields.whole_number(more, "httpStatusCode")
+    told = _CODES.get(word.replace("_", "").lower(), word) or fields.text(error, "code")
+    return failures.code_of_status(status) or told
 
 
 def _subtract(total: int | None, before: int | None) -> int | None:

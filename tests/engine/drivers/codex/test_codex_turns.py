@@ -92,6 +92,8 @@ def test_failed_turn_carries_message_and_code(running):
     ("info", "code"),
     [
         ("usageLimitExceeded", "usage_limit"),
+        ("internalServerError", "server_error"),
+        ({"responseStreamDisconnected": {"httpStatusCode": 503}}, "server_error"),
         ({"httpConnectionFailed": {"httpStatusCode": 401}}, "unauthorized"),
         ({"responseTooManyFailedAttempts": {"httpStatusCode": 429}}, "rate_limit"),
         ("contextWindowExceeded", "contextWindowExceeded"),

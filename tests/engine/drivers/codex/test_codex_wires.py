@@ -86,7 +86,7 @@ def test_failures_keep_their_causes_apart(replay):
     played = replay("codex-0.169.0-two-threads-errors", skip=1)
 
     failed = [code for _, status, code in played.ends() if status == "failed"]
-    assert ["unauthorized", "rate_limit", "usage_limit", "internalServerError", "other"] == failed[:5]
+    assert ["unauthorized", "rate_limit", "usage_limit", "server_error", "other"] == failed[:5]
     assert "Reconnecting... 1/1" in played.of(TurnRetrying)[0].message
 
 

@@ -189,6 +189,12 @@ def test_the_code_of_gemini_is_the_http_status_and_its_message_is_read(play):
     assert ("unauthorized", "API key not valid. Please pass a valid API key.") == (failed.code, failed.message)
 
 
+def test_opencode_tells_a_bad_key_by_a_sentence_alone(play):
+    failed = next(turn for turn in play("opencode-1.18.33-acp").of(events.TurnEnded) if turn.status == "failed")
+
+    assert ("unauthorized", "Incorrect API key") == (failed.code, failed.message[:17])
+
+
 def test_usage_comes_from_the_reply_and_cost_is_the_difference(play):
     claude = play("claude-agent-acp-0.49.0").of(events.TurnEnded)[1].usage
     gemini = play("gemini-0.61.0-acp").of(events.TurnEnded)[0].usage
