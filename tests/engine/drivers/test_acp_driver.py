@@ -421,3 +421,43 @@ def test_a_line_that_is_no_json_raises_nothing(line):
     agent.driver.receive(line)
 
     assert [] == agent.of(events.SessionFailed)
+
+
+@pytest.mark.parametrize(
+    ("number", "message", "code"),
+    [
+        (429, "You exceeded your current quota, please check your plan and billing details.", "usage_limit"),
+        (429, "Resource has been exhausted (e.g. check quota).", "rate_limit"),
+        (429, "Slow down.", "rate_limit"),
+        (500, "An internal error has occurred.", "server_error"),
+        (529, "Overloaded", "overloaded"),
+        (-32603, "Internal error: API key not valid.", "unauthorized"),
+        (-32603, "Internal error: something of its own", ""),
+    ],
+)
+def test_a_failed_turn_has_the_code_of_its_cause(number, message, code):
+    agent = Agent()
+    agent.driver.send("turn", "hello")
+    (asked,) = agent.take()
+    agent.fail(asked, number, message)
+    agent.take()
+
+    assert [("failed", code)] == [(one.status, one.code) for one in agent.events if isinstance(one, events.TurnEnded)]
+
+
+@pytest.mark.parametrize(
+    ("offered", "methods"),
+    [({"close": {}, "delete": {}}, ["session/delete"]), ({"close": {}}, ["session/close"]), ({}, [])],
+)
+def test_a_probe_leaves_no_session_where_the_agent_offers_that(offered, methods):
+    agent = Agent({**AGENT, "agentCapabilities": {"sessionCapabilities": offered}}, is_probe=True)
+    asked = agent.take()
+    opened_before = [one for one in agent.events if isinstance(one, events.SessionOpened)]
+    for one in asked:
+        agent.reply(one, {})
+    agent.take()
+
+    assert methods == [one["method"] for one in asked]
+    assert all({"sessionId": "s"} == one["params"] for one in asked)
+    assert bool(opened_before) == (not methods)
+    assert [events.SessionOpened] == [type(one) for one in agent.events]

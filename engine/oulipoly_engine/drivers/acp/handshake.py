@@ -120,6 +120,9 @@ class Handshake:
             self._give_up(failures.THREAD_MISMATCH, text)
             return
         self.settings.take(told)
+        if self.opening.is_probe:
+            self._leave_session()
+            return
         orders = [("set the mode", self.settings.mode_order(self.opening.profile))]
         if self.opening.model:
             orders.append(("set_model", self.settings.model_order(self.opening.model)))
@@ -130,6 +133,14 @@ class Handshake:
                 self._orders.append((what, order))
             elif what != "set the mode":
                 self._say(Notice(f"{self.name} lets nobody {what.replace('_', ' the ')}", "warning", "setting"))
+        self._next_order()
+
+    def _leave_session(self) -> None:
+        """Have the session of a probe removed, else closed, where the agent offers that: nobody will talk in it."""
+        sessions = mapping(mapping(self._agent.get("agentCapabilities")).get("sessionCapabilities"))
+        word = next((word for word in ("delete", "close") if _is_told(sessions, word)), "")
+        if word:
+            self._orders.append((f"{word} the session of the probe", (f"session/{word}", {})))
         self._next_order()
 
     def _next_order(self) -> None:
