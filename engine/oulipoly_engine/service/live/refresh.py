@@ -49,7 +49,7 @@ def probe_runtime(
         lost = find_lost_methods(program, environ)
         probe = probe if lost is None else replace(probe, diagnostics=(*probe.diagnostics, lost))
     if not probe.reason and not probe.account and account is not None:
-        probe = _ask_login(probe, account, inherited, home)
+        probe = _ask_login(probe, account, inherited, home, refuses_strangers=runtime.kind == "acp")
     return program, probe
 
 
@@ -59,10 +59,16 @@ def _ask_version(cli: Cli, program: str, environ: Mapping[str, str]) -> str:
     return next((word for word in text.split() if word[0].isdecimal()), text)
 
 
-def _ask_login(probe: Probe, account: Account, inherited: Mapping[str, str], home: Path) -> Probe:
-    """Ask the CLI itself who is logged in, where its protocol does not say so."""
+def _ask_login(
+    probe: Probe, account: Account, inherited: Mapping[str, str], home: Path, *, refuses_strangers: bool
+) -> Probe:
+    """Ask the CLI itself who is logged in, where its protocol does not say so.
+
+    refuses_strangers: it opens no session for somebody who is not logged in, so whoever has one open is; opencode's key
+    may stand in its settings, where nobody looks for a login.
+    """
     state = logins.read_account_login(account, home, inherited)
-    if state is None or state.problem is not None:
+    if state is None or state.problem is not None or (state.profile is None and refuses_strangers):
         return probe
     if state.profile is None:
         message = f"nobody is logged in: `agents runtime login {account.name}`"
