@@ -59,6 +59,7 @@ ROWS = (
     Row("live-delta", "from a word of the CLI to a client", live.delta),
     Row("live-second", "to the second of two clients", live.second_client),
     Row("live-flood", "50,000 words in 10 s: how far a client is behind", live.flood),
+    Row("live-turn", "what a host adds to a turn of the demo's codex", live.turn_added),
     Row("live-idle", "what an idle host holds, and takes of a core", live.idle_memory),
     Row("artifact-put", "1 GB into the artifact store", artifacts.put),
     Row("artifact-get", "1 GB out of it, through a pipe", artifacts.get),

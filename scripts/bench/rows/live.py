@@ -6,22 +6,25 @@ monotonic clock: what a model or a vendor's CLI takes is not ours.
 
 from __future__ import annotations
 
+import os
+import select
 import statistics
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from measure import isolated
+from measure import Series, isolated, pairs
 from report import Limit, Result
 from world import World
 
 from rows.terminals import private_mib, processor_s
 
-_ENTER_P99_MS, _DELTA_P95_MS, _SECOND_P95_MS = 5.0, 50.0, 100.0
+_ENTER_P99_MS, _DELTA_P95_MS, _SECOND_P95_MS, _TURN_ADDED_MS = 5.0, 50.0, 100.0, 10.0
 _IDLE_MIB, _IDLE_PERCENT, _IDLE_S = 25.0, 0.1, 5.0
 _FLOOD, _FLOOD_S, _FLOOD_LAG_S = 50_000, 10.0, 1.0
 _CLI = """
@@ -93,6 +96,68 @@ def flood(world: World) -> Result:
     return Result("behind in a flood", found["lag_s"], "s", Limit(_FLOOD_LAG_S), facts=found)
 
 
+def turn_added(world: World) -> Result:
+    """Measure a turn of the demo's codex through a session's host, beside the same driver over bare pipes."""
+
+    def work() -> dict[str, list[float]]:
+        from oulipoly_demo import world as demo  # noqa: PLC0415 - the harness itself must stay small
+        from oulipoly_engine.drivers.base import Opening  # noqa: PLC0415 - the same
+        from oulipoly_engine.drivers.codex import CodexDriver  # noqa: PLC0415 - the same
+        from oulipoly_engine.process.command import Command  # noqa: PLC0415 - the same
+        from oulipoly_engine.process.piped import PipedProcess  # noqa: PLC0415 - the same
+
+        built = demo.build(world.folder / "demo", options=demo.Options(pace_s=0))
+        env = demo.environment_for(built)
+        opening = Opening(str(built.project), str(uuid.uuid4()))
+        words = (str(built.bin / "demo-codex1"), *CodexDriver.words(opening))
+        process, driver = PipedProcess(Command(words, env, built.project)), CodexDriver(opening)
+        driver.begin()
+        _drive(process, driver, "SessionOpened")
+
+        def beside() -> float:
+            began = time.monotonic()
+            driver.send(str(uuid.uuid4()), "hello")
+            _drive(process, driver, "TurnEnded")
+            return (time.monotonic() - began) * 1000
+
+        with _opened(env, "demo-codex2", built.project) as (live, session), live.connect(session) as client:
+            client.follow(0)
+
+            def subject() -> float:
+                began = time.monotonic()
+                client.post("send", {"text": "hello"})
+                while not _stamps(client.wait(5.0))[1]:
+                    pass
+                return (time.monotonic() - began) * 1000
+
+            taken = pairs(subject, beside, world.rounds(80))
+        process.stop()
+        return {"subject": [*taken.subject.values], "beside": [*taken.beside.values]}
+
+    found = isolated(work)
+    subject, beside = Series(tuple(found["subject"])), Series(tuple(found["beside"]))
+    added = subject.median - beside.median
+    return Result("what a host adds to a codex turn", added, "ms", Limit(_TURN_ADDED_MS), subject, beside)
+
+
+def _drive(process: Any, driver: Any, until: str) -> None:  # noqa: ANN401 - imported late
+    """Pass lines between a process and its driver until an event of this kind."""
+    pending = b""
+    while True:
+        driver.tick(time.monotonic())
+        output = driver.take()
+        data = output.data
+        while data:
+            data = data[process.write(data) :]
+        if any(type(event).__name__ == until for event in output.events):
+            return
+        select.select([process.stdout], [], [], 1.0)
+        pending += process.read(process.stdout) or b""
+        *lines, pending = pending.split(b"\n")
+        for line in lines:
+            driver.receive(line)
+
+
 def idle_memory(world: World) -> Result:
     """Take what a host holds for itself while nothing happens, and how much of a core it takes."""
 
@@ -146,10 +211,6 @@ def _drain(client: Any) -> None:  # noqa: ANN401 - imported late
 
 @contextmanager
 def _session(world: World, state: str) -> Iterator[tuple[Any, str]]:
-    from oulipoly_engine.facade.engine import Engine, Surroundings  # noqa: PLC0415 - the harness itself must stay small
-    from oulipoly_engine.facade.live.sessions import NewSession  # noqa: PLC0415 - the same
-    from oulipoly_engine.paths import from_environment  # noqa: PLC0415 - the same
-
     program = world.folder / "live_cli.py"
     program.write_text(_CLI, encoding="utf-8")
     world.config.mkdir(parents=True, exist_ok=True)
@@ -160,8 +221,19 @@ def _session(world: World, state: str) -> Iterator[tuple[Any, str]]:
                 f'\n[runtimes.bench]\nkind = "plain"\nprogram = "{sys.executable}"\n'
                 f'start_words = ["-u", "{program}"]\nmarker = "END"\n'
             )
-    engine = Engine(Surroundings(from_environment(world.env(state))))
-    session = engine.live.begin(NewSession(Path(world.folder), runtime="bench")).session.session_id
+    with _opened(world.env(state), "bench", world.folder) as opened:
+        yield opened
+
+
+@contextmanager
+def _opened(env: Mapping[str, str], runtime: str, folder: Path) -> Iterator[tuple[Any, str]]:
+    from oulipoly_engine.facade.engine import Engine, Surroundings  # noqa: PLC0415 - the harness itself must stay small
+    from oulipoly_engine.facade.live.sessions import NewSession  # noqa: PLC0415 - the same
+    from oulipoly_engine.paths import from_environment  # noqa: PLC0415 - the same
+
+    os.environ.update(env)  # of this process alone, which is a fork: the host inherits it
+    engine = Engine(Surroundings(from_environment(env)))
+    session = engine.live.begin(NewSession(folder, runtime=runtime)).session.session_id
     try:
         yield engine.live, session
     finally:
