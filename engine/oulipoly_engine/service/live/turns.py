@@ -71,6 +71,7 @@ class SessionTurns:
         self._requests: dict[str, LiveRequest] = {}  # pending, by the CLI's id
         self._number = live_events.last_number(store, session.session_id)
         self._unkept: list[ev.Numbered] = []
+        self._untold: list[ev.Numbered] = []
         self._invocation: int | None = None
         self._told_queue = {one.message_id for one in live_queue.waiting(store, session.session_id)}
 
@@ -84,15 +85,22 @@ class SessionTurns:
 
     def take(self) -> bytes:
         """Do what the driver's events ask for and return what is to be written to the CLI."""
-        data = bytearray()
-        while True:
-            output = self._driver.take()
-            data += output.data
-            if not output.events:
-                break
-            for event in _merge(output.events):
+        output = self._driver.take()
+        if not output.events and not self._unkept:
+            return output.data
+        data = bytearray(output.data)
+        if all(isinstance(event, ev.ItemDelta) for event in output.events) and not self._unkept:
+            for event in _merge(output.events):  # a flood: nothing of it is kept
                 self._apply(event)
-            self._run_next()
+        else:
+            with self._store.write():  # one transaction for all that came together
+                while output.events:
+                    for event in _merge(output.events):
+                        self._apply(event)
+                    self._run_next()
+                    output = self._driver.take()
+                    data += output.data
+                self._store_events()
         self._keep()
         return bytes(data)
 
@@ -287,8 +295,9 @@ class SessionTurns:
         identity = str(data.get("turn_id") or uuid.uuid4())
         note = "recovery" if data.get("kind") == "recovery" else ""
         message = QueuedMessage(identity, self.session.session_id, text, "queued", self._clock.now(), note)
-        live_queue.append(self._store, message, is_first=bool(note))
-        self._run_next()
+        with self._store.write():
+            live_queue.append(self._store, message, is_first=bool(note))
+            self._run_next()
         is_running = self.turn is not None and self.turn.turn_id == identity
         if not is_running:
             self._tell_queue()
@@ -497,12 +506,18 @@ class SessionTurns:
         self._unkept.append(ev.Numbered(self._number, to_text(self._clock.now()), event))
 
     def _keep(self) -> None:
+        self._store_events()
+        untold, self._untold = self._untold, []
+        for one in untold:
+            self._tell(one)
+
+    def _store_events(self) -> None:
+        """Write down what has happened; it is told once that is done."""
         unkept, self._unkept = self._unkept, []
         kept = [one for one in unkept if not isinstance(one.event, ev.ItemDelta)]
         if kept:
             live_events.append(self._store, self.session.session_id, kept)
-        for one in unkept:
-            self._tell(one)
+        self._untold += unkept
 
     def _tell_queue(self) -> None:
         waiting = live_queue.waiting(self._store, self.session.session_id)

@@ -7,26 +7,23 @@ from collections.abc import Iterable
 import msgspec
 
 from oulipoly_engine.core.live.events import AnyEvent, Numbered, type_of
+from oulipoly_engine.store.base.compiled import insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import fn
 from oulipoly_engine.store.models.live import LiveEventRow
 
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _encoder = msgspec.json.Encoder()
+_NEW_EVENT = insertion(
+    LiveEventRow.session_id, LiveEventRow.seq, LiveEventRow.at, LiveEventRow.type, LiveEventRow.event
+)
 
 
 def append(store: Store, session_id: str, events: Iterable[Numbered]) -> None:
     """Keep events."""
+    rows = [(session_id, one.seq, one.at, type_of(one.event), _encoder.encode(one.event).decode()) for one in events]
     with store.write():
-        for one in events:
-            store.insert(
-                LiveEventRow,
-                session_id=session_id,
-                seq=one.seq,
-                at=one.at,
-                type=type_of(one.event),
-                event=_encoder.encode(one.event).decode(),
-            )
+        store.execute_many(_NEW_EVENT, rows)
 
 
 def last_number(store: Store, session_id: str) -> int:

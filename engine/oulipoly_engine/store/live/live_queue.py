@@ -7,8 +7,10 @@ from typing import Any
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.sessions import QueuedMessage
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.orm import fn
+from oulipoly_engine.store.base.dialect import literal
+from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.models.live import QueuedMessageRow
 
 _FIELDS = tuple(field for field in QueuedMessageRow._meta.sorted_fields if field.name != "place")
@@ -32,12 +34,17 @@ def append(store: Store, message: QueuedMessage, *, is_first: bool = False) -> N
         )
 
 
+@compile_query
+def _select_waiting(session_id: Parameter) -> Query:
+    row = QueuedMessageRow
+    query = row.select(*_FIELDS).where(row.session_id == session_id, literal(row.state == "queued"))
+    return query.order_by(row.place)
+
+
 def waiting(store: Store, session_id: str) -> tuple[QueuedMessage, ...]:
     """Return the messages that wait, the next one first."""
-    row = QueuedMessageRow
-    query = row.select(*_FIELDS).where(row.session_id == session_id, row.state == "queued")
     with store.read():
-        return tuple(map(_read, store.rows(query.order_by(row.place))))
+        return tuple(map(_read, store.rows(_select_waiting(session_id))))
 
 
 def change(store: Store, message_id: str, event: str, *, turn_id: str | None = None) -> bool:
