@@ -61,10 +61,11 @@ class Kills:
             else:
                 yield f"change:{self._random.randint(1, self._most)}"
 
-    def shares(self):
-        """Yield as many moments as shares of the work, 0..1, spread over it."""
-        for number in range(self._count):
-            yield (number + self._random.random()) / self._count
+    def shares(self, less=1):
+        """Yield moments as shares of the work, 0..1, spread over it; less: how many times fewer than usual."""
+        count = self._count // less
+        for number in range(count):
+            yield (number + self._random.random()) / count
 
     def kill(self, moment, *arguments, **more):
         """Run a command that is killed at a moment; returns whether it was, for it may have been faster."""

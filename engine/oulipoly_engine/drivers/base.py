@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from oulipoly_engine.core.live.events import AnyEvent, Notice
 from oulipoly_engine.core.live.permissions import Profile
@@ -80,10 +80,14 @@ class Resolution(Record):
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by a question's id
 
 
+ReviewKind = Literal["uncommitted", "branch", "commit", "custom"]
+REVIEW_KINDS: tuple[ReviewKind, ...] = get_args(ReviewKind)
+
+
 class ReviewTarget(Record):
     """What a review is of."""
 
-    kind: Literal["uncommitted", "branch", "commit", "custom"] = "uncommitted"
+    kind: ReviewKind = "uncommitted"
     value: str = ""  # the branch, the commit, the instructions
 
 

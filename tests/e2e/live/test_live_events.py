@@ -51,7 +51,11 @@ def test_what_is_told_is_what_is_kept_from_every_cursor(live):
     for cursor, replay in replays.items():
         assert list(whole[cursor:]) == replay
     kept = live.live.events(session, limit=1000)
-    assert list(kept) == [numbered for numbered in told if not is_delta(numbered)]
+    first = {}
+    for numbered in told:  # an item that was open comes once more, with its text so far
+        if not is_delta(numbered):
+            first.setdefault(numbered.seq, numbered)
+    assert list(kept) == list(first.values())
     assert isinstance(kept[-1].event, SessionClosed)
     assert list(kept) == list(live.live.follow(session))
 

@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.live.events import type_of
 
 
@@ -20,19 +22,32 @@ def done(live):
     return session, first, second
 
 
-def agents(*words, **more):
-    command = (sys.executable, "-m", "oulipoly_tui", *words)
-    return subprocess.run(command, capture_output=True, check=False, text=True, timeout=25, **more)
+@pytest.fixture
+def agents(capfd):
+    """Run our command in this process; `json` is what it printed, where that is JSON."""
+
+    def run(*words):
+        code = main([*words])
+        said = capfd.readouterr()
+        return SimpleNamespace(code=code, out=said.out, err=said.err)
+
+    return run
 
 
-def told(*words, **more):
-    finished = agents(*words, "--json", **more)
-    assert 0 == finished.returncode, finished.stderr
-    return json.loads(finished.stdout)
+@pytest.fixture
+def told(agents):
+    """Run our command, which ends well, and return the JSON that it prints."""
+
+    def run(*words):
+        done = agents(*words, "--json")
+        assert 0 == done.code, done.err
+        return json.loads(done.out)
+
+    return run
 
 
-def test_the_process_is_an_invocation_and_its_turns_are_its_children(live, done):
-    session, _first, _second = done
+def test_the_process_is_an_invocation_and_its_turns_are_its_children(live, done, agents):
+    session, *_ = done
     rows = live.rows("SELECT * FROM invocations ORDER BY id")
 
     process, *turns = rows
@@ -43,40 +58,42 @@ def test_the_process_is_an_invocation_and_its_turns_are_its_children(live, done)
     assert [row["invocation_uuid"] for row in turns] == kept
     assert {live.live.find(session).account} == {row["provider_name"] for row in rows}
     assert {live.live.find(session).native_id} == {row["session_id"] for row in rows}
-    traced = agents("trace", process["invocation_uuid"]).stdout
+    traced = agents("trace", process["invocation_uuid"]).out
     assert all(row["invocation_uuid"][:8] in traced for row in rows)
 
 
-def test_it_is_listed_once_with_its_account(live, done):
+def test_it_is_listed_once_with_its_account(live, done, agents, told):
     session, *_ = done
     native, account = live.live.find(session).native_id, live.live.find(session).account
-    assert 0 == agents("session", "scan").returncode
+    assert 0 == agents("session", "scan").code
 
     listed = [one for one in told("session", "list")["conversations"] if native in json.dumps(one)]
     assert 1 == len(listed)
     assert account in json.dumps(listed[0])
 
 
-def test_it_is_exported_and_shown(live, done):
+def test_it_is_exported_and_shown(live, done, agents):
     session, *_ = done
     agents("session", "scan")
 
     for identity in (live.live.find(session).native_id, session):
         exported = agents("session", "export", identity)
-        assert (0, True) == (exported.returncode, "the first thing" in exported.stdout), exported.stderr
+        assert (0, True) == (exported.code, "the first thing" in exported.out), exported.err
 
 
-def test_a_session_that_a_command_has_left_is_no_orphan(live):
-    session = told("session", "new", "demo-codex", "--prompt", "hello", "--wait")["session_id"]
+def test_a_session_that_a_command_has_left_is_no_orphan(live, agents):
+    command = (sys.executable, "-m", "oulipoly_tui", "session", "new", "demo-codex", "--json")
+    begun = subprocess.run(command, capture_output=True, check=True, timeout=25)
+    session = json.loads(begun.stdout)["session_id"]
 
     for words in (("terminals",), ("session", "list"), ("-m", "demo-codex", "x")):
-        finished = agents(*words, stdin=subprocess.DEVNULL)
-        assert "process" not in finished.stdout + finished.stderr
+        finished = agents(*words)
+        assert "process" not in finished.out + finished.err
     (process,) = live.rows("SELECT * FROM invocations WHERE model_name = 'demo-codex~process'")
     assert ("running", live.host_of(session).host_pid) == (process["status"], process["owner_pid"])
 
 
-def test_scripts_get_what_is_promised(live, tmp_path):
+def test_scripts_get_what_is_promised(live, tmp_path, agents, told):
     begun = told("session", "new", "--runtime", "demo-codex1", "--cwd", str(tmp_path), "--prompt", "1 + 1", "--wait")
     session = begun["session_id"]
     assert ("completed", "1 + 1 = 2") == (begun["status"], begun["reply"])
@@ -91,17 +108,17 @@ def test_scripts_get_what_is_promised(live, tmp_path):
     assert (session, "command_approval", "pending") == (request["session_id"], request["kind"], request["status"])
     assert "answered" == told("requests", "approve", request["id"])["status"]
     refused = agents("requests", "approve", request["id"])
-    assert (True, True) == (refused.returncode != 0, "already" in refused.stderr)
+    assert (True, True) == (refused.code != 0, "already" in refused.err)
     live.live.wait(session, sent["turn_id"])
     assert {"recoverable": [], "blocked": [], "ignored": []} == {
         key: value for key, value in told("recover").items() if key != "schema_version"
     }
-    assert "close: done\n" == agents("session", "close", session).stdout
+    assert "close: done\n" == agents("session", "close", session).out
     live.until_closed(session)
-    followed = [json.loads(line) for line in agents("session", "follow", session, "--json").stdout.splitlines()]
+    followed = [json.loads(line) for line in agents("session", "follow", session, "--json").out.splitlines()]
     kept = live.live.events(session, limit=1000)
     assert [(one.seq, one.at, type_of(one.event)) for one in kept] == [
         (line["seq"], line["at"], line["type"]) for line in followed
     ]
-    later = agents("session", "follow", session, "--json", "--after", str(kept[-2].seq)).stdout.splitlines()
+    later = agents("session", "follow", session, "--json", "--after", str(kept[-2].seq)).out.splitlines()
     assert followed[-1:] == [json.loads(line) for line in later]

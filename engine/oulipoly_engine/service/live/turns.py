@@ -18,7 +18,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, requests
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.drivers.base import Driver, Resolution, ReviewTarget
+from oulipoly_engine.drivers.base import REVIEW_KINDS, Driver, Resolution, ReviewTarget
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
@@ -339,7 +339,10 @@ class SessionTurns:
 
     def _order_review(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         self._must_be_idle("review")
-        target = ReviewTarget(data.get("kind", "uncommitted"), str(data.get("value", "")))
+        kind = data.get("kind", "uncommitted")
+        if kind not in REVIEW_KINDS:
+            raise UsageInvalid(f"{kind!r} cannot be reviewed: {', '.join(REVIEW_KINDS)} can")
+        target = ReviewTarget(kind, str(data.get("value", "")))
         return self._start("review", target.value, lambda turn_id: self._driver.review(turn_id, target))
 
     def _order_rename(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
