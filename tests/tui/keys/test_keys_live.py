@@ -232,3 +232,27 @@ async def test_capital_i_lists_what_is_asked_over_all_sessions_and_6_goes_to_the
         await one.press("6")
         await one.until(lambda: one.pane == "live")
         assert one.live.request is not None
+
+
+@keys("live.new", "n")
+@keys("ModelPicker", "escape", "q", "R")
+async def test_n_begins_a_session_with_a_pool_or_a_runtime_s_model_and_r_asks_the_runtimes(talking):
+    async with talking() as one:
+        await leave_line(one)
+        await one.press("n")
+        await one.at("ModelPicker")
+        await one.sees("pools", "demo-codex", "demo-codex1", "degraded")
+        await one.press("q")
+        await one.at("Frame")
+        await one.press("n")
+        await one.at("ModelPicker")
+        await one.press("R")
+        await one.sees("demo-codex1               ready")
+        await one.press("escape")
+        await one.at("Frame")
+        await one.press("n")
+        await one.at("ModelPicker")
+        await one.press("enter")
+        await one.at("Choice")
+        await one.press("enter")
+        await one.until(lambda: one.live.session.session_id != one.session_id and one.live.talk.is_open)

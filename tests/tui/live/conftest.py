@@ -172,6 +172,11 @@ def live(live_world):
     return run
 
 
+@pytest.fixture(name="numbered")
+def _numbered():
+    return numbered
+
+
 @pytest.fixture
 def stored(live_world):
     """Write events of a session straight into the store: `stored(session_id, events)`."""

@@ -211,4 +211,4 @@ def test_the_empty_line_says_what_enter_does():
     assert "enter steers" in composer_hint(running, attached, can_steer=True)
     assert "enter queues" in composer_hint(running, attached, can_steer=False)
     assert "starts the session again" in composer_hint(idle, Standing(), can_steer=True)
-    assert "fork it" in composer_hint(idle, Standing(is_fenced=True), can_steer=True)
+    assert "lost · f forks it" in composer_hint(idle, Standing(fence="lost"), can_steer=True)

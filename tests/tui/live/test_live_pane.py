@@ -3,6 +3,11 @@
 import pytest
 from textual.events import Paste
 
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.live.events import Item, ItemEnded
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_sessions
+from oulipoly_tui.panes.live.jobs import WINDOW
 from oulipoly_tui.view.live import answer_guard
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
 
@@ -330,3 +335,56 @@ async def test_nothing_is_sent_in_read_only_mode(live):
         await one.write("hello")
 
         assert "This app is read-only: nothing is sent" in one.said
+
+
+async def test_a_long_session_is_shown_from_its_end_and_older_parts_come_when_they_are_scrolled_to(
+    live, stored, numbered
+):
+    async with live() as one:
+        session = await one.begin()
+        one.app.engine.live.order(session.session_id, "close", starts=False)
+        await one.until(lambda: one.pane._connection is None)
+        first = one.pane.talk.last + 1
+        items = [Item(f"i{number}", "command", "completed", "out", f"command {number}") for number in range(1000)]
+        stored(session.session_id, numbered(*map(ItemEnded, items), first=first))
+        one.pane.open_session(session.session_id, anew=True)
+        await one.sees("command 999")
+        assert WINDOW >= len(one.pane.talk.blocks)
+
+        one.pane.view.focus()
+        for _ in range(8):
+            await one.press("home")
+            await one.until(lambda: not one.app.busy)
+        await one.until(lambda: 1000 <= len(one.pane.talk.blocks))
+        await one.press("home")
+        await one.sees("command 0 ")
+
+
+async def test_without_any_session_the_pane_says_how_one_begins(live):
+    async with live() as one:
+        await one.press("6")
+        await one.sees("No live session is open.")
+        await one.press("n")
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+
+
+async def test_a_session_that_cannot_go_on_offers_a_fork(live):
+    async with live() as one:
+        session = await one.begin()
+        await one.write("hello")
+        await one.sees("✓ done")
+        one.app.engine.live.order(session.session_id, "close", starts=False)
+        await one.until(lambda: one.pane._connection is None)
+        store = open_store(one.paths.state_db)
+        live_sessions.update(
+            store, session.session_id, SystemClock().now(), status="fenced", status_reason="it is lost"
+        )
+        store.close()
+        one.pane.open_session(session.session_id, anew=True)
+        await one.sees("● cannot go on", "it is lost", "f forks it")
+        await one.write("go on")
+        assert "go on" == one.composer.text
+        await one.press("escape", "f")
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.press("y")
+        await one.until(lambda: one.pane.session.session_id != session.session_id and one.pane.talk.is_open)

@@ -6,7 +6,7 @@ from oulipoly_tui.actions.action import FRAME, Action, Argument, Command
 
 _HERE = "live"
 _RUN = "oulipoly_tui.commands.live"
-_MODEL = Argument("model", "models")
+_MODEL = Argument("model", "models", is_optional=True)
 _TEXT = Argument("text", is_rest=True)
 
 ACTIONS = (
@@ -220,9 +220,18 @@ ACTIONS = (
     Action(
         "live.new",
         "new live session",
-        "begin a live session with a model: a conversation with approvals instead of a terminal",
-        synonyms=("start live session", "chat", "conversation", "structured session"),
-        command=Command("live new", f"{_RUN}:begin", (_MODEL, Argument("account", "accounts", is_optional=True))),
+        "Begin a live session with a pool or a runtime's model: a conversation with approvals, not a terminal",
+        _HERE,
+        ("start live session", "model picker", "runtimes", "chat", "structured session"),
+        keys="n",
+        method="new",
+        weight=4,
+        command=Command(
+            "live new",
+            f"{_RUN}:begin",
+            (_MODEL, Argument("account", "accounts", is_optional=True)),
+            "begin a live session with a model",
+        ),
         writes=True,
     ),
     Action(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from oulipoly_engine.core.live.permissions import Profile
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.live.sessions import LiveStatus
     from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.view.live.models import Start
 
 _PANE = "live"
 _ZOOMED_BELOW = 120  # columns of the screen: beside lists there is no room to read and write
@@ -43,20 +43,54 @@ def open_session(app: AppInterface, arguments: list[str]) -> None:
 
 
 def begin(app: AppInterface, arguments: list[str]) -> None:
-    """Begin a live session with a model, on an account of its pool."""
+    """Begin a live session with a model, on an account of its pool; without one, with what is chosen."""
+    if not arguments:
+        pick(app)
+        return
     start(app, arguments[0], arguments[1] if len(arguments) > 1 else None)
 
 
-def start(app: AppInterface, model: str, account: str | None = None, profile: Profile = "supervised") -> None:
+def pick(app: AppInterface) -> None:
+    """Choose what to begin a live session with, then what it may do unasked."""
+    from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+    from oulipoly_tui.screens.live.picker import ModelPicker  # noqa: PLC0415 - the same
+    from oulipoly_tui.view.live.lists import start_rows  # noqa: PLC0415 - the same
+
+    def on_picked(wanted: Start | None) -> None:
+        if wanted is None:
+            return
+
+        def on_chosen(profile: str | None) -> None:
+            if profile is not None:
+                start(app, wanted.pool or None, profile=profile, runtime=wanted.runtime, cli_model=wanted.cli_model)
+
+        app.push_screen(Choice(f"Talk to {wanted.name}", start_rows(has_terminal=False)), on_chosen)
+
+    app.push_screen(ModelPicker(), on_picked)
+
+
+def start(  # noqa: PLR0913, RUF100 - a call reads as a sentence
+    app: AppInterface,
+    model: str | None,
+    account: str | None = None,
+    *,
+    profile: str = "supervised",
+    runtime: str = "",
+    cli_model: str = "",
+) -> None:
     """Begin a live session in our own folder."""
     from oulipoly_engine.facade.live.sessions import NewSession  # noqa: PLC0415 - only where one is begun
 
-    wish = NewSession(Path.cwd(), model=model, account=account, profile=profile)
+    wish = NewSession(
+        Path.cwd(), model=model, account=account, runtime=runtime or None, profile=profile, cli_model=cli_model
+    )
 
     def on_begun(begun: Any) -> None:  # noqa: ANN401 - facade's Begun
         show(app, begun.session.session_id)
 
-    app.work("begin", partial(_engine(app).live.begin, wish), on_begun, title=f"starting a session of {model}")
+    app.work(
+        "begin", partial(_engine(app).live.begin, wish), on_begun, title=f"starting a session of {model or runtime}"
+    )
 
 
 def offer(
@@ -79,7 +113,7 @@ def offer(
             if key == "terminal":
                 open_terminal()
             elif key is not None:
-                start(app, model, account, key)  # type: ignore[arg-type]
+                start(app, model, account, profile=key)
 
         app.push_screen(Choice(f"Talk to {model}", start_rows()), on_chosen)
 

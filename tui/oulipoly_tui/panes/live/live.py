@@ -43,7 +43,7 @@ _REQUEST_SHARE = 0.5  # of the pane's height, at most
 _EMPTY: tuple[Line, ...] = (
     (("No live session is open.", "strong"),),
     (),
-    (("r", "key"), (" under Pools begins one, ", ""), ("l", "key"), (" here lists those that there are.", "")),
+    (("n", "key"), (" begins one, ", ""), ("l", "key"), (" lists those that there are.", "")),
 )
 
 
@@ -128,7 +128,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
 
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
-        if action == "choose_session":
+        if action in ("choose_session", "new"):
             return None
         if self.session is None:
             return "no live session is open: l lists them"
@@ -303,6 +303,10 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         """Choose a live session."""
         self.wish("live list")
 
+    def action_new(self) -> None:
+        """Begin another session."""
+        self.wish("live new")
+
     def on_key(self, event: events.Key) -> None:
         """Take note that a key came: an answer needs a pause before it."""
         del event
@@ -412,7 +416,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
             self._key("live.interrupt"),
             is_attached=self._connection is not None,
             is_connecting=bool(self._opening),
-            is_fenced=session is not None and session.status == "fenced",
+            fence=session.status_reason if session is not None and session.status == "fenced" else None,
         )
 
     def _window(self, account: str) -> tuple[str, float] | None:

@@ -11,8 +11,9 @@ from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.view.live.completion import own_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from oulipoly_engine.core.live.events import ModelInfo
     from oulipoly_engine.core.live.sessions import LiveSession
     from oulipoly_tui.panes.live.connection import LiveConnection
     from oulipoly_tui.view.live.conversation import Conversation
@@ -82,6 +83,9 @@ class LiveOrders:
             return
         if self.app.options.read_only:
             self.app.say("This app is read-only: nothing is sent")
+            return
+        if session.status == "fenced":
+            self.app.say(f"This session cannot go on: {session.status_reason or 'its thread is lost'}. f forks it")
             return
         self.composer.put("")
         self.view.action_last()
@@ -191,7 +195,15 @@ class LiveOrders:
         self.app.push_screen(Confirm("Fork this session?", text, "fork it"), on_asked)
 
     def action_model(self) -> None:
-        """Choose another model of the runtime."""
+        """Choose another model of the runtime, which is asked for them where the session has not told."""
+        session = self.session
+        if session is None or self.talk.models:
+            self._choose_model(self.talk.models)
+            return
+        work = partial(self.app.engine.runtimes.models, session.runtime_id)
+        self.app.work("models", work, self._choose_model, lambda _: self._choose_model(()), title="asking for models")
+
+    def _choose_model(self, models: Sequence[ModelInfo]) -> None:
         from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
         from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - the same
         from oulipoly_tui.view.live.lists import model_rows  # noqa: PLC0415 - the same
@@ -200,8 +212,8 @@ class LiveOrders:
             if name and name.strip():
                 self.order("set_model", {"model": name.strip()}, f"Model {name.strip()}")
 
-        if self.talk.models:
-            rows = model_rows(self.talk.models, self.talk.model)
+        if models:
+            rows = model_rows(models, self.talk.model)
             self.app.push_screen(Choice("Model of this session", rows, at=self.talk.model), on_chosen)
         else:
             text = "Its CLI does not list its models: type the name of one"

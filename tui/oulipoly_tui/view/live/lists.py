@@ -66,7 +66,7 @@ def request_rows(found: Sequence[LiveRequest], names: Mapping[str, str], width: 
     return tuple(rows)
 
 
-def start_rows() -> tuple[Row, ...]:
+def start_rows(*, has_terminal: bool = True) -> tuple[Row, ...]:
     """Return the ways in which a CLI is talked to: in a terminal, or live with one of the permission profiles."""
     told = (
         ("terminal", "terminal", "the CLI's own screen"),
@@ -74,7 +74,8 @@ def start_rows() -> tuple[Row, ...]:
         ("auto_accept_edits", "live, edits accepted", "asks before commands alone"),
         ("full_access", "live, full access", "asks nothing"),
     )
-    return tuple(Row(key, ((fit_text(name, 22), ""), (said, "dim"))) for key, name, said in told)
+    shown = told if has_terminal else told[1:]
+    return tuple(Row(key, ((fit_text(name, 22), ""), (said, "dim"))) for key, name, said in shown)
 
 
 def model_rows(models: Sequence[ModelInfo], current: str) -> tuple[Row, ...]:

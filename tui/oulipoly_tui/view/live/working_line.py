@@ -19,12 +19,12 @@ class Standing(Record):
     interrupt_key: str = ""
     is_attached: bool = False  # its process lives and tells us what happens
     is_connecting: bool = False
-    is_fenced: bool = False
+    fence: str | None = None  # why it cannot go on; None: it can
 
 
 def state_of(talk: Conversation, standing: Standing) -> tuple[str, Tone]:
     """Return the state of a session in a word or two, and how it is shown."""
-    if standing.is_fenced:
+    if standing.fence is not None:
         return "cannot go on", "bad"
     if standing.is_connecting:
         return "connecting …", "dim"
@@ -87,8 +87,8 @@ def queue_lines(talk: Conversation, width: int, key: str, most: int = 2) -> tupl
 
 def composer_hint(talk: Conversation, standing: Standing, *, can_steer: bool) -> str:
     """Return what Enter does now, for the empty composer."""
-    if standing.is_fenced:
-        return "this session cannot go on: fork it"
+    if standing.fence is not None:
+        return f"it cannot go on: {visible_line(standing.fence) or 'its thread is lost'} · f forks it"
     if talk.turn is not None:
         return "enter steers the turn · tab queues" if can_steer else "enter queues: it is sent when the turn is over"
     if not standing.is_attached and not standing.is_connecting:

@@ -1,0 +1,107 @@
+"""What a live session begins with: a pool, or a runtime and one of its models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from oulipoly_tui.screens.box import Box
+from oulipoly_tui.view.frame.hints import BACK, link
+from oulipoly_tui.view.live.models import Start, mend, picker_rows, read_start, reason_against
+from oulipoly_tui.view.transcript.spans import wrap_lines
+from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.runtime_status import RuntimeSummary
+
+_AROUND = 8  # rows of the screen that are not the list's
+
+
+class ModelPicker(ModalScreen[Start | None]):
+    """Its answer is what was chosen; None: nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss(None)", "cancel"),
+        Binding("R", "refresh_runtimes", "ask the runtimes"),
+    ]
+    DEFAULT_CSS = "ModelPicker #picker-detail { height: 2; border-top: none; color: $foreground-muted; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runtimes: Sequence[RuntimeSummary] = ()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list and what is to be done about the chosen one."""
+        with Box() as box:
+            box.border_title = "Begin a live session with"
+            hints = (link("enter: OK", "screen.take"), link("R: ask the runtimes", "screen.refresh_runtimes"))
+            box.border_subtitle = " · ".join((*hints, BACK))
+            yield VirtualList()
+            yield Lines(id="picker-detail")
+
+    def on_mount(self) -> None:
+        """Show the pools at once, and the runtimes as they were when they were last asked."""
+        self.query_one(VirtualList).focus()
+        self.call_after_refresh(self._draw)
+        self._app.work("runtimes", self._app.engine.runtimes.summaries, self._take)
+
+    def on_resize(self) -> None:
+        """Fit the rows."""
+        self.call_after_refresh(self._draw)
+
+    def action_refresh_runtimes(self) -> None:
+        """Start each runtime and let it say what it has."""
+        if self._app.options.read_only:
+            self._app.say("This app is read-only: nothing is started")
+            return
+        title = "asking the runtimes"
+        self._app.work("runtimes", self._app.engine.runtimes.refresh, self._take, title=title)
+
+    @on(VirtualList.Chosen)
+    def action_take(self) -> None:
+        """Begin with it, or say why that cannot be."""
+        key = self.query_one(VirtualList).cursor_key
+        if key is None:
+            return
+        start = read_start(key)
+        found = self._find(start)
+        reason = None if found is None else reason_against(found)
+        if reason is not None:
+            self._app.say(reason, severity="warning")
+        else:
+            self.dismiss(start)
+
+    def _find(self, start: Start) -> RuntimeSummary | None:
+        return next((one for one in self._runtimes if one.runtime.id == start.runtime), None)
+
+    def _take(self, found: Sequence[RuntimeSummary]) -> None:
+        self._runtimes = found
+        self._draw()
+
+    @on(VirtualList.Highlighted)
+    def _describe(self) -> None:
+        key = self.query_one(VirtualList).cursor_key
+        found = None if key is None else self._find(read_start(key))
+        detail = self.query_one("#picker-detail", Lines)
+        text = "" if found is None else reason_against(found) or mend(found)
+        detail.show_lines(wrap_lines((((text, "dim"),),), max(20, detail.size.width)) if text else ())
+
+    def _draw(self) -> None:
+        if not is_standing(self):
+            return
+        rows, snapshot = self.query_one(VirtualList), self._app.snapshot
+        width = max(20, (rows.scrollable_content_region.width or 60) - GUTTER)
+        listed = picker_rows(() if snapshot is None else snapshot.pools, self._runtimes, width)
+        rows.styles.height = min(max(4, self.size.height - _AROUND), len(listed))
+        rows.show_rows(listed)
+        self._describe()
+
+    @property
+    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
+        return self.app
