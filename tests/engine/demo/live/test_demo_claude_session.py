@@ -215,7 +215,7 @@ def test_a_lost_session_is_told_and_the_process_ends(live):
 
 @pytest.mark.parametrize(
     ("directive", "code"),
-    [("quota", "usage_limit"), ("429", "rate_limit"), ("401", "unauthorized"), ("500", "unknown")],
+    [("quota", "usage_limit"), ("429", "rate_limit"), ("401", "unauthorized"), ("500", "server_error")],
 )
 def test_the_apis_failures_fail_the_turn(directive, code, claude):
     session = claude()
