@@ -28,11 +28,11 @@ from oulipoly_tui.gc_tuning import (
     let_strips_go,
     share_heap,
 )
-from oulipoly_tui.inbox import Requests
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.key_actions import KeyActions
 from oulipoly_tui.live_settings import LiveSettings, resolve_keys
 from oulipoly_tui.messages import EventArrived, Job, ReplWanted, Wish, WorkDone
+from oulipoly_tui.panes.live.inbox import Requests
 from oulipoly_tui.panes.table import PANES, PaneEntry
 from oulipoly_tui.toasts import Toasts
 from oulipoly_tui.widgets import theming

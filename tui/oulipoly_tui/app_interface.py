@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
     from oulipoly_tui.frame import Frame
-    from oulipoly_tui.inbox import Requests
     from oulipoly_tui.keys.keymap import Keymap
     from oulipoly_tui.messages import Job
+    from oulipoly_tui.panes.live.inbox import Requests
 
 
 class Options(Record):

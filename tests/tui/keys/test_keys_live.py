@@ -136,26 +136,38 @@ async def test_i_writes_o_unfolds_y_copies_and_v_shows_the_changes(talking):
         assert one.live.query_one(Composer).has_focus
 
 
+async def begun(one):
+    """Have a first turn behind us, and the keys be the pane's."""
+    await write(one, "hello")
+    await one.until(lambda: is_done(one) and len(one.live.talk.blocks) > 2)
+    await leave_line(one)
+
+
 @keys("live.rename", "e")
 @keys("live.model", "m")
-@keys("live.compact", "C")
-@keys("live.review", "V")
-@keys("live.fork", "f")
 @keys("live.list", "l")
-@keys("live.close", "x")
-async def test_e_renames_m_chooses_the_model_c_compacts_v_reviews_f_forks_l_lists_and_x_ends_the_process(talking):
+async def test_e_renames_m_chooses_the_model_and_l_lists(talking):
     async with talking() as one:
-        await write(one, "hello")
-        await one.until(lambda: is_done(one) and len(one.live.talk.blocks) > 2)
-        await leave_line(one)
+        await begun(one)
         await one.press("e")
         await one.at("Question")
         await one.type("roofs")
         await one.press("enter")
         await one.sees("Live · roofs")
         await one.press("m")
-        await one.until(lambda: type(one.app.screen).__name__ in ("Choice", "Question"))
+        await one.at("Choice")
         await one.back()
+        await leave_line(one)
+        await one.press("l")
+        await one.at("Choice")
+        await one.sees("roofs")
+
+
+@keys("live.compact", "C")
+@keys("live.review", "V")
+async def test_capital_c_compacts_and_capital_v_reviews(talking):
+    async with talking() as one:
+        await begun(one)
         await one.press("C")
         await one.sees("compacted here")
         await one.until(lambda: is_done(one))
@@ -163,16 +175,17 @@ async def test_e_renames_m_chooses_the_model_c_compacts_v_reviews_f_forks_l_list
         await one.at("Question")
         await one.press("enter")
         await one.until(lambda: any(block.item and block.item.kind == "review" for block in one.live.talk.blocks))
-        await one.until(lambda: is_done(one))
+
+
+@keys("live.fork", "f")
+@keys("live.close", "x")
+async def test_f_forks_and_x_ends_the_process(talking):
+    async with talking() as one:
+        await begun(one)
         await one.press("f")
         await one.at("Confirm")
         await one.press("y")
         await one.until(lambda: one.live.session.session_id != one.session_id and one.live.talk.is_open)
-        await leave_line(one)
-        await one.press("l")
-        await one.at("Choice")
-        await one.sees("roofs")
-        await one.back()
         await leave_line(one)
         await one.press("x")
         await one.at("Confirm")

@@ -11,7 +11,7 @@ _OF_PANES = (
     ("sessions", "history"),
     ("messages", "chat log"),
     ("terminals", "interactive sessions"),
-    ("live sessions", "conversation", "chat"),
+    ("live sessions", "chat", "approvals"),
 )
 
 ACTIONS = (

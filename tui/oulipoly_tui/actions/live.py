@@ -220,7 +220,7 @@ ACTIONS = (
     Action(
         "live.new",
         "new live session",
-        "Begin a live session with a pool or a runtime's model: a conversation with approvals, not a terminal",
+        "Begin a live session with a pool or a runtime's model: it asks for approvals in place",
         _HERE,
         ("start live session", "model picker", "runtimes", "chat", "structured session"),
         keys="n",

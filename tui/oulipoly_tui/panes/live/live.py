@@ -385,7 +385,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         self.guard.show(None if request is None else request.request_id, monotonic())
         if request is None:
             if panel.has_focus:
-                self.composer.focus()
+                self.view.focus()
             return
         width = max(20, self.size.width - 7)
         lines = request_lines(request, width)

@@ -12,7 +12,6 @@ from oulipoly_tui.view.frame.attention import Attention
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_tui.app_interface import AppInterface
 
 _LOOK_S = 2.0  # between two looks without any event: a host may have died, whose requests nobody can answer
 _AT_ONCE_S = 0.3  # between two looks because of events
@@ -23,7 +22,7 @@ PANE = "live"
 class Requests:
     """Knows the open requests of all live sessions."""
 
-    def __init__(self, app: AppInterface) -> None:
+    def __init__(self, app: Any) -> None:  # noqa: ANN401 - AppInterface, which names us
         self._app = app
         self.open: Sequence[LiveRequest] = ()
         self.names: Mapping[str, str] = {}  # of sessions, by their ids
@@ -73,7 +72,7 @@ class Requests:
         ids = {one.request_id for one in self.open}
         new = [one for one in self.open if one.request_id not in self._told]
         self._told = ids
-        app: Any = self._app
+        app = self._app
         pane: Any = app.frame.find(PANE)
         shown = (
             None if pane is None or app.frame.current is not pane or pane.session is None else pane.session.session_id
