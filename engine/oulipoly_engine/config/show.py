@@ -121,6 +121,7 @@ def _runtime(entry: RuntimeEntry) -> dict[str, Any]:
         "startup_timeout_ms": round(entry.startup_s * 1000),
         "request_timeout_ms": round(entry.request_s * 1000),
         "idle_session_ttl_secs": round(entry.idle_s),
+        "answer_timeout_secs": round(entry.answer_s),
         "stderr_ring_lines": entry.stderr_lines,
         "debug_native_events": entry.debug_native_events,
     }

@@ -176,6 +176,17 @@ def test_requests_expire_when_their_cli_is_killed(live):
         live.live.answer(request.request_id, "approve")
 
 
+def test_requests_that_nobody_answers_expire(live):
+    session, turn = scripted(live, ["approve"], answer_timeout_secs=1)
+    request = live.request(session)
+
+    assert "interrupted" == live.live.wait(session, turn).status  # it hears `cancel`, without another message
+    assert ("expired", "nobody answered in time") == (row(live, request).status, row(live, request).answered_by)
+    assert [{"decision": "cancel"}] == [one["result"] for one in live.heard() if "result" in one]
+    with pytest.raises(RequestStale, match="expired"):
+        live.live.answer(request.request_id, "approve")
+
+
 def test_what_cannot_be_answered_is_shown_at_once(live):
     session, turn = scripted(live, ["unknown"])
 

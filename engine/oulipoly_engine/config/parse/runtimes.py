@@ -90,6 +90,7 @@ def _entry(identity: str, key: str, table: RuntimeTable, home: Path) -> RuntimeE
         startup_s=table.startup_timeout_ms / 1000,
         request_s=table.request_timeout_ms / 1000,
         idle_s=float(table.idle_session_ttl_secs),
+        answer_s=float(table.answer_timeout_secs),
         marker=table.marker,
         proxy=table.proxy or "",
         debug_native_events=table.debug_native_events,

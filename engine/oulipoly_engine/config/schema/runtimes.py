@@ -64,6 +64,9 @@ class RuntimeTable(Table):
     )
     request_timeout_ms: Count = Field(0, description="How long it may take for an answer; 0: 120000.")
     idle_session_ttl_secs: Count = Field(0, description="After how long without work it is closed; 0: 1800.")
+    answer_timeout_secs: Count = Field(
+        0, description="After how long what it asks expires if nobody answers; 0: 21600."
+    )
     stderr_ring_lines: Count = Field(0, description="How many lines of its stderr are kept; 0: 200.")
     debug_native_events: bool = Field(
         False, description="Whether what it says is kept for diagnosis, without its secrets."

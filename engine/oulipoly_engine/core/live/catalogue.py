@@ -238,6 +238,7 @@ def _merge(entry: RuntimeEntry, name: str, account: str, base: _Base | None, hom
         startup_s=entry.startup_s or usual.startup_s,
         request_s=entry.request_s or usual.request_s,
         idle_s=entry.idle_s or usual.idle_s,
+        answer_s=entry.answer_s or usual.answer_s,
         marker=entry.marker,
         proxy=entry.proxy,
         debug_native_events=entry.debug_native_events,

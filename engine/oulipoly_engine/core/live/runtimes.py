@@ -35,6 +35,7 @@ class Runtime(Record):
     startup_s: float = 30.0
     request_s: float = 120.0
     idle_s: float = 1800.0
+    answer_s: float = 6 * 3600.0  # that a request waits for a person
     marker: str = ""  # plain: the line that ends a turn
     home: str = ""  # where the CLI keeps what its accounts share; empty: where it looks by itself
     shadow_home: str = ""  # holds a login of its own and links to everything else in `home`; empty: there is none
@@ -60,9 +61,10 @@ class RuntimeEntry(Record):
     environment: Mapping[str, str] = field(default_factory=dict)
     account: str = ""
     custom_models: tuple[str, ...] = ()
-    startup_s: float = 0.0  # 0, as with the next two: what is usual
+    startup_s: float = 0.0  # 0, as with the next three: what is usual
     request_s: float = 0.0
     idle_s: float = 0.0
+    answer_s: float = 0.0
     marker: str = ""
     proxy: str = ""
     debug_native_events: bool = False

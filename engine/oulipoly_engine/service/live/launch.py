@@ -86,7 +86,7 @@ class LiveLauncher(Record):
             env={escape_word(key): escape_word(value) for key, value in env.items()},
             kind=runtime.kind,
             opening=opening,
-            limits=Limits(runtime.startup_s, runtime.idle_s),
+            limits=Limits(runtime.startup_s, runtime.idle_s, runtime.answer_s),
             invocation_row=row,
             invocation_uuid=identity,
             account=runtime.account or runtime.id,
