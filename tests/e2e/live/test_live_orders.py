@@ -102,6 +102,29 @@ def test_close_ends_the_process_and_the_next_message_begins_another(live):
     assert list(range(1, len(numbers) + 1)) == numbers
 
 
+def test_a_process_is_replaced_when_its_runtime_is_configured_otherwise(live):
+    session, turn = live.begin_turn("1", runtime=live.scripted())
+    live.live.wait(session, turn)
+    live.live.send(session, "2", waits=True)
+    assert 1 == live.live.find(session).generation  # the same options, the same process
+    live.scripted(stderr_ring_lines=100)
+    busy = live.live.send(session, json.dumps([["listen"]])).turn_id
+    live.until(session, lambda event: isinstance(event, TurnStarted) and event.turn_id == busy)
+    live.scripted(stderr_ring_lines=101)
+    waiting = live.live.send(session, "3").turn_id  # a turn runs: it is not ended for that
+    assert 2 == live.live.find(session).generation
+    order(live, session, "interrupt", starts=False)
+    assert ["interrupted", "completed"] == [live.live.wait(session, one).status for one in (busy, waiting)]
+    live.live.send(session, "4", waits=True)
+
+    assert 3 == live.live.find(session).generation
+    assert ["closed"] * 2 == [
+        one.event.reason for one in live.live.events(session, limit=1000) if isinstance(one.event, SessionClosed)
+    ]
+    assert 3 == len({one["pid"] for one in live.heard("turn/start")})
+    assert 1 == len(live.heard("thread/start"))
+
+
 def test_a_session_that_was_used_for_nothing_begins_anew(live):
     session = live.begin()
     live.until(session, lambda event: isinstance(event, SessionOpened))

@@ -36,7 +36,7 @@ from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
-from oulipoly_engine.service.live.launch import LiveLauncher
+from oulipoly_engine.service.live.launch import LiveLauncher, options_of
 from oulipoly_engine.service.live.protocol import SESSION_ENDS
 from oulipoly_engine.service.live.turns import change_queue
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
@@ -300,9 +300,13 @@ class LiveSessions:
         deadline = time.monotonic() + _START_S
         while True:
             try:
-                return hosts.connect(self._home.paths, session.session_id, self._who())
+                client = hosts.connect(self._home.paths, session.session_id, self._who())
             except HostUnreachable:
                 self._home.refuse_if_read_only("start a live session")
+            else:
+                if not self._is_outdated(session, client):
+                    return client
+                _wait_for_end(client)
             with self._home.lend_store() as store:
                 host = self._start(store, self.find(session.session_id))
             try:
@@ -311,6 +315,21 @@ class LiveSessions:
                 # The host of another process may just have ended; one of ours has said why.
                 if host is not None or time.monotonic() > deadline:
                     raise RequestRefused(self._why_ended(session.session_id)) from error
+
+    def _is_outdated(self, session: LiveSession, client: LiveClient) -> bool:
+        """Have a host end whose runtime is configured otherwise now, unless a turn runs. Returns whether it ends."""
+        host, runtime = hosts.describe(self._home.paths, session.session_id), self.catalogue().find(session.runtime_id)
+        if host is None or runtime is None or not runtime.is_enabled or runtime.kind != session.runtime_kind:
+            return False
+        if host.options in ("", options_of(session, runtime)) or self._home.read_only:
+            return False
+        try:
+            client.order("close", {"if_idle": True})
+        except OrderRefused:
+            return False
+        except HostGone:
+            return True
+        return True
 
     def _why_ended(self, session_id: str) -> str:
         end = self._last_end(session_id)

@@ -306,6 +306,8 @@ class Host:
             match order.verb:
                 case "status":
                     data = self.turns.status()
+                case "close" if order.data.get("if_idle") and self.turns.turn is not None:
+                    return Answer(order.number, error={"slug": "session-busy", "message": "a turn runs"})
                 case "close":
                     self.end("closed", "it was closed")
                     data = {}

@@ -145,6 +145,11 @@ def connect(paths: Paths, session_id: str, name: str) -> LiveClient:
     return LiveClient(HostFiles(folder_of(paths), host_id(session_id)).socket, name)
 
 
+def describe(paths: Paths, session_id: str) -> LiveHost | None:
+    """Return what the host of a session says of itself; None where it says nothing."""
+    return runtime_folder.read(HostFiles(folder_of(paths), host_id(session_id)), LiveHost)
+
+
 def start(paths: Paths, order: HostOrder) -> LiveHost | None:
     """Start a host; None: another process has started one, which `reach` waits for. Raises SpawnFailed."""
     with watched(order.argv, Path(order.opening.cwd)) as tell:

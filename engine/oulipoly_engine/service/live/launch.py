@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
+
+import msgspec
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import Account
@@ -92,6 +95,7 @@ class LiveLauncher(Record):
             account=runtime.account or runtime.id,
             model_name=model_name,
             wire_log=str(self.wire_log(session.session_id)) if runtime.debug_native_events else "",
+            options=options_of(session, runtime),
         )
         host = hosts.start(self.paths, order)
         if host is None:
@@ -130,6 +134,12 @@ class LiveLauncher(Record):
             args=tuple(said.get("args") or runtime.args),
             marker=runtime.marker,
         )
+
+
+def options_of(session: LiveSession, runtime: Runtime) -> str:
+    """Return what a session's process is started with, in short: where it has changed, another one is needed."""
+    said = session.opening
+    return hashlib.sha256(msgspec.json.encode((runtime, said.get("profile"), said.get("args")))).hexdigest()[:16]
 
 
 def _profile(word: object) -> Profile:

@@ -40,6 +40,7 @@ class LiveHost(Record):
     pid: int  # the CLI's
     started_at: str  # RFC 3339, UTC
     began_ticks: int | None = None
+    options: str = ""  # `launch.options_of`
 
     @property
     def is_running(self) -> bool:
@@ -65,6 +66,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     account: str
     model_name: str
     wire_log: str = ""  # the file in which what the CLI says is kept; empty: it is not
+    options: str = ""
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
@@ -100,7 +102,13 @@ def _host(order: HostOrder) -> None:
         )
         listener = place.listen()
         host = LiveHost(
-            place.id, order.session_id, os.getpid(), process.pid, to_text(clock.now()), start_ticks(process.pid)
+            place.id,
+            order.session_id,
+            os.getpid(),
+            process.pid,
+            to_text(clock.now()),
+            start_ticks(process.pid),
+            order.options,
         )
         place.describe(host)
     except (RunnerError, OSError) as error:
