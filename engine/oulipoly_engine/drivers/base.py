@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, get_args
 
 from oulipoly_engine.core.live.events import AnyEvent, Notice
-from oulipoly_engine.core.live.permissions import Profile
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, Profile
 from oulipoly_engine.core.live.requests import Decision
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record, field
@@ -65,7 +65,7 @@ class Opening(Record):
     fork_at: str = ""  # the CLI's own id of the last turn to take over; empty: all
     model: str = ""  # empty: the CLI's own choice
     effort: str = ""
-    profile: Profile = "supervised"
+    profile: Profile = OF_NEW_SESSIONS
     start_words: tuple[str, ...] = ()  # of ACP and plain: what makes the CLI speak so, `--acp` for example
     args: tuple[str, ...] = ()  # the user's own, checked by `core.live.launch_arguments`
     marker: str = ""  # of the plain driver: the line that ends a turn

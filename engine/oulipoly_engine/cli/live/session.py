@@ -12,7 +12,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live.permissions import PROFILES
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.errors import UsageInvalid
@@ -73,7 +73,10 @@ def _add_new(parser: Parser) -> None:
     parser.add_argument("--prompt", metavar="TEXT", help="the first message")
     parser.add_argument("--wait", action="store_true", help="wait for the answer to it")
     parser.add_argument(
-        "--profile", choices=PROFILES, default="supervised", help="what it may do unasked (default: supervised)"
+        "--profile",
+        choices=PROFILES,
+        default=OF_NEW_SESSIONS,
+        help=f"what it may do unasked (default: {OF_NEW_SESSIONS})",
     )
     parser.add_argument("--cli-model", default="", metavar="NAME", help="the CLI's own model")
     parser.add_argument("--effort", default="", metavar="WORD", help="how hard the model is to think")
@@ -187,7 +190,7 @@ def _status(context: Context, options: Namespace) -> int:
         f"status:   {status.status}" + (f": {plain(session.status_reason)}" if session.status_reason else ""),
         f"runtime:  {session.runtime_id}" + (f", account {session.account}" if session.account else ""),
         f"model:    {plain(status.model) or 'as its CLI chooses'}",
-        f"may do:   {status.policy or session.opening.get('profile', '')}",
+        f"may do:   {plain(describe_policy(str(session.opening.get('profile', '')), status.policy))}",
         f"folder:   {plain(session.workspace)}",
     ]
     if status.pending_approval:
@@ -238,6 +241,7 @@ def status_json(status: LiveStatus) -> dict[str, Any]:
         "account": session.account,
         "model": status.model or None,
         "profile": session.opening.get("profile"),
+        "policy": status.policy or None,
         "workspace": session.workspace,
         "forked_from": session.forked_from,
         "capabilities": dict(status.capabilities),

@@ -1,7 +1,7 @@
 """Permission profiles: what a session may do without asking. Pure (contract, B.7).
 
-A profile is ours; each CLI has policies of its own. What is in force is the stricter of the two where both are given:
-nothing here lets a CLI do more than its profile says.
+A profile is ours; each CLI has policies of its own, and this is the one table between them, which the drivers read.
+What is in force is the stricter of the two where both are given: nothing here lets a CLI do more than its profile says.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, field, replace
 
 Profile = Literal["supervised", "auto_accept_edits", "full_access"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 # stricter_fallback: the CLI has no such policy, the next stricter one is taken. legacy_narrowed: one that was written
 # down earlier is stricter, and is kept.
 Quality = Literal["exact", "stricter_fallback", "legacy_narrowed"]
-UNCHOSEN: Profile = "full_access"  # what holds where nobody has named a profile (contract, B.7)
+OF_NEW_SESSIONS: Profile = "supervised"  # where nobody has named another: a person is there to answer
+UNNAMED: Profile = "full_access"  # of options that name none, as those of before there were profiles (contract, B.7)
 
 
 class Policy(Record):
@@ -26,6 +27,7 @@ class Policy(Record):
     policy: str  # in the CLI's own word; empty: the CLI has none, its own settings decide
     quality: Quality = "exact"
     note: str = ""  # why it is not what somebody asked for
+    sandbox: str = ""  # of codex: what its commands reach
 
 
 class _Policies(Record):
@@ -34,18 +36,26 @@ class _Policies(Record):
     key: str  # of its options
     by_profile: Mapping[Profile, tuple[str, Quality]]
     ranks: Mapping[str, int]  # the higher, the stricter
+    sandboxes: Mapping[Profile, str] = field(default_factory=dict)
 
 
-# Codex has no policy that accepts edits and asks for commands, so that it asks for both.
+# Codex has no policy that accepts edits and asks for commands. The contract supervises it by `on-request`; codex 0.169
+# asks then only when the model wants more than the sandbox allows, and a refused write is just a command that failed.
+# `untrusted` asks before every change of a file and before every command that is not known to be safe (seen 2026-11).
 _KINDS: Mapping[str, _Policies] = {
     "codex": _Policies(
         "approval_policy",
         {
             "full_access": ("never", "exact"),
             "auto_accept_edits": ("on-request", "stricter_fallback"),
-            "supervised": ("on-request", "exact"),
+            "supervised": ("untrusted", "exact"),
         },
-        {"never": 0, "on-request": 1, "unless-trusted": 1, "untrusted": 1, "on-failure": 1, "always": 2, "ask": 2},
+        {"never": 0, "on-request": 1, "unless-trusted": 1, "on-failure": 1, "untrusted": 2, "always": 2, "ask": 2},
+        {
+            "full_access": "danger-full-access",
+            "auto_accept_edits": "workspace-write",
+            "supervised": "workspace-write",
+        },
     ),
     "claude": _Policies(
         "permission_mode",
@@ -58,23 +68,48 @@ _KINDS: Mapping[str, _Policies] = {
     ),
 }
 
+# Modes by which agents of ACP do what a profile says; where one has none of them, its own settings decide.
+# Source: gemini 0.61.0, claude-agent-acp 0.49.0, codex-acp 2.6.0, seen 2026-11. opencode has none of the kind.
+AGENT_MODES: Mapping[Profile, tuple[str, ...]] = {
+    "full_access": ("bypassPermissions", "yolo", "agent-full-access"),
+    "auto_accept_edits": ("acceptEdits", "autoEdit", "workspace-write"),
+    "supervised": ("default", "read-only"),
+}
+
 
 def choose_policy(kind: str, profile: Profile | None, legacy: str = "") -> Policy:
-    """Return the policy for a profile. kind: of the runtime. legacy: a CLI's own policy that was chosen earlier."""
-    chosen, legacy = profile or UNCHOSEN, legacy.strip()
+    """Return the policy for a profile. kind: of the runtime. legacy: a CLI's own policy that was chosen earlier.
+
+    profile: None: the options name none, and `UNNAMED` holds. A new session is never without: `OF_NEW_SESSIONS`.
+    """
+    chosen, legacy = profile or UNNAMED, legacy.strip()
     known = _KINDS.get(kind)
     if known is None:
         return Policy(chosen, "", note="" if chosen == "full_access" else "the agent's own settings say when it asks")
     policy, quality = known.by_profile[chosen]
-    own = Policy(chosen, policy, quality)
+    own = Policy(chosen, policy, quality, sandbox=known.sandboxes.get(chosen, ""))
     if not legacy or legacy == policy:
         return own
     rank, least = known.ranks.get(legacy), known.ranks[policy]
     if rank is None:
         return _keep_unknown(own, legacy)
     if rank < least:
-        return Policy(chosen, policy, quality, f"the policy {legacy!r} is left out: it would broaden {chosen}")
-    return Policy(chosen, legacy, "legacy_narrowed" if rank > least else quality)
+        return replace(own, note=f"the policy {legacy!r} is left out: it would broaden {chosen}")
+    return replace(own, policy=legacy, quality="legacy_narrowed" if rank > least else quality)
+
+
+def read_profile(word: object) -> Profile:
+    """Return the profile that a session was begun with; of a word that is none, that of new sessions."""
+    return next((profile for profile in PROFILES if profile == word), OF_NEW_SESSIONS)
+
+
+def describe_policy(profile: str, told: str) -> str:
+    """Return what is in force for people: the profile, and in brackets the CLI's own word for it where it has one.
+
+    told: the policy as the CLI or its driver has told it last.
+    """
+    name = profile.replace("_", " ")
+    return (f"{name} ({told})" if name else told) if told and told not in (profile, name) else name
 
 
 def apply_profile(kind: str, options: Mapping[str, Any], profile: Profile | None) -> tuple[Mapping[str, Any], Policy]:
@@ -91,6 +126,5 @@ def apply_profile(kind: str, options: Mapping[str, Any], profile: Profile | None
 def _keep_unknown(own: Policy, legacy: str) -> Policy:
     """Nobody knows how strict it is: where nothing is forbidden anyway, it may stay."""
     if own.profile == "full_access":
-        return Policy(own.profile, legacy, own.quality, f"the policy {legacy!r} is not known here, and is kept")
-    note = f"the policy {legacy!r} is left out: it is not known here, and may broaden {own.profile}"
-    return Policy(own.profile, own.policy, own.quality, note)
+        return replace(own, policy=legacy, note=f"the policy {legacy!r} is not known here, and is kept")
+    return replace(own, note=f"the policy {legacy!r} is left out: it is not known here, and may broaden {own.profile}")

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from oulipoly_engine.core.live.events import ModelInfo
-from oulipoly_engine.core.live.permissions import Profile
+from oulipoly_engine.core.live.permissions import AGENT_MODES, Profile
 from oulipoly_engine.drivers.json_values import Json, listing, mapping, text_of
 
-# Modes by which agents do what a profile says; one that is not listed is left as the agent has it.
-# Source: gemini 0.61.0, claude-agent-acp 0.49.0, codex-acp 2.6.0, seen 2026-11. opencode has none of the kind.
-_MODES: Mapping[Profile, tuple[str, ...]] = {
-    "full_access": ("bypassPermissions", "yolo", "agent-full-access"),
-    "auto_accept_edits": ("acceptEdits", "autoEdit", "workspace-write"),
-    "supervised": ("default", "read-only"),
-}
 _EFFORTS = ("thought_level", "reasoning_effort", "effort")
 
 Order = tuple[str, dict[str, Json]]  # a method and its parameters, without the session's id
@@ -76,7 +69,7 @@ class Settings:
     def mode_order(self, profile: Profile) -> Order | None:
         """Return what makes the agent ask as a profile says, or None where it does or knows no such mode."""
         known = self._modes or tuple(value for value, _ in self._values("mode"))
-        wanted = next((mode for mode in _MODES[profile] if mode in known), "")
+        wanted = next((mode for mode in AGENT_MODES[profile] if mode in known), "")
         if not wanted or wanted == self.mode:
             return None
         return ("session/set_mode", {"modeId": wanted}) if self._modes else self._option_order("mode", wanted)

@@ -23,9 +23,10 @@ from oulipoly_engine.core.live.events import (
     Usage,
     UsageUpdated,
 )
+from oulipoly_engine.core.live.permissions import choose_policy
 from oulipoly_engine.drivers import jsonrpc
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution, ReviewTarget
-from oulipoly_engine.drivers.codex import fields, notifications, policy, readings, requests
+from oulipoly_engine.drivers.codex import fields, notifications, readings, requests
 from oulipoly_engine.drivers.codex.fields import Json
 from oulipoly_engine.drivers.codex.requests import OpenRequest
 from oulipoly_engine.drivers.codex.start import Start
@@ -70,7 +71,7 @@ class CodexDriver(Driver):
         self.capabilities = CAPABILITIES
         self._endpoint = Endpoint(has_version=False)
         self._start = Start(self._endpoint, opening, self._say)
-        self._policy = policy.policy_of(opening.profile)
+        self._policy = choose_policy("codex", opening.profile)
         self._model, self._effort = opening.model, opening.effort
         self._turn: Turn | None = None
         self._used: Usage | None = None if opening.resume else Usage(0, 0, 0)  # by the thread, as last told
@@ -199,7 +200,7 @@ class CodexDriver(Driver):
         params: dict[str, Any] = {
             "input": [{"type": "text", "text": text}],
             "cwd": self.opening.cwd,
-            "approvalPolicy": self._policy.approval,
+            "approvalPolicy": self._policy.policy,
             "sandboxPolicy": self._start.sandbox,
             "clientUserMessageId": turn_id,
         }

@@ -10,6 +10,7 @@ from typing import Any
 
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import AnyEvent, ModelInfo, Notice, SessionFailed, SessionOpened
+from oulipoly_engine.core.live.permissions import choose_policy
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.codex import fields, policy, readings
 from oulipoly_engine.drivers.codex.fields import Json
@@ -33,7 +34,7 @@ class Start:
         self._endpoint = endpoint
         self._opening = opening
         self._say = say
-        self._policy = policy.policy_of(opening.profile)
+        self._policy = choose_policy("codex", opening.profile)
         self._opened = SessionOpened("")
         self._version = ""
         self._account = ""
@@ -81,7 +82,7 @@ class Start:
         opening = self._opening
         params: dict[str, Any] = {
             "cwd": opening.cwd,
-            "approvalPolicy": self._policy.approval,
+            "approvalPolicy": self._policy.policy,
             "sandbox": self._policy.sandbox,
         }
         if opening.model:
@@ -130,9 +131,9 @@ class Start:
     def _check_policy(self, result: Json) -> None:
         told = policy.describe(result.get("approvalPolicy"), fields.mapping(result, "sandbox"))
         approval, kind = fields.text(result, "approvalPolicy"), fields.text(fields.mapping(result, "sandbox"), "type")
-        is_other = approval not in ("", self._policy.approval) or kind not in ("", self._policy.sandbox_type)
+        is_other = approval not in ("", self._policy.policy) or kind not in ("", policy.sandbox_type(self._policy))
         if is_other:
-            asked = f"{self._policy.approval}, {self._policy.sandbox}"
+            asked = f"{self._policy.policy}, {self._policy.sandbox}"
             self._warn(
                 f"codex opened the session with the permissions `{told}`; `{asked}` is sent with every turn", "policy"
             )

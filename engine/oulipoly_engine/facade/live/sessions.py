@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.core.accounts.accounts import restrict_to_account
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Numbered
-from oulipoly_engine.core.live.permissions import PROFILES
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, choose_policy, read_profile
 from oulipoly_engine.core.live.recovery import (
     BindingStatus,
     Blocked,
@@ -64,7 +64,7 @@ class NewSession(Record):
     account: str | None = None  # beside a model: this member of its pool alone
     runtime: str | None = None  # instead of both
     prompt: str | None = None
-    profile: str = "supervised"
+    profile: str = OF_NEW_SESSIONS
     cli_model: str = ""  # the CLI's own model; empty: as the pool's member says
     effort: str = ""
     title: str = ""
@@ -577,7 +577,9 @@ def _judge(session: LiveSession, turn: Turn | None, *, is_alive: bool, waits: bo
         status = "running" if turn is not None else "waiting_input"
     else:
         status = "closed" if turn is None else "recoverable"
-    return LiveStatus(session, status, is_alive and turn is not None, turn.turn_id if turn else None, waits)
+    policy = choose_policy(session.runtime_kind, read_profile(session.opening.get("profile"))).policy
+    turn_id = None if turn is None else turn.turn_id
+    return LiveStatus(session, status, is_alive and turn is not None, turn_id, waits, policy=policy)
 
 
 def _as_open(status: str) -> BindingStatus:

@@ -59,7 +59,7 @@ class SessionTurns:
         """tell: is given each event once it is kept."""
         self._store, self._driver, self._process, self._clock, self._tell = store, driver, process, clock, tell
         self.session = session
-        self.policy = driver.opening.profile
+        self.policy = ""  # in force, in the CLI's own words, as it has told it last
         self.is_open = self.is_ending = False
         self.failure: ev.SessionFailed | None = None
         self.turn: Turn | None = None
@@ -110,7 +110,7 @@ class SessionTurns:
                 if not self.is_open:
                     self._end_left_turns()
                 self.is_open = True
-                self.model = event.model or self.model
+                self.model, self.policy = event.model or self.model, event.policy or self.policy
                 able = sorted(name for name, can in msgspec.to_builtins(self._driver.capabilities).items() if can)
                 self._change(opening={**self.session.opening, "capabilities": able})
                 self._know(event.native_id)
@@ -123,7 +123,7 @@ class SessionTurns:
                 if event.reason in (failures.THREAD_LOST, failures.THREAD_MISMATCH):
                     self._change(status="fenced", status_reason=event.message)
             case ev.SettingsChanged():
-                self.model = event.model or self.model
+                self.model, self.policy = event.model or self.model, event.policy or self.policy
             case ev.NameChanged():
                 self._change(title=event.name)
             case ev.TurnStarted():
@@ -426,7 +426,9 @@ class SessionTurns:
     def _new_turn(self, turn_id: str, kind: str, text: str) -> Turn:
         identity, now = str(uuid.uuid4()), self._clock.now()
         process = self._process
-        turn = Turn(turn_id, self.session.session_id, kind, "starting", text, self.policy, now)
+        turn = Turn(
+            turn_id, self.session.session_id, kind, "starting", text, self.policy or self._driver.opening.profile, now
+        )
         with self._store.write():
             self._invocation = invocations.begin(
                 self._store,

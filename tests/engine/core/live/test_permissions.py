@@ -1,11 +1,22 @@
 """Permission profiles: which policy of a CLI they stand for, and what is refused to broaden them."""
 
+from pathlib import Path
+
 import pytest
 
-from oulipoly_engine.core.live.permissions import PROFILES, Policy, apply_profile, choose_policy
+from oulipoly_engine.core.live.permissions import (
+    OF_NEW_SESSIONS,
+    PROFILES,
+    Policy,
+    apply_profile,
+    choose_policy,
+    describe_policy,
+)
+from oulipoly_engine.drivers.base import Opening
+from oulipoly_engine.facade.live.sessions import NewSession
 
 _RANKS = {
-    "codex": {"never": 0, "on-request": 1, "unless-trusted": 1, "untrusted": 1, "on-failure": 1, "always": 2, "ask": 2},
+    "codex": {"never": 0, "on-request": 1, "unless-trusted": 1, "on-failure": 1, "untrusted": 2, "always": 2, "ask": 2},
     "claude": {"bypassPermissions": 0, "acceptEdits": 1, "default": 2, "ask": 2},
 }
 
@@ -15,17 +26,30 @@ _RANKS = {
     [
         ("codex", "full_access", "never", "exact"),
         ("codex", "auto_accept_edits", "on-request", "stricter_fallback"),
-        ("codex", "supervised", "on-request", "exact"),
+        ("codex", "supervised", "untrusted", "exact"),  # the contract's `on-request` lets codex write unasked
         ("claude", "full_access", "bypassPermissions", "exact"),
         ("claude", "auto_accept_edits", "acceptEdits", "exact"),
         ("claude", "supervised", "default", "exact"),
     ],
 )
 def test_a_profile_stands_for_a_policy_of_each_cli(kind, profile, policy, quality):
-    assert Policy(profile, policy, quality) == choose_policy(kind, profile)
+    chosen = choose_policy(kind, profile)
+
+    assert (profile, policy, quality, "") == (chosen.profile, chosen.policy, chosen.quality, chosen.note)
 
 
-def test_without_a_profile_nothing_is_asked_and_other_options_stay():  # vector 35
+def test_codex_works_in_a_sandbox_unless_all_is_allowed():
+    sandboxes = [choose_policy("codex", profile).sandbox for profile in PROFILES]
+
+    assert ["workspace-write", "workspace-write", "danger-full-access"] == sandboxes
+
+
+def test_new_sessions_ask_where_nobody_has_named_a_profile():
+    """So it was decided here: whoever begins one is there to answer; the contract's own word is vector 35."""
+    assert "supervised" == OF_NEW_SESSIONS == Opening("/w", "id").profile == NewSession(Path("/w")).profile
+
+
+def test_options_that_name_no_profile_ask_for_nothing_and_stay():  # vector 35
     options, policy = apply_profile("codex", {"effort": "high"}, None)
 
     assert ("never", "exact") == (policy.policy, policy.quality)
@@ -35,8 +59,25 @@ def test_without_a_profile_nothing_is_asked_and_other_options_stay():  # vector 
 def test_a_broader_policy_of_earlier_is_left_out_with_a_note():  # vector 36
     policy = choose_policy("codex", "supervised", "never")
 
-    assert "on-request" == policy.policy
+    assert "untrusted" == policy.policy
     assert "broaden" in policy.note
+
+
+def test_supervision_of_codex_is_not_loosened_to_what_never_asks_for_a_write():
+    assert "untrusted" == choose_policy("codex", "supervised", "on-request").policy
+
+
+@pytest.mark.parametrize(
+    ("profile", "told", "shown"),
+    [
+        ("supervised", "untrusted, workspace-write", "supervised (untrusted, workspace-write)"),
+        ("full_access", "", "full access"),
+        ("supervised", "supervised", "supervised"),
+        ("", "default", "default"),
+    ],
+)
+def test_what_is_in_force_is_told_with_the_clis_own_word(profile, told, shown):
+    assert shown == describe_policy(profile, told)
 
 
 def test_a_stricter_policy_of_earlier_is_kept():  # vector 37

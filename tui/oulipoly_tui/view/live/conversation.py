@@ -58,7 +58,7 @@ class Conversation:
         self.cost_usd: float | None = None  # of the turns that were given
         self.windows: tuple[tuple[str, float, int | None], ...] = ()
         self.diff = ""  # of the last turn that told one
-        self.model = self.policy = self.title = ""
+        self.model = self.profile = self.policy = self.title = ""
         self.commands: tuple[tuple[str, str], ...] = ()
         self.models: tuple[ev.ModelInfo, ...] = ()
         self.is_open = False
@@ -99,6 +99,7 @@ class Conversation:
         """Take how the session stands, where no event of the window tells it."""
         self.model = status.model or self.model
         self.policy = status.policy or self.policy
+        self.profile = str(status.session.opening.get("profile") or self.profile)
         self.title = status.session.title or self.title
         self.queue = tuple(Queued(one.message_id, one.text, one.note) for one in status.queue)
         if status.busy and status.turn_id and (self.turn is None or self.turn.turn_id != status.turn_id):
