@@ -13,8 +13,9 @@ import msgspec
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
-from oulipoly_engine.core.live.permissions import PROFILES, Profile
-from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
+from oulipoly_engine.core.live import launch_arguments
+from oulipoly_engine.core.live.permissions import read_profile
+from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.drivers.base import Opening
@@ -25,11 +26,14 @@ from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.programs import prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
+=======
+from oulipoly_engine.service.live.programs import launch_environment, prepare_homes
+from oulipoly_engine.service.live.session_host import HostOrder
+>>>>>>> cc3a5dfd (Start live sessions with the environment that their probes have)
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
@@ -57,10 +61,12 @@ class LiveLauncher(Record):
         """Start the host of a session; None: another process has started one. Raises RunnerError."""
         if not runtime.is_enabled:
             raise AccountUnusable(f"the runtime {runtime.id!r} is switched off: set `enabled = true` in config.toml")
+        opening = self._opening(session, runtime)
+        more = () if cli is None or cli.live is None else cli.live.reserved
+        launch_arguments.refuse_reserved(runtime.id, runtime.kind, opening.args, more)  # they were kept, and may be old
         prepare_homes(runtime)
         identity = str(uuid.uuid4())
-        env = self._environment(runtime, identity, cli)
-        opening = self._opening(session, runtime)
+        env = self._environment(runtime, identity)
         model_name = session.model_name
         row = invocations.begin(
             self.store,
@@ -106,12 +112,9 @@ class LiveLauncher(Record):
         """Return the file in which what a session's CLI says is kept, where its runtime asks for that."""
         return self.paths.terminal_logs / f"{session_id}.wire.jsonl"
 
-    def _environment(self, runtime: Runtime, identity: str, cli: Cli | None) -> dict[str, str]:
-        base = inherited_environment()
+    def _environment(self, runtime: Runtime, identity: str) -> dict[str, str]:
         account = self.accounts.get(runtime.account)
-        env = markers.without_channel(base if account is None else read_environment(base, account))
-        env |= {**runtime.environment, **proxy_environment(runtime.proxy)}
-        env = {name: value for name, value in env.items() if name not in runtime.unset_environment}
+        env = markers.without_channel(launch_environment(runtime, account, inherited_environment()))
         env |= markers.parent_env(runtime.account or runtime.id, identity)
         return env | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
 
@@ -129,18 +132,15 @@ class LiveLauncher(Record):
             fork_at=str(said.get("fork_at", "")) if fork else "",
             model=str(said.get("model", "")) or runtime.model,
             effort=str(said.get("effort", "")) or runtime.effort,
-            profile=_profile(said.get("profile")),
+            profile=read_profile(said.get("profile")),
             start_words=runtime.start_words,
             args=tuple(said.get("args") or runtime.args),
             marker=runtime.marker,
         )
+<<<<<<< HEAD
 
 
 def options_of(session: LiveSession, runtime: Runtime) -> str:
     """Return what a session's process is started with, in short: where it has changed, another one is needed."""
     said = session.opening
     return hashlib.sha256(msgspec.json.encode((runtime, said.get("profile"), said.get("args")))).hexdigest()[:16]
-
-
-def _profile(word: object) -> Profile:
-    return next((profile for profile in PROFILES if profile == word), "supervised")
