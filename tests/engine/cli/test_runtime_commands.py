@@ -7,6 +7,15 @@ from pathlib import Path
 import pytest
 
 FAKE = Path(__file__).parents[2] / "fixtures" / "live_cli.py"
+# opencode opens a session though its auth.json is empty: its key stands in its settings.
+OPENCODE = """#!/usr/bin/env python3
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    info = {"protocolVersion": 1, "agentInfo": {"name": "opencode", "version": "1.18.33"}, "agentCapabilities": {}}
+    result = info if asked["method"] == "initialize" else {"sessionId": "ses_1"}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
 PROVIDERS = """
 [work]
 command = "claude"
@@ -101,6 +110,16 @@ def test_codex_is_asked_without_a_session_and_for_the_methods_it_has(read):
     )
     assert ["cli_runtime.methods_missing"] == [one["code"] for one in runtime["diagnostics"]]
     assert ["gpt-5.5"] == [one["id"] for one in read("models", "other")["models"]]
+
+
+def test_an_agent_that_opens_a_session_is_logged_in_wherever_its_key_lies(read, machine, config, home):
+    (config / "providers.toml").write_text("[work]\ncommand = 'opencode'\nargs = ['run']\n")
+    (home / "bin" / "opencode").write_text(OPENCODE.replace("/usr/bin/env python3", sys.executable))
+    (home / "bin" / "opencode").chmod(0o755)
+
+    runtime = by_id(read("refresh", "work"))["work"]
+
+    assert ("ready", "1.18.33") == (runtime["status"]["state"], runtime["version"])
 
 
 def test_a_version_that_was_not_tested_is_told(read):
