@@ -1,7 +1,8 @@
-"""A model API on 127.0.0.1: enough of Anthropic Messages and OpenAI Responses for the real claude and codex.
+"""A model API on 127.0.0.1: enough of four vendors' protocols for the real claude, codex, opencode and gemini.
 
 Every account answers "NAME heard: PROMPT" until a test gives it another plan. An account is known by its credential:
-`sk-ant-oat01-NAME` (claude's login), `sk-ant-api03-NAME` (a key), or the header `chatgpt-account-id: NAME` (codex).
+`sk-ant-oat01-NAME` (claude's login), `sk-ant-api03-NAME` (a key), the header `chatgpt-account-id: NAME` (codex), or a
+key that is the name alone (opencode, gemini).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from loopback import wire
-from loopback.wire import Call
+from loopback import wire, wire_chat, wire_gemini
+from loopback.wire import Call, ToolCall
 
 from oulipoly_engine.records import Record
 
@@ -42,6 +43,7 @@ class Plan(Record):
     holds_back: bool = False  # begin the answer, then say nothing until the client leaves
     turns: tuple[str, ...] = ()  # what it says in place of an echo, by how often the prompt has "You answered:"
     tool_command: str | None = None  # a shell command that the CLI is asked to run before the answer
+    tool: ToolCall | None = None  # another tool that it is asked to use before the answer
 
 
 class ModelApi:
@@ -144,8 +146,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(wire.anthropic_call, wire.anthropic_refusal, wire.anthropic_events, body)
         elif path.endswith("/v1/responses"):
             self._answer(wire.responses_call, wire.responses_refusal, wire.responses_events, body)
-        elif path.endswith("/count_tokens"):
-            self._send(200, {"input_tokens": len(content) // 4})
+        elif path.endswith("/chat/completions"):
+            self._answer(wire_chat.call_of, wire_chat.refusal_of, wire_chat.events_of, body)
+        elif path.endswith("GenerateContent") or path.endswith(":generateContent"):
+            events_of = wire_gemini.events_of if "alt=sse" in self.path else wire_gemini.whole_of
+            self._answer(wire_gemini.call_of, wire_gemini.refusal_of, events_of, body)
+        elif path.endswith(("/count_tokens", ":countTokens")):
+            self._send(200, {"input_tokens": len(content) // 4, "totalTokens": len(content) // 4})
         elif path.endswith("/oauth/token"):
             self._refresh(body)
         else:
@@ -167,16 +174,23 @@ class _Handler(BaseHTTPRequestHandler):
             refusal = refusal_of(plan.refusal)
             self._send(refusal.status, refusal.body, refusal.headers)
             return
-        wanted = plan.tool_command if call.tool_result is None else None
+        wanted = plan.tool
+        if plan.tool_command is not None:
+            wanted = ToolCall("", {"command": plan.tool_command})
+        if call.tool_result is not None or not call.tools:  # calls without tools are for titles and such
+            wanted = None
         said = f"heard: {call.prompt}" if call.tool_result is None else f"ran: {call.tool_result}"
         turn = call.prompt.count("\nYou answered:\n")
         text = plan.turns[turn] if turn < len(plan.turns) else f"{call.account} {said}"
         events = list(events_of(text, wanted, body))
+        if len(events) == 1:  # asked for as a whole
+            self._send(200, events[0])
+            return
         with contextlib.suppress(ConnectionError):
-            self._stream(events, holds_back=plan.holds_back)
+            self._stream(events, holds_back=plan.holds_back and bool(call.tools))
 
     def _account(self) -> str:
-        names = ("chatgpt-account-id", "x-api-key", "authorization")
+        names = ("chatgpt-account-id", "x-api-key", "x-goog-api-key", "authorization")
         credential = next((self.headers[name] for name in names if self.headers.get(name)), "")
         return _CREDENTIAL.match(credential)[1]
 
@@ -201,7 +215,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.flush()
                 self.api.hold_back(self._is_gone)
                 return
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            name = f"event: {event['type']}\n" if "type" in event else ""
+            self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
 
     def _is_gone(self) -> bool:
         self.connection.settimeout(0.05)

@@ -1,4 +1,4 @@
-"""The accounts' homes: how claude and codex are logged in, told to ask nobody but us, and started."""
+"""The accounts' homes: how the CLIs are logged in, told to ask nobody but us, and started."""
 
 from __future__ import annotations
 
@@ -50,6 +50,12 @@ CODEX_STYLES: Mapping[str, Style] = {
     "argument": Style(("exec",), prompt_mode="arg"),
     "tools": Style(("exec", "--dangerously-bypass-approvals-and-sandbox", "-")),
 }
+STYLES: Mapping[str, Mapping[str, Style]] = {
+    "claude": CLAUDE_STYLES,
+    "codex": CODEX_STYLES,
+    "opencode": {"text": Style(("run",))},
+    "gemini": {"text": Style(("-p",), prompt_mode="arg")},
+}
 
 
 class ClaudeHome:
@@ -80,6 +86,7 @@ class ClaudeHome:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
             "DISABLE_TELEMETRY": "1",
+            "IS_SANDBOX": "1",  # else it does not start for root where nothing is to be asked
         }
 
     def log_out(self) -> None:
@@ -119,6 +126,93 @@ class CodexHome:
     def sessions(self) -> list[str]:
         """List the ids under which codex keeps transcripts."""
         return sorted(path.stem[-len(_AN_ID) :] for path in self._folder.rglob("rollout-*.jsonl"))
+
+
+class OpencodeHome:
+    """The folder of one opencode account, which has a key for one vendor: us."""
+
+    command = "opencode"
+
+    def __init__(self, folder: Path, account: str) -> None:
+        self._folder = folder
+        self._account = account
+        (folder / "config" / "opencode").mkdir(parents=True)
+        (folder / "data" / "opencode").mkdir(parents=True)
+
+    def ask_at(self, url: str) -> dict[str, str]:
+        """Return the variables with which opencode works in this home, having told it to ask the model API at a URL."""
+        models = {name: {"name": name, "limit": {"context": 128_000, "output": 8000}} for name in ("first", "second")}
+        vendor = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "Loopback",
+            "options": {"baseURL": f"{url}/v1", "apiKey": self._account},
+            "models": models,
+        }
+        settings = {
+            "model": "loopback/first",
+            "small_model": "loopback/first",
+            "autoupdate": False,
+            "share": "disabled",
+            "enabled_providers": ["loopback"],
+            "provider": {"loopback": vendor},
+            "permission": {"bash": "ask", "edit": "ask"},  # by itself it asks for nothing
+        }
+        (self._folder / "config" / "opencode" / "opencode.json").write_text(json.dumps(settings))
+        off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+        places = {f"XDG_{name.upper()}_HOME": str(self._folder / name) for name in ("config", "data", "state", "cache")}
+        return places | {f"OPENCODE_DISABLE_{name}": "1" for name in off}
+
+    def sessions(self) -> list[str]:
+        """List none: they lie in a database."""
+        return []
+
+
+class GeminiHome:
+    """The folder of one gemini account, which has a key."""
+
+    command = "gemini"
+
+    def __init__(self, folder: Path, account: str) -> None:
+        self._folder = folder
+        self._account = account
+        settings = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False},
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "model": {"name": "gemini-2.5-flash"},  # else it asks a model which model to ask
+        }
+        (folder / ".gemini").mkdir(parents=True)
+        (folder / ".gemini" / "settings.json").write_text(json.dumps(settings))
+
+    def ask_at(self, url: str) -> dict[str, str]:
+        """Return the variables with which gemini works in this home and asks the model API at a URL."""
+        return {
+            "GEMINI_CLI_HOME": str(self._folder),
+            "GEMINI_API_KEY": self._account,
+            "GOOGLE_GEMINI_BASE_URL": url,
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        }
+
+    def sessions(self) -> list[str]:
+        """List the ids under which gemini keeps chats."""
+        return sorted(path.stem for path in self._folder.rglob("chats/*.json*"))
+
+
+AnyHome = ClaudeHome | CodexHome | OpencodeHome | GeminiHome
+
+
+def make_home(command: str, folder: Path, account: str, project: Path) -> AnyHome:
+    """Make the home of an account of a CLI."""
+    match command:
+        case "claude":
+            return ClaudeHome(folder, account)
+        case "codex":
+            return CodexHome(folder, account, project)
+        case "opencode":
+            return OpencodeHome(folder, account)
+        case _:
+            return GeminiHome(folder, account)
 
 
 def _codex_config(project: Path, url: str) -> str:

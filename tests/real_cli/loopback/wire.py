@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator
 
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, field
 
 RESET_IN_S = 3 * 3600
 _NOT_TYPED = ("<system-reminder>", "<environment_context>", "<user_instructions>", "# AGENTS.md")
@@ -26,6 +26,14 @@ class Call(Record):
     tool_result: str | None  # what the last tool call gave, if the conversation ends with one
     tools: tuple[str, ...] = ()  # that the CLI offers the model
     said: tuple[tuple[str, str], ...] = ()  # (role, text) of the whole conversation, without what no user typed
+
+
+class ToolCall(Record):
+    """A tool that the CLI is asked to use."""
+
+    name: str  # empty: whichever runs a command in a shell
+    arguments: dict = field(default_factory=dict)
+    text: str | None = None  # in place of arguments, of tools that take a text
 
 
 class Refusal(Record):
@@ -46,11 +54,12 @@ def anthropic_call(account: str, body: dict) -> Call:
         content = message["content"]
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
             if block["type"] == "tool_result":
-                result = _text(block["content"])
-            elif message["role"] == "user" and not _text(block).startswith(_NOT_TYPED):
-                prompt, result = _text(block), None
+                result = text_of(block["content"])
+            elif message["role"] == "user" and not text_of(block).startswith(_NOT_TYPED):
+                prompt, result = text_of(block), None
     tools = tuple(tool["name"] for tool in body.get("tools", ()))
-    return Call(account, body["model"], prompt, result, tools, _said(body["messages"]))
+    # What a user says while a tool runs comes as the system's word.
+    return Call(account, body["model"], prompt, result, tools, said_of(body["messages"], "system"))
 
 
 def anthropic_refusal(kind: str) -> Refusal:
@@ -70,22 +79,22 @@ def anthropic_refusal(kind: str) -> Refusal:
     return Refusal(status, {"type": "error", "error": {"type": word, "message": message}}, headers)
 
 
-def anthropic_events(text: str, tool_command: str | None, body: dict) -> Iterator[dict]:
+def anthropic_events(text: str, wanted: ToolCall | None, body: dict) -> Iterator[dict]:
     """Yield the stream of one answer: a text, or a call of the shell tool."""
     usage = {"input_tokens": 11, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
-    message = {"id": _new("msg_"), "type": "message", "role": "assistant", "model": body["model"], "content": []}
+    message = {"id": new_id("msg_"), "type": "message", "role": "assistant", "model": body["model"], "content": []}
     yield {"type": "message_start", "message": message | {"stop_reason": None, "stop_sequence": None, "usage": usage}}
-    if tool_command is None:
+    if wanted is None:
         yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-        for part in _parts(text):
+        for part in parts_of(text):
             yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": part}}
     else:
-        call = {"type": "tool_use", "id": _new("toolu_"), "name": "Bash", "input": {}}
-        given = json.dumps({"command": tool_command, "description": "run a command"})
+        call = {"type": "tool_use", "id": new_id("toolu_"), "name": wanted.name or "Bash", "input": {}}
+        given = json.dumps(wanted.arguments | ({} if wanted.name else {"description": "run a command"}))
         yield {"type": "content_block_start", "index": 0, "content_block": call}
         yield {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": given}}
     yield {"type": "content_block_stop", "index": 0}
-    reason = "end_turn" if tool_command is None else "tool_use"
+    reason = "end_turn" if wanted is None else "tool_use"
     yield {
         "type": "message_delta",
         "delta": {"stop_reason": reason, "stop_sequence": None},
@@ -120,13 +129,13 @@ def responses_call(account: str, body: dict) -> Call:
     for item in body["input"]:
         kind = item.get("type", "message")
         if kind.endswith("_call_output"):
-            result = _text(item["output"])
+            result = text_of(item["output"])
         elif kind == "message" and item["role"] == "user":
-            typed = [text for part in item["content"] if not (text := _text(part)).startswith(_NOT_TYPED)]
+            typed = [text for part in item["content"] if not (text := text_of(part)).startswith(_NOT_TYPED)]
             if typed:
                 prompt, result = typed[-1], None
     tools = tuple(tool.get("name", tool["type"]) for tool in body.get("tools", ()))
-    return Call(account, body["model"], prompt, result, tools, _said(body["input"]))
+    return Call(account, body["model"], prompt, result, tools, said_of(body["input"]))
 
 
 def responses_refusal(kind: str) -> Refusal:
@@ -144,29 +153,36 @@ def responses_refusal(kind: str) -> Refusal:
     return Refusal(status, {"error": {"message": message, "type": word, "param": None, "code": word}}, {})
 
 
-def responses_events(text: str, tool_command: str | None, body: dict) -> Iterator[dict]:
+def responses_events(text: str, wanted: ToolCall | None, body: dict) -> Iterator[dict]:
     """Yield the stream of one answer: a text, or a call of the shell tool."""
-    head = {"id": _new("resp_"), "object": "response", "created_at": int(time.time()), "model": body["model"]}
-    if tool_command is None:
+    head = {"id": new_id("resp_"), "object": "response", "created_at": int(time.time()), "model": body["model"]}
+    if wanted is None:
         content = [{"type": "output_text", "text": text, "annotations": []}]
-        item = {"type": "message", "id": _new("msg_"), "role": "assistant", "status": "completed", "content": content}
+        item = {"type": "message", "id": new_id("msg_"), "role": "assistant", "status": "completed", "content": content}
+    elif wanted.text is not None:
+        call = {"call_id": new_id("call_"), "name": wanted.name, "input": wanted.text}
+        item = {"type": "custom_tool_call", "id": new_id("ctc_"), **call}
     else:
-        item = {"type": "function_call", "id": _new("fc_"), "call_id": _new("call_"), **_shell_call(body, tool_command)}
+        call = {"call_id": new_id("call_"), **_function_call(body, wanted)}
+        item = {"type": "function_call", "id": new_id("fc_"), **call}
     usage = {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18}
     details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
     done = head | {"status": "completed", "output": [item], "usage": usage | details}
     yield {"type": "response.created", "response": head | {"status": "in_progress", "output": []}}
-    if tool_command is None:
+    if wanted is None:
         yield {"type": "response.output_item.added", "output_index": 0, "item": item | {"content": []}}
-        for part in _parts(text):
+        for part in parts_of(text):
             place = {"item_id": item["id"], "output_index": 0, "content_index": 0}
             yield {"type": "response.output_text.delta", **place, "delta": part}
     yield {"type": "response.output_item.done", "output_index": 0, "item": item}
     yield {"type": "response.completed", "response": done}
 
 
-def _shell_call(body: dict, command: str) -> dict:
-    """Return name and arguments of whichever shell tool this codex offers."""
+def _function_call(body: dict, wanted: ToolCall) -> dict:
+    """Return a tool's name and arguments; of a nameless one those of whichever shell tool this codex offers."""
+    if wanted.name:
+        return {"name": wanted.name, "arguments": json.dumps(wanted.arguments)}
+    command = wanted.arguments["command"]
     offered = {tool.get("name"): tool.get("parameters", {}).get("properties", {}) for tool in body["tools"]}
     name = next(name for name in ("exec_command", "shell_command", "shell") if name in offered)
     key = "cmd" if "cmd" in offered[name] else "command"
@@ -177,10 +193,10 @@ def _shell_call(body: dict, command: str) -> dict:
 # ---- both
 
 
-def _said(messages: list[dict]) -> tuple[tuple[str, str], ...]:
+def said_of(messages: list[dict], *more_roles: str) -> tuple[tuple[str, str], ...]:
     found = []
     for message in messages:
-        content = message.get("content") if message.get("role") in ("user", "assistant") else ()
+        content = message.get("content") if message.get("role") in ("user", "assistant", *more_roles) else ()
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or ():
             text = block.get("text") if block.get("type") in ("text", "input_text", "output_text") else None
             if text and not text.startswith(_NOT_TYPED):
@@ -188,17 +204,17 @@ def _said(messages: list[dict]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _text(content: object) -> str:
+def text_of(content: object) -> str:
     if isinstance(content, dict):
-        return _text(content.get("text") or content.get("content") or "")
-    return content if isinstance(content, str) else "\n".join(_text(part) for part in content)
+        return text_of(content.get("text") or content.get("content") or "")
+    return content if isinstance(content, str) else "\n".join(text_of(part) for part in content)
 
 
-def _parts(text: str) -> list[str]:
+def parts_of(text: str) -> list[str]:
     """Cut a text as a model would send it, a few characters at a time, though in no more than a hundred pieces."""
     size = max(8, len(text) // 100)
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-def _new(prefix: str) -> str:
+def new_id(prefix: str) -> str:
     return prefix + uuid.uuid4().hex[:24]

@@ -1,7 +1,7 @@
-"""Homes and configuration for two claude and two codex accounts, and a way to run our command among them.
+"""Homes and configuration for two accounts of each CLI, and a way to run our command among them.
 
-Pools: `claude` and `codex` hold both accounts of their CLI, `claude-one` and `codex-one` the first alone. How an
-account is started is a style of `homes`.
+Pools: `claude` and `codex` hold both accounts of their CLI, `claude-one` and `codex-one` the first alone; so with other
+CLIs where they are asked for. How an account is started is a style of `homes`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from loopback.homes import CLAUDE_STYLES, CODEX_STYLES, ClaudeHome, CodexHome, Style
+from loopback.homes import STYLES, AnyHome, Style, make_home
 
 from oulipoly_engine.records import Record
 
@@ -71,12 +71,14 @@ def _markers(name: str, text: str) -> list[dict]:
 
 
 class World:
-    """One user's machine: a home, a project, four logins, our configuration."""
+    """One user's machine: a home, a project, logins, our configuration."""
 
-    def __init__(self, folder: Path, clis: Path, sources: str, url: str) -> None:
+    def __init__(
+        self, folder: Path, clis: Path, sources: str, url: str, commands: Sequence[str] = ("claude", "codex")
+    ) -> None:
         self.home = folder / "home"
         self.project = folder / "project"
-        self._clis = clis
+        self.clis = clis
         self._sources = sources
         self._config = self.home / ".config" / "oulipoly-agent-runner"
         self._temporary = folder / "tmp"
@@ -84,21 +86,19 @@ class World:
             made.mkdir(parents=True)
         (self.project / ".git").mkdir()
         (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-        self.accounts: dict[str, ClaudeHome | CodexHome] = {}
-        for number in ("one", "two"):
-            claude, codex = f"claude-{number}", f"codex-{number}"
-            self.accounts[claude] = ClaudeHome(self.home / f".{claude}", claude)
-            self.accounts[codex] = CodexHome(self.home / f".{codex}", codex, self.project)
-        for cli in ("claude", "codex"):
+        self.accounts: dict[str, AnyHome] = {}
+        for name in (f"{command}-{number}" for number in ("one", "two") for command in commands):
+            command = name.partition("-")[0]
+            self.accounts[name] = make_home(command, self.home / f".{name}", name, self.project)
+        for cli in commands:
             self.add_model(cli, [f"{cli}-one", f"{cli}-two"])
             self.add_model(f"{cli}-one", [f"{cli}-one"])
         self.configure(url)
 
-    def configure(self, url: str, claude: str = "text", codex: str = "text") -> None:
-        """Write providers.toml; the styles say how claude and codex are started."""
-        styles = {"claude": CLAUDE_STYLES[claude], "codex": CODEX_STYLES[codex]}
+    def configure(self, url: str, **styles: str) -> None:
+        """Write providers.toml; the styles say how each CLI is started."""
         blocks = [
-            _block(name, self._clis / home.command, styles[home.command], home.ask_at(url))
+            _block(name, self.clis / home.command, _style(home.command, styles), home.ask_at(url))
             for name, home in self.accounts.items()
         ]
         (self._config / "providers.toml").write_text("\n".join(blocks))
@@ -172,9 +172,25 @@ class World:
         )
         return done.stdout
 
+    def start_bare(self, account: str, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start an account's CLI as its user would, without us, and leave it running."""
+        block = tomllib.loads((self._config / "providers.toml").read_text())[account]
+        return subprocess.Popen(
+            [block["command"], *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=self.environment() | block["environment"],
+            cwd=self.project,
+        )
+
     def trace(self, ran: Ran) -> dict:
         """Return the trace of a run's last invocation."""
         return json.loads(self.run("trace", ran.last_id, "--json").stdout)["root"]
+
+
+def _style(command: str, styles: Mapping[str, str]) -> Style:
+    return STYLES[command][styles.get(command, "text")]
 
 
 def _block(account: str, command: Path, style: Style, variables: Mapping[str, str]) -> str:

@@ -28,12 +28,8 @@ from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.host import Limits
-from oulipoly_engine.service.live.programs import prepare_homes
-from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
-=======
 from oulipoly_engine.service.live.programs import launch_environment, prepare_homes
-from oulipoly_engine.service.live.session_host import HostOrder
->>>>>>> cc3a5dfd (Start live sessions with the environment that their probes have)
+from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
@@ -137,7 +133,6 @@ class LiveLauncher(Record):
             args=tuple(said.get("args") or runtime.args),
             marker=runtime.marker,
         )
-<<<<<<< HEAD
 
 
 def options_of(session: LiveSession, runtime: Runtime) -> str:
