@@ -103,7 +103,7 @@ def test_codex_is_asked_without_a_session_and_for_the_methods_it_has(read):
     """A thread would be a session of nobody's: the stand-in knows no request for one."""
     runtime = by_id(read("refresh", "other"))["other"]
 
-    assert ("ready", "0.169.0", "ann@example.com") == (
+    assert ("ready", "0.169.0", "ann@example.com (plus)") == (
         runtime["status"]["state"],
         runtime["version"],
         runtime["account"],

@@ -164,7 +164,7 @@ def messages_of(account, thread_id):
 def test_session_tells_login_models_and_permissions(session):
     opened = session.opened
 
-    assert "demo-codex1@demo.invalid" == opened.account
+    assert "demo-codex1@demo.invalid (pro)" == opened.account
     assert "untrusted, workspace-write" == opened.policy
     assert ["demo-gpt-1", "demo-opus-1", "demo-haiku-1"] == [model.id for model in opened.models]
     assert opened.version.endswith("-demo")

@@ -11,6 +11,7 @@ from typing import Any
 from oulipoly_engine.core.live.events import ModelInfo
 
 _IMAGES = ("image", "vision")
+_MOST_PAGES = 100
 
 
 def decode_models(reply: Mapping[str, Any]) -> tuple[ModelInfo, ...]:
@@ -65,8 +66,8 @@ class ModelPages:
         cursor = reply.get("nextCursor")
         if not isinstance(cursor, str) or not cursor:
             return None
-        if cursor in self._cursors:
-            self.problem = "the list of models comes back to a page that was read already"
+        if cursor in self._cursors or len(self._cursors) >= _MOST_PAGES:
+            self.problem = "the list of models comes back to a page that was read already, or never ends"
             return None
         self._cursors.add(cursor)
         return {"cursor": cursor}

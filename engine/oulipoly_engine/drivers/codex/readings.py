@@ -1,11 +1,11 @@
-"""What codex tells of models, login, tokens, quota and errors, in our words. Pure."""
+"""What codex tells of its version, tokens, quota and errors, in our words. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from oulipoly_engine.core.live import failures
-from oulipoly_engine.core.live.events import ModelInfo, QuotaSeen, Usage
+from oulipoly_engine.core.live.events import QuotaSeen, Usage
 from oulipoly_engine.core.quota.readings import duration_label
 from oulipoly_engine.drivers.codex import fields
 from oulipoly_engine.drivers.codex.fields import Json
@@ -19,13 +19,6 @@ _CODES = {
     "internalservererror": failures.SERVER_ERROR,
     "serveroverloaded": failures.OVERLOADED,
 }
-
-
-class Account(Record):
-    """Whose login codex uses."""
-
-    name: str
-    needs_login: bool
 
 
 class NativeError(Record):
@@ -42,27 +35,6 @@ def decode_version(initialized: Json) -> str:
         return told
     words = fields.text(initialized, "userAgent").partition("/")[2].split()
     return words[0] if words else ""
-
-
-def decode_account(result: Json) -> Account:
-    """Return whose login it is."""
-    account = fields.mapping(result, "account")
-    name = fields.text(account, "email", "displayName", "name") or fields.text(account, "type", "authMethod")
-    return Account(name, needs_login=not account and fields.is_set(result, "requiresOpenaiAuth"))
-
-
-def decode_models(result: Json) -> tuple[ModelInfo, ...]:
-    """Return the models of one page, without those that codex hides."""
-    shown = (one for one in fields.objects(result, "data", "models") if not fields.is_set(one, "hidden"))
-    return tuple(model for model in map(_decode_model, shown) if model is not None)
-
-
-def merge_models(pages: Iterable[ModelInfo]) -> tuple[ModelInfo, ...]:
-    """Return each model once, in the order of the pages."""
-    merged: dict[str, ModelInfo] = {}
-    for model in pages:
-        merged.setdefault(model.id, model)
-    return tuple(merged.values())
 
 
 def decode_usage(token_usage: Json, part: str) -> Usage:
@@ -129,24 +101,6 @@ def is_thread_lost(failure: Failure) -> bool:
     return any(words in said for words in ("no rollout", "thread not found", "invalid session id", "invalid thread id"))
 
 
-def _decode_model(native: Mapping[str, Json]) -> ModelInfo | None:
-    identity = fields.text(native, "model", "id").strip()
-    if not identity:
-        return None
-    options = native.get("supportedReasoningEfforts")
-    efforts = [one if isinstance(one, str) else fields.text(one, "reasoningEffort") for one in _list(options)]
-    return ModelInfo(
-        id=identity,
-        name=fields.text(native, "displayName", "name") or identity,
-        description=fields.text(native, "description"),
-        is_default=fields.is_set(native, "isDefault"),
-        efforts=tuple(effort for effort in efforts if effort),
-        input_modalities=fields.texts(native, "inputModalities"),
-        max_input_tokens=fields.whole_number(native, "maxInputTokens", "contextWindow"),
-        max_output_tokens=fields.whole_number(native, "maxOutputTokens", "maxTokens"),
-    )
-
-
 def _code(error: Json) -> str:
     info = error.get("codexErrorInfo") if isinstance(error, Mapping) else None
     word, status = info if isinstance(info, str) else "", None
@@ -159,7 +113,3 @@ def _code(error: Json) -> str:
 
 def _subtract(total: int | None, before: int | None) -> int | None:
     return None if total is None else max(0, total - (before or 0))
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []

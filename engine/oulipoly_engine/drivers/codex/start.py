@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from oulipoly_engine.core.live import failures
-from oulipoly_engine.core.live.events import AnyEvent, ModelInfo, Notice, SessionFailed, SessionOpened
+from oulipoly_engine.core.live.events import AnyEvent, Notice, SessionFailed, SessionOpened
+from oulipoly_engine.core.live.models import ModelPages
 from oulipoly_engine.core.live.permissions import choose_policy
+from oulipoly_engine.core.live.runtime_status import read_account
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.codex import fields, policy, readings
 from oulipoly_engine.drivers.codex.fields import Json
@@ -19,7 +21,6 @@ from oulipoly_engine.drivers.jsonrpc import Endpoint, Failure, Settle
 CLIENT = {"name": "agent-runner", "title": "Agent Runner", "version": "1"}
 _STARTUP_S = 30.0
 _LONGEST_ID = 128  # characters (contract, D.5)
-_MOST_PAGES = 100
 _OPERATIONS = {"thread/start": "start a session", "thread/resume": "resume the session", "thread/fork": "fork it"}
 
 
@@ -39,8 +40,7 @@ class Start:
         self._version = ""
         self._account = ""
         self._thread: Json = {}
-        self._models: list[ModelInfo] = []
-        self._cursors: set[str] = set()
+        self._models = ModelPages()
 
     def begin(self) -> None:
         """Say hello.
@@ -68,11 +68,10 @@ class Start:
             return
         if failure is not None:
             self._warn(f"codex does not tell whose login it uses: {failure.message}", "account_read_failed")
-        account = readings.decode_account(result)
-        if account.needs_login:
+        self._account, needs_login = read_account(fields.mapping(result))
+        if needs_login:
             self._end(failures.NEEDS_AUTH, "codex is not logged in: log in with `codex login`, then start again")
             return
-        self._account = account.name
         if self._opening.is_probe:
             self._ask("model/list", {}, self._take_models)
         else:
@@ -146,14 +145,12 @@ class Start:
             self._warn(f"codex does not tell its models: {failure.message}", "model_list_failed")
             self._finish()
             return
-        self._models += readings.decode_models(result)
-        cursor = fields.text(result, "nextCursor")
-        if cursor in self._cursors or len(self._cursors) >= _MOST_PAGES:
-            self._warn("codex names the same page of models again: the list may not be whole", "model_list_failed")
-        elif cursor:
-            self._cursors.add(cursor)
-            self._ask("model/list", {"cursor": cursor}, self._take_models)
+        following = self._models.take(fields.mapping(result))
+        if following is not None:
+            self._ask("model/list", dict(following), self._take_models)
             return
+        if self._models.problem:
+            self._warn(self._models.problem, "model_list_failed")
         self._finish()
 
     def _finish(self) -> None:
@@ -167,7 +164,7 @@ class Start:
                 model=fields.text(self._thread, "model") or fields.text(thread, "model"),
                 version=self._version or fields.text(thread, "cliVersion"),
                 account=self._account,
-                models=readings.merge_models(self._models),
+                models=self._models.models,
                 policy=policy.describe(self._thread.get("approvalPolicy"), fields.mapping(self._thread, "sandbox")),
             )
         )

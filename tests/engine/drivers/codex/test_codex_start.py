@@ -105,7 +105,7 @@ def test_session_is_told_with_all_that_is_known(begin):
 
     opened = peer.of(SessionOpened)[0]
 
-    assert ("t", "m", "0.169.0", "a@b.c") == (opened.native_id, opened.model, opened.version, opened.account)
+    assert ("t", "m", "0.169.0", "a@b.c (plus)") == (opened.native_id, opened.model, opened.version, opened.account)
     assert "untrusted, workspace-write, network" == opened.policy
     assert [("m", ("low", "high"))] == [(model.id, model.efforts) for model in opened.models]
     assert [] == peer.of(Notice)
@@ -240,6 +240,6 @@ def test_probe_opens_no_session(begin):
     peer.reply("model/list", {"data": [{"id": "a"}]})
 
     opened = peer.of(SessionOpened)[0]
-    assert ("", "0.169.0", "a@b.c") == (opened.native_id, opened.version, opened.account)
+    assert ("", "0.169.0", "a@b.c (plus)") == (opened.native_id, opened.version, opened.account)
     assert ["a"] == [model.id for model in opened.models]
     assert "thread/start" not in peer.methods()
