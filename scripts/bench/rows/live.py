@@ -26,7 +26,8 @@ from rows.terminals import private_mib, processor_s
 
 _ENTER_P99_MS, _DELTA_P95_MS, _SECOND_P95_MS, _TURN_ADDED_MS = 5.0, 50.0, 100.0, 10.0
 _IDLE_MIB, _IDLE_PERCENT, _IDLE_S = 25.0, 0.1, 5.0
-_FLOOD, _FLOOD_S, _FLOOD_LAG_S = 50_000, 10.0, 1.0
+FLOOD, FLOOD_S = 50_000, 10.0  # words, and the seconds in which they come
+_FLOOD_LAG_S = 1.0
 _CLI = """
 import sys, time
 for line in sys.stdin:
@@ -80,7 +81,7 @@ def flood(world: World) -> Result:
             client.follow(0)
             pid = _host_pid(live, session)
             before = processor_s(pid)
-            client.order("send", {"text": f"flood {_FLOOD} {_FLOOD_S / _FLOOD}"})
+            client.order("send", {"text": f"flood {FLOOD} {FLOOD_S / FLOOD}"})
             lags, count = [], 0
             while True:
                 stamps, ended = _stamps(client.wait(5.0))
@@ -89,7 +90,7 @@ def flood(world: World) -> Result:
                 lags += [(now - stamp) / 1e9 for stamp in stamps[-1:]]
                 if ended:
                     break
-            share = 100 * (processor_s(pid) - before) / _FLOOD_S
+            share = 100 * (processor_s(pid) - before) / FLOOD_S
             return {"lag_s": max(lags), "words": float(count), "host_percent": share}
 
     found = isolated(work)
@@ -120,7 +121,7 @@ def turn_added(world: World) -> Result:
             _drive(process, driver, "TurnEnded")
             return (time.monotonic() - began) * 1000
 
-        with _opened(env, "demo-codex2", built.project) as (live, session), live.connect(session) as client:
+        with _opened(env, "demo-codex2", built.project) as (engine, session), engine.live.connect(session) as client:
             client.follow(0)
 
             def subject() -> float:
@@ -211,6 +212,13 @@ def _drain(client: Any) -> None:  # noqa: ANN401 - imported late
 
 @contextmanager
 def _session(world: World, state: str) -> Iterator[tuple[Any, str]]:
+    with opened_session(world, state) as (engine, session):
+        yield engine.live, session
+
+
+@contextmanager
+def opened_session(world: World, state: str) -> Iterator[tuple[Any, str]]:
+    """Yield an engine and a session of the row's own CLI, which is ended afterwards."""
     program = world.folder / "live_cli.py"
     program.write_text(_CLI, encoding="utf-8")
     world.config.mkdir(parents=True, exist_ok=True)
@@ -235,9 +243,9 @@ def _opened(env: Mapping[str, str], runtime: str, folder: Path) -> Iterator[tupl
     engine = Engine(Surroundings(from_environment(env)))
     session = engine.live.begin(NewSession(folder, runtime=runtime)).session.session_id
     try:
-        yield engine.live, session
+        yield engine, session
     finally:
-        engine.live.order(session, "cancel", starts=False)
+        engine.live.end_all()
         engine.close()
 
 
