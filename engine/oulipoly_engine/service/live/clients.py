@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 
 import msgspec
 
@@ -12,6 +13,7 @@ from oulipoly_engine.records import replace
 from oulipoly_engine.service.live.protocol import VERSION, FromClient, Happened
 
 _CHUNK = 64 << 10
+_PAUSE_S = 0.015  # between two deltas to one client: nobody sees more of them, and each costs both ends
 _UNREAD_LIMIT = 64 << 10  # bytes that wait before deltas are gathered instead
 _GATHERED_LIMIT = 256 << 10  # characters of one item's deltas; what is older is left out
 _GIVEN_UP = 64 << 20  # bytes that wait before a client is let go: it comes again and reads what is kept
@@ -32,6 +34,7 @@ class ClientSeat:
         self._greeted = False
         self._out = bytearray()
         self._gathered: dict[tuple[str, str], Numbered] = {}
+        self._told_at = 0.0  # when it was sent a delta
 
     @property
     def has_unsent(self) -> bool:
@@ -69,14 +72,16 @@ class ClientSeat:
         self.send(Hello(VERSION, "live"))
 
     def tell(self, numbered: Numbered) -> None:
-        """Send an event; deltas are put together while the client does not read."""
+        """Send an event; deltas are put together while they come fast, or while the client does not read."""
         event = numbered.event
         if isinstance(event, ItemDelta):
             if not self.takes_deltas:
                 return
-            if len(self._out) > _UNREAD_LIMIT or self._gathered:
+            now = time.monotonic()
+            if self._gathered or len(self._out) > _UNREAD_LIMIT or now - self._told_at < _PAUSE_S:
                 self._gather(numbered, event)
                 return
+            self._told_at = now
         else:
             self._send_gathered()
         self.send(Happened(_encoder.encode(numbered)))
@@ -92,8 +97,18 @@ class ClientSeat:
         """Send what waits, as far as the client reads."""
         if self._out:
             del self._out[: self._write(self._out)]
-        if not self._out:
-            self._send_gathered()
+        self.send_due(time.monotonic())
+
+    def send_due(self, now: float) -> float | None:
+        """Send the deltas that are put together, once it is time. Returns the seconds until then; None: none wait."""
+        if not self._gathered or self._out:
+            return None
+        left = self._told_at + _PAUSE_S - now
+        if left > 0:
+            return left
+        self._told_at = now
+        self._send_gathered()
+        return None
 
     def close(self, text: str = "") -> None:
         """Close the connection, after a goodbye if the client still reads."""

@@ -370,6 +370,9 @@ class Host:
             waits.append(max(0.0, self._look_at - now))
         if self._ending is None:
             waits.append(self._check_patience(now))
+        for seat in self._clients.values():
+            waits.append(seat.send_due(now))
+            self._watch(seat)
         while self._ladder and now >= self._ladder[0][0]:
             self._descendants.look()
             self._ladder.pop(0)[1]()
