@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.engine import Engine
 
-_LOOK_S = 2.0  # between two looks without any event: a host may have died, whose requests nobody can answer
+_LOOK_S = 2.0  # between two looks without any event: a host may die, whose requests nobody can answer then
 _AT_ONCE_S = 0.3  # between two looks because of events
 _OUTSIDE = 120  # columns of a terminal's own notification
 PANE = "live"
@@ -31,8 +31,9 @@ class Requests:
         self._read_at = float("-inf")
 
     def look(self) -> None:
-        """Look now and then."""
-        if self.open or self._is_dirty or monotonic() - self._read_at > _LOOK_S:
+        """Look for what changed a moment ago, and whether those that ask still live."""
+        passed = monotonic() - self._read_at
+        if self._is_dirty or passed == float("inf") or (self.open and passed > _LOOK_S):
             self._read()
 
     def look_soon(self) -> None:

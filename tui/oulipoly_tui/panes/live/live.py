@@ -21,6 +21,7 @@ from oulipoly_tui.panes.live.jobs import WINDOW, Opened, open_session
 from oulipoly_tui.panes.live.orders import LiveOrders
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.live.block_lines import is_foldable
+from oulipoly_tui.view.live.composer_keys import composer_keys
 from oulipoly_tui.view.live.conversation import Conversation, OpenRequest, elapsed_s
 from oulipoly_tui.view.live.request_lines import answer_line, can, request_lines, title_line
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, queue_lines, working_line
@@ -35,10 +36,13 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.events import Numbered
     from oulipoly_engine.core.live.sessions import LiveSession
     from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.actions.action import Action
 
 _ANSWERS = ("approve", "approve_for_session", "deny", "deny_with_reason", "cancel_request")
 _NEEDS = {"compact": "compaction", "review": "review", "model": "set_model"}  # of the driver, as far as it is known
+_EVERYWHERE = ("frame.palette", "frame.attention")  # rows whose keys work in the line that is written on too
 _TICK_S = 1.0
+_DRAFTS = 20  # that are kept
 _REQUEST_SHARE = 0.5  # of the pane's height, at most
 _EMPTY: tuple[Line, ...] = (
     (("No live session is open.", "strong"),),
@@ -64,7 +68,8 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         self._heading = ""  # of the pane's border
         self._opening = ""  # the id of the session that is being opened
         self._is_reading_older = self._has_all = False
-        self._wanted_session = self._wanted_draft = ""  # of the last time
+        self._wanted_session = ""  # of the last time
+        self._drafts: dict[str, str] = {}  # what is written and not sent, by session
 
     def compose(self) -> ComposeResult:
         """Lay out the conversation, the request, the queue and the line to write on."""
@@ -117,14 +122,32 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
 
     def state(self) -> Mapping[str, object]:
         """Return what is open, and what is written and not sent."""
+        self._keep_draft()
         session = self._wanted_session if self.session is None else self.session.session_id
-        return {"session": session, "draft": self.composer.text}
+        return {"session": session, "drafts": dict(list(self._drafts.items())[-_DRAFTS:])}
 
     def restore(self, state: Mapping[str, object]) -> None:
         """Take them; the session is opened with the first data."""
-        session, draft = state.get("session"), state.get("draft")
+        session, drafts = state.get("session"), state.get("drafts")
         self._wanted_session = session if isinstance(session, str) else ""
-        self._wanted_draft = draft if isinstance(draft, str) else ""
+        if isinstance(drafts, dict):
+            self._drafts = {str(key): text for key, text in drafts.items() if isinstance(text, str)}
+
+    def _keep_draft(self) -> None:
+        """Remember what is written to the session that is shown."""
+        if self.session is None:
+            return
+        self._drafts.pop(self.session.session_id, None)
+        if self.composer.text.strip():
+            self._drafts[self.session.session_id] = self.composer.text
+
+    def inner_keys(self) -> tuple[Action, ...] | None:
+        """Return the keys of the line that is written on, while it has them."""
+        if self.session is None or not self.composer.has_focus:
+            return None
+        is_running, can_steer = self.talk.turn is not None, bool(self._capabilities.get("steer"))
+        rows = composer_keys(is_running=is_running, can_steer=can_steer, is_asked=self.request is not None)
+        return (*rows, *(row for row in (self._row(name) for name in _EVERYWHERE) if row is not None))
 
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
@@ -177,8 +200,6 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         is_same = self.session is not None and self.session.session_id == identity
         if self._opening == identity or (is_same and not anew and self._connection is not None):
             return
-        if not is_same and self.session is not None:
-            self.composer.put("")
         self._opening = identity
 
         def on_failed(error: Exception) -> None:
@@ -201,6 +222,9 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         talk.take_status(opened.status)
         talk.requests = {one.request_id: OpenRequest(one.request_id, one.kind, one.prompt) for one in opened.requests}
         is_same = self.session is not None and self.session.session_id == opened.status.session.session_id
+        if not is_same:
+            self._keep_draft()
+            self.composer.put(self._drafts.get(opened.status.session.session_id, ""))
         self.session, self.talk = opened.status.session, talk
         self._capabilities = opened.status.capabilities
         self._has_all = len(opened.events) < WINDOW
@@ -209,9 +233,6 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         self.view.begin(talk)
         if opened.client is not None:
             self._connection = LiveConnection(opened.client, self._take_events, self._take_end)
-        if self._wanted_draft:
-            self.composer.put(self._wanted_draft)
-            self._wanted_draft = ""
         self._draw()
         app: Any = self.app
         if app.frame.current is self and app.screen is app.frame and not self.composer.has_focus:
@@ -315,6 +336,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
     def on_descendant_focus(self) -> None:
         """Take note that the keys were elsewhere until now."""
         self.guard.cover(monotonic())
+        self.call_after_refresh(self._draw_request)
 
     def uncovered(self) -> None:
         """Take note that something lay over the request."""
@@ -380,6 +402,8 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         self._draw_working()
 
     def _draw_request(self) -> None:
+        if not is_standing(self):
+            return
         request, panel = self.request, self.query_one(RequestPanel)
         self.set_class(request is not None, "-asks")
         self.guard.show(None if request is None else request.request_id, monotonic())
@@ -395,7 +419,10 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         panel.border_subtitle = "more below: scroll" if len(lines) > most else ""
         panel.show_lines(lines)
         keys = {name: self._key(f"live.{name}") for name in _ANSWERS}
-        answers = wrap_lines((answer_line(request, keys),), max(20, self.size.width - 4))
+        line = answer_line(request, keys)
+        if self.composer.has_focus:
+            line = (("esc", "key"), (", then  ", "dim"), *line)
+        answers = wrap_lines((line,), max(20, self.size.width - 4))
         shown = self.query_one("#live-answers", Lines)
         shown.styles.height = len(answers)
         shown.show_lines(answers)
@@ -428,6 +455,10 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         return max(told, key=lambda one: one[1], default=None)
 
     def _key(self, identity: str) -> str:
-        app: Any = self.app
-        row = app.keys.find(identity)
+        row = self._row(identity)
         return "" if row is None else format_first_key(row.keys)
+
+    def _row(self, identity: str) -> Action | None:
+        app: Any = self.app
+        row: Action | None = app.keys.find(identity)
+        return row

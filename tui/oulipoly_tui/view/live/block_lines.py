@@ -90,6 +90,7 @@ def _head(block: Block, item: Item, width: int, *, is_open: bool) -> Line:
     tone: Tone = "bad" if item.status == "failed" or item.exit_code else "dim"
     name_tone: Tone = "dim" if item.kind == "reasoning" else "strong"
     end = f"  {state}" if state else ""
+    name = cut(name, max(1, width - cells(mark + end)))
     room = width - cells(mark + name + end) - 2
     shown = cut(told, max(0, room)) if told else ""
     between = " " if item.kind == "command" else "  "

@@ -1,0 +1,17 @@
+"""The keys of the line that is written on, as the footer shows them. Pure."""
+
+from __future__ import annotations
+
+from oulipoly_tui.actions.action import Action
+
+
+def composer_keys(*, is_running: bool, can_steer: bool, is_asked: bool) -> tuple[Action, ...]:
+    """Return what the keys do now, each a row with one key."""
+    sends = ("steer" if can_steer else "queue") if is_running else "send"
+    rows = [("composer.send", sends, "enter", 9)]
+    if is_running:
+        rows += [("composer.queue", "queue", "tab", 7)] if can_steer else []
+        rows.append(("composer.interrupt", "interrupt", "ctrl+c", 8))
+    rows.append(("composer.leave", "answer the request" if is_asked else "leave the line", "escape", 9))
+    rows += [("composer.new_line", "new line", "alt+enter", 4), ("composer.history", "sent before", "up", 3)]
+    return tuple(Action(name, label, label, keys=key, weight=weight) for name, label, key, weight in rows)
