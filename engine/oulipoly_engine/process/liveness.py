@@ -7,10 +7,12 @@ import os
 import signal
 import time
 from collections import defaultdict
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 _PROC = Path("/proc")
+_SET_CHILD_SUBREAPER = 36  # of prctl, linux/prctl.h
 _SLACK = timedelta(seconds=60)  # the calendar may have been set meanwhile; numbers come round much later
 
 
@@ -70,6 +72,33 @@ def _state_and_start(pid: int) -> tuple[bytes, int] | None:
 
 def _ticks_a_second() -> int:
     return os.sysconf("SC_CLK_TCK")
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what our children leave behind, so that it can be found; only Linux knows that."""
+    import ctypes  # noqa: PLC0415 - 5 ms, only hosts need it
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_children() -> None:
+    """Kill what we have started or adopted and have not waited for, and what that has started."""
+    left = Descendants(os.getpid())
+    left.look()
+    left.kill()
+
+
+def reap_adopted(own: Collection[int]) -> None:
+    """Wait for the adopted children that have ended. own: those that somebody else of us waits for."""
+    try:
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+    except OSError:
+        return
+    for pid in map(int, children):
+        if pid not in own:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 class Descendants:

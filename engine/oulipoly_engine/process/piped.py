@@ -85,6 +85,11 @@ class PipedProcess:
         stop(self._process, ladder)
         self.release()
 
+    @property
+    def own_pids(self) -> tuple[int, ...]:
+        """Return the processes that we wait for ourselves."""
+        return (self.pid,) if self._watch is None else (self.pid, self._watch.pid)
+
     def release(self) -> None:
         """Give the pipes back, once it has ended."""
         self.close_stdin()

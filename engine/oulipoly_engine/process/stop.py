@@ -75,6 +75,11 @@ class GroupWatch:
         finally:
             os.close(reading)
 
+    @property
+    def pid(self) -> int:
+        """Return the shell's process number."""
+        return self._process.pid
+
     def __enter__(self) -> GroupWatch:
         """Return itself."""
         return self

@@ -142,12 +142,15 @@ def test_cancel_ends_what_ignores_term(live):
     assert ("cancelled", "interrupted") == (closed.reason, live.live.wait(session, turn).status)
 
 
-@pytest.mark.parametrize("way", ["cancel", "close"])
+@pytest.mark.parametrize("way", ["cancel", "close", "kill"])
 def test_descendants_in_their_own_session_end_too(live, tmp_path, way):
     session, _ = run(live, ["child", str(tmp_path / "pid")], ["say", "ready"], ["listen"])
     live.until_said(session, "ready")
     child = int((tmp_path / "pid").read_text())
-    live.live.order(session, way, starts=False)
+    if way == "kill":
+        live.kill(live.host_of(session).pid)
+    else:
+        live.live.order(session, way, starts=False)
 
     live.until_closed(session)
     assert is_gone(child)

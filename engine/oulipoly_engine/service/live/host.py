@@ -26,7 +26,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.host.frames import Bye, Hello, Message, WireBroken
 from oulipoly_engine.host.peer_credentials import is_same_user
 from oulipoly_engine.host.runtime_folder import Listener
-from oulipoly_engine.process.liveness import Descendants
+from oulipoly_engine.process.liveness import Descendants, end_children, reap_adopted
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live.clients import ClientSeat
@@ -239,6 +239,7 @@ class Host:
             self.turns.fail(SessionFailed(failures.CLOSED, message))
         self._process.release()
         self._descendants.kill()
+        end_children()  # what it has left behind is ours now
         wanted = self._ending is not None and reason in _WANTED
         self.turns.close(SessionClosed(reason, message, code), ends_turn=wanted)
         ok = wanted or code == 0
@@ -365,6 +366,7 @@ class Host:
         self._pump()  # what was expired is told to the CLI now, not with what it says next
         if self.turns.turn is not None and now >= self._look_at:
             self._descendants.look()
+            reap_adopted(self._process.own_pids)
             self._look_at = now + _LOOK_S
         if self.turns.turn is not None:
             waits.append(max(0.0, self._look_at - now))

@@ -20,7 +20,7 @@ from oulipoly_engine.errors import RunnerError, SpawnFailed
 from oulipoly_engine.host import launcher, runtime_folder
 from oulipoly_engine.host.launcher import unescape_word
 from oulipoly_engine.process.command import Command
-from oulipoly_engine.process.liveness import start_ticks
+from oulipoly_engine.process.liveness import adopt_orphans, start_ticks
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live.host import Host, Limits
@@ -91,6 +91,7 @@ def _host(order: HostOrder) -> None:
     place, lock = claimed
     store, clock = open_store(Path(order.state_db)), SystemClock()
     invocations.note_owner(store, order.invocation_row, os.getpid())  # whoever started us may end
+    adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what was said there is nobody's to read
     try:
         process = PipedProcess(
