@@ -83,8 +83,15 @@ def go_on(live, session, plans):
     assert () == live.live.left_turns()
 
 
-@pytest.mark.parametrize("victim", ["pid", "host_pid"], ids=["cli", "host"])
-def test_cli_and_host_are_killed_in_a_turn(live, kills, victim):
+VICTIMS = [
+    pytest.param(("pid",), id="cli"),
+    pytest.param(("host_pid",), id="host"),
+    pytest.param(("host_pid", "pid"), id="both"),
+]
+
+
+@pytest.mark.parametrize("victims", VICTIMS)
+def test_cli_and_host_are_killed_in_a_turn(live, kills, victims):
     session, turn = live.begin_turn(PROMPT)
     watch(live, session, lambda one: isinstance(one.event, TurnEnded))
     most = len(live.live.events(session, limit=1000))
@@ -94,23 +101,24 @@ def test_cli_and_host_are_killed_in_a_turn(live, kills, victim):
     for share in kills.shares(less=2):
         number = len(live.live.events(session, limit=10_000)) + 1 + int(share * most)
         turn = live.live.send(session, PROMPT.replace("new.txt", f"{share}.txt")).turn_id
-        watch(live, session, Killer(live, session, victim, number))
+        watch(live, session, Killer(live, session, victims, number))
         go_on(live, session, assert_sound(live, session, [turn]))
         live.live.order(session, "close", starts=False)
         live.until_closed(session)
 
 
 class Killer:
-    """Kills a process of a session's when an event comes; it may come too late."""
+    """Kills processes of a session's when an event comes; it may come too late."""
 
-    def __init__(self, live, session, victim, number):
-        self._live, self._session, self._victim, self._number = live, session, victim, number
+    def __init__(self, live, session, victims, number):
+        self._live, self._session, self._victims, self._number = live, session, victims, number
 
     def __call__(self, numbered):
         if numbered.seq >= self._number or isinstance(numbered.event, TurnEnded):
             host = self._live.host_of(self._session)
             if host is not None:
-                self._live.kill(getattr(host, self._victim))
+                for victim in self._victims:
+                    self._live.kill(getattr(host, victim))
                 return True
         return False
 

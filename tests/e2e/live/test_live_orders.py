@@ -83,6 +83,24 @@ def test_a_session_has_a_name_and_may_get_another_model(live):
             order(live, session, "rename", text=name)
 
 
+def test_a_new_session_begins_one_thread_and_stays_bound_to_it(live):
+    session, turn = live.begin_turn("1", runtime=live.scripted())
+    live.live.wait(session, turn)
+    (began,) = live.heard("thread/start")
+    (bound,) = live.rows("SELECT * FROM live_sessions")
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+    live.live.send(session, "2", waits=True)
+
+    assert str(live.demo.project) == began["params"]["cwd"] == bound["workspace"]
+    assert ("active", "scripted", "codex") == (bound["status"], bound["runtime_id"], bound["runtime_kind"])
+    assert [bound["native_id"]] == [one["params"]["threadId"] for one in live.heard("thread/resume")]
+    assert [began] == live.heard("thread/start")
+    (now,) = live.rows("SELECT * FROM live_sessions")
+    kept = ("created_at", "native_id", "runtime_id", "workspace", "account")
+    assert [bound[name] for name in kept] == [now[name] for name in kept]
+
+
 def test_close_ends_the_process_and_the_next_message_begins_another(live):
     session, turn = live.begin_turn("my name is Ann")
     live.live.wait(session, turn)
