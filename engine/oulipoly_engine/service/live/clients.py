@@ -8,11 +8,11 @@ import time
 import msgspec
 
 from oulipoly_engine.core.live.events import ItemDelta, Numbered
-from oulipoly_engine.host.frames import Bye, Decoder, Hello, Message, WireBroken, encode
+from oulipoly_engine.host.client_socket import ClientSocket
+from oulipoly_engine.host.frames import Hello, Message, WireBroken
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live.protocol import VERSION, FromClient, Happened
 
-_CHUNK = 64 << 10
 _PAUSE_S = 0.015  # between two deltas to one client: nobody sees more of them, and each costs both ends
 _UNREAD_LIMIT = 64 << 10  # bytes that wait before deltas are gathered instead
 _GATHERED_LIMIT = 256 << 10  # characters of one item's deltas; what is older is left out
@@ -20,26 +20,15 @@ _GIVEN_UP = 64 << 20  # bytes that wait before a client is let go: it comes agai
 _encoder = msgspec.json.Encoder()
 
 
-class ClientSeat:
+class ClientSeat(ClientSocket):
     """A connection from a client."""
 
     def __init__(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        self.connection = connection
-        self.name = ""
+        super().__init__(connection, FromClient)
         self.follows = False
         self.takes_deltas = True
-        self.watched = 0  # the events that the selector looks for
-        self._decoder = Decoder(FromClient)
-        self._greeted = False
-        self._out = bytearray()
         self._gathered: dict[tuple[str, str], Numbered] = {}
         self._told_at = 0.0  # when it was sent a delta
-
-    @property
-    def has_unsent(self) -> bool:
-        """Return whether bytes wait for it to read."""
-        return bool(self._out)
 
     @property
     def is_lost(self) -> bool:
@@ -47,28 +36,17 @@ class ClientSeat:
         return len(self._out) > _GIVEN_UP
 
     def receive(self) -> list[Message]:
-        """Return the messages that have come. Raises EOFError when the client is gone, WireBroken for rubbish."""
-        try:
-            data = self.connection.recv(_CHUNK)
-        except BlockingIOError:
-            return []
-        except OSError as error:
-            raise EOFError from error
-        if not data:
-            raise EOFError
-        received = self._decoder.feed(data)
-        if received and not self._greeted:
+        """Return the messages that have come, and answer its hello. Raises EOFError when it is gone, WireBroken."""
+        received = super().receive()
+        if received and not self.greeted and isinstance(received[0], Hello):
             self._greet(received[0])
         return received
 
-    def _greet(self, first: Message) -> None:
-        if not isinstance(first, Hello):
-            text = "the first message must be hello"
-            raise WireBroken(text)
+    def _greet(self, first: Hello) -> None:
         if first.version != VERSION:
             text = f"this session's host speaks version {VERSION} of the protocol, not {first.version}: it was started"
             raise WireBroken(f"{text} by another release; `agents session close` ends it")
-        self.name, self._greeted = first.name[:80], True
+        self.name, self.greeted = first.name[:80], True
         self.send(Hello(VERSION, "live"))
 
     def tell(self, numbered: Numbered) -> None:
@@ -86,17 +64,9 @@ class ClientSeat:
             self._send_gathered()
         self.send(Happened(_encoder.encode(numbered)))
 
-    def send(self, message: Message) -> None:
-        """Send a message now or, if the client does not read, later."""
-        data = encode(message)
-        if not self._out:
-            data = data[self._write(data) :]
-        self._out += data
-
     def flush(self) -> None:
         """Send what waits, as far as the client reads."""
-        if self._out:
-            del self._out[: self._write(self._out)]
+        super().flush()
         self.send_due(time.monotonic())
 
     def send_due(self, now: float) -> float | None:
@@ -110,12 +80,6 @@ class ClientSeat:
         self._send_gathered()
         return None
 
-    def close(self, text: str = "") -> None:
-        """Close the connection, after a goodbye if the client still reads."""
-        if not self._out:
-            self._write(encode(Bye(text)))
-        self.connection.close()
-
     def _gather(self, numbered: Numbered, event: ItemDelta) -> None:
         key = event.item_id, event.stream
         before = self._gathered.get(key)
@@ -127,11 +91,3 @@ class ClientSeat:
         gathered, self._gathered = self._gathered, {}
         for numbered in gathered.values():
             self.send(Happened(_encoder.encode(numbered)))
-
-    def _write(self, data: bytes | bytearray) -> int:
-        try:
-            return self.connection.send(data)
-        except BlockingIOError:
-            return 0
-        except OSError:  # it is gone; reading shows the end
-            return len(data)

@@ -8,33 +8,19 @@ from __future__ import annotations
 
 import socket
 
+from oulipoly_engine.host.client_socket import ClientSocket
 from oulipoly_engine.terminal.protocol.frames import UnsentRows
-from oulipoly_engine.terminal.protocol.messages import (
-    Bye,
-    Decoder,
-    Focus,
-    FromClient,
-    Hello,
-    Message,
-    SideEffectReport,
-    TrimReport,
-    WireBroken,
-    encode,
-)
+from oulipoly_engine.terminal.protocol.messages import Focus, FromClient, SideEffectReport, TrimReport
 
 _UNREAD_LIMIT = 1 << 20  # bytes that wait before we stop listening to a client
-_CHUNK = 64 << 10  # larger ones come from the kernel anew each time
 _NOTICES = 16  # kept for a client that does not read
 
 
-class ClientConnection:
+class ClientConnection(ClientSocket):
     """A connection from a client."""
 
     def __init__(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        self.connection = connection
-        self.name = ""
-        self.greeted = False
+        super().__init__(connection, FromClient)
         self.attached = False
         self.columns = self.rows = 0
         self.focus: Focus = "hidden"
@@ -49,9 +35,6 @@ class ClientConnection:
         self.active_at = 0.0
         self.has_exit = False
         self.closing = False
-        self.watched = 0  # the events that the selector looks for
-        self._decoder = Decoder(FromClient)
-        self._out = bytearray()
         self._report: SideEffectReport | None = None
 
     @property
@@ -68,20 +51,6 @@ class ClientConnection:
     def is_clogged(self) -> bool:
         """Return whether it leaves too much unread."""
         return len(self._out) > _UNREAD_LIMIT
-
-    @property
-    def has_unsent(self) -> bool:
-        """Return whether bytes wait for it to read."""
-        return bool(self._out)
-
-    def send(self, message: Message) -> None:
-        """Send a message now or, if the client does not read, later."""
-        data = encode(message)
-        if self._out:
-            self._out += data
-            return
-        count = self._write(data)
-        self._out += memoryview(data)[count:]
 
     def send_trimmed(self, trimmed: int) -> None:
         """Send how many rows the scrollback has lost, if the client asked for it and the number is new."""
@@ -100,41 +69,10 @@ class ClientConnection:
 
     def flush(self) -> None:
         """Send what waits, as far as the client reads."""
-        if self._out:
-            del self._out[: self._write(self._out)]
+        super().flush()
         if not self._out and self._report is not None:
             report, self._report = self._report, None
             self.send(report)
-
-    def receive(self) -> list[Message]:
-        """Return the messages that have come. Raises EOFError when the client is gone, WireBroken for rubbish."""
-        try:
-            data = self.connection.recv(_CHUNK)
-        except BlockingIOError:
-            return []
-        except OSError as error:
-            raise EOFError from error
-        if not data:
-            raise EOFError
-        received = self._decoder.feed(data)
-        if not self.greeted and received and not isinstance(received[0], Hello):
-            text = "the first message must be hello"
-            raise WireBroken(text)
-        return received
-
-    def close(self, text: str | None = None) -> None:
-        """Close the connection, after a goodbye if the client still reads."""
-        if text is not None and not self._out:
-            self._write(encode(Bye(text)))
-        self.connection.close()
-
-    def _write(self, data: bytes | bytearray) -> int:
-        try:
-            return self.connection.send(data)
-        except BlockingIOError:
-            return 0
-        except OSError:  # it is gone; what it sent before may still be there to read, and shows the end
-            return len(data)
 
 
 def _merge(first: SideEffectReport, then: SideEffectReport) -> SideEffectReport:

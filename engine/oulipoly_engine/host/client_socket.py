@@ -1,0 +1,73 @@
+"""A client's socket as a host holds it: messages in, messages out, and what waits while the client does not read."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from oulipoly_engine.host.frames import Bye, Decoder, Hello, Message, WireBroken, encode
+
+_CHUNK = 64 << 10  # larger ones come from the kernel anew each time
+
+
+class ClientSocket:
+    """A connection from a client."""
+
+    def __init__(self, connection: socket.socket, messages: Any) -> None:  # noqa: ANN401 - as the decoder takes them
+        """messages: the union of those that clients send."""
+        connection.setblocking(False)
+        self.connection = connection
+        self.name = ""
+        self.greeted = False
+        self.watched = 0  # the events that the selector looks for
+        self._decoder = Decoder(messages)
+        self._out = bytearray()
+
+    @property
+    def has_unsent(self) -> bool:
+        """Return whether bytes wait for it to read."""
+        return bool(self._out)
+
+    def receive(self) -> list[Message]:
+        """Return the messages that have come. Raises EOFError when the client is gone, WireBroken for rubbish."""
+        try:
+            data = self.connection.recv(_CHUNK)
+        except BlockingIOError:
+            return []
+        except OSError as error:
+            raise EOFError from error
+        if not data:
+            raise EOFError
+        received: list[Message] = self._decoder.feed(data)
+        if not self.greeted and received and not isinstance(received[0], Hello):
+            text = "the first message must be hello"
+            raise WireBroken(text)
+        return received
+
+    def send(self, message: Message) -> None:
+        """Send a message now or, if the client does not read, later."""
+        data = encode(message)
+        if self._out:
+            self._out += data
+            return
+        count = self._write(data)
+        self._out += memoryview(data)[count:]
+
+    def flush(self) -> None:
+        """Send what waits, as far as the client reads."""
+        if self._out:
+            del self._out[: self._write(self._out)]
+
+    def close(self, text: str | None = None) -> None:
+        """Close the connection, after a goodbye, where there is a text, if the client still reads."""
+        if text is not None and not self._out:
+            self._write(encode(Bye(text)))
+        self.connection.close()
+
+    def _write(self, data: bytes | bytearray) -> int:
+        try:
+            return self.connection.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:  # it is gone; what it sent before may still be there to read, and shows the end
+            return len(data)
