@@ -89,7 +89,7 @@ class AcpDriver(Driver):
         can_choose = self._settings.can_set_model
         self.capabilities = replace(
             self._handshake.capabilities,
-            compaction=self.capabilities.compaction,
+            compaction=self.capabilities.compaction or self._handshake.compacts,
             model_list=can_choose,
             set_model=can_choose,
         )
@@ -277,7 +277,7 @@ class AcpDriver(Driver):
     def _take_commands(self, update: Mapping[str, Json]) -> None:
         commands = [mapping(one) for one in listing(update.get("availableCommands"))]
         self._commands = tuple((text_of(c.get("name")), text_of(c.get("description"))) for c in commands)
-        can_compact = any(name == "compact" for name, _ in self._commands)
+        can_compact = self._handshake.compacts or any(name == "compact" for name, _ in self._commands)
         self.capabilities = replace(self.capabilities, compaction=can_compact)
         if self._handshake.is_open:
             self._say(CommandsChanged(self._commands))

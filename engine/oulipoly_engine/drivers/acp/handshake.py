@@ -14,6 +14,7 @@ from oulipoly_engine.drivers.json_values import Json, listing, mapping, text_of
 from oulipoly_engine.drivers.jsonrpc import Endpoint, Failure
 
 _VERSION = 1
+_COMPACT_UNTOLD = ("OpenCode",)  # opencode 1.18.33, seen 2026-11
 _STARTUP_S = 60.0  # node and bun agents took up to 13 s on a busy machine
 
 
@@ -38,6 +39,11 @@ class Handshake:
         """Return the agent's name for people."""
         told = mapping(self._agent.get("agentInfo"))
         return text_of(told.get("title")) or text_of(told.get("name")) or "the agent"
+
+    @property
+    def compacts(self) -> bool:
+        """Return whether it shortens the past at `/compact` though it does not name that among its commands."""
+        return text_of(mapping(self._agent.get("agentInfo")).get("name")) in _COMPACT_UNTOLD
 
     @property
     def version(self) -> str:

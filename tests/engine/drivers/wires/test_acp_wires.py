@@ -77,7 +77,7 @@ def test_a_session_opens_with_the_model_the_version_and_the_mode(name, model, ve
 @pytest.mark.parametrize(
     ("name", "able"),
     [
-        ("opencode-1.18.33-acp", {"resume", "fork"}),
+        ("opencode-1.18.33-acp", {"resume", "fork", "compaction"}),
         ("gemini-0.61.0-acp", {"resume"}),
         ("claude-agent-acp-0.49.0", {"resume", "fork", "compaction"}),
         ("codex-acp-2.6.0", {"resume", "fork", "steer", "compaction"}),
