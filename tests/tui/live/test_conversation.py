@@ -1,6 +1,7 @@
 """Events of a live session as a conversation and as lines. Pure."""
 
 import time
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import FileChange, Item, Numbered, Prompt, Usage
+from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.facade.live.sessions import LiveStatus
 from oulipoly_tui.view.live.block_lines import block_lines
 from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 from oulipoly_tui.view.live.request_lines import answer_line, can, request_lines
@@ -16,6 +19,7 @@ from oulipoly_tui.view.live.stream import StreamLines
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, working_line
 from oulipoly_tui.view.transcript.spans import cells, plain
 
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
 AT = "2026-11-22T06:27:00Z"
 HOSTILE = "a\x1b[31mb\u202ec\x9b2Jd\x07[red]e[/] [@click=app.quit]x[/]\r\x00"
 
@@ -212,3 +216,15 @@ def test_the_empty_line_says_what_enter_does():
     assert "enter queues" in composer_hint(running, attached, can_steer=False)
     assert "starts the session again" in composer_hint(idle, Standing(), can_steer=True)
     assert "lost · f forks it" in composer_hint(idle, Standing(fence="lost"), can_steer=True)
+
+
+def test_an_event_that_was_read_after_the_status_counts_more():
+    session = LiveSession("s", "/w", "r", "codex", "m", NOW, NOW)
+    talk = Conversation()
+    talk.take_status(LiveStatus(session, "starting"))
+    talk.apply(numbered(ev.SessionOpened("n"), ev.TurnStarted("n", "t")))
+    assert talk.is_open
+    assert "t" == talk.turn.turn_id
+    talk.lose_process()
+
+    assert talk.turn is None

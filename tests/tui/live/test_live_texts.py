@@ -26,6 +26,7 @@ from oulipoly_engine.core.live.events import (
 )
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage
 from oulipoly_engine.facade.live.sessions import LiveStatus
+from oulipoly_tui.panes.live import live
 from oulipoly_tui.panes.live.jobs import Opened
 from oulipoly_tui.view.live.lists import session_rows
 from oulipoly_tui.view.transcript.spans import plain
@@ -116,8 +117,9 @@ class Host:
 
 
 @pytest.fixture
-def shown(app_world, running, numbered):
+def shown(app_world, running, numbered, monkeypatch):
     """Return the pane's text for some events."""
+    monkeypatch.setattr(live, "LiveConnection", lambda client, _take, _gone: client)
 
     async def draw(size, events, queue, lives):
         async with running(size) as (app, pilot):
@@ -130,7 +132,7 @@ def shown(app_world, running, numbered):
                 SESSION, "running" if busy else "waiting_input" if lives else "closed", busy, "t2" if busy else None,
                 queue=queue, capabilities={"steer": True, "interrupt": True},
             )  # fmt: skip
-            opened = Opened(status, tuple(numbered(*events)), (), None)
+            opened = Opened(status, tuple(numbered(*events)), (), Host() if lives else None)
             asked = [one for one in events if isinstance(one, RequestOpened)]
             opened.requests = tuple(
                 LiveRequest(
@@ -139,7 +141,6 @@ def shown(app_world, running, numbered):
                 for one in asked
             )
             pane._take_opened(opened)
-            pane._connection = Host() if lives else None
             pane._draw()
             app.clear_notifications()
             await pilot.pause()

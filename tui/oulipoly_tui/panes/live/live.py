@@ -218,9 +218,11 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
                 opened.client.close()
             return
         talk = Conversation()
+        talk.take_status(opened.status)  # first: the events were read after it
         talk.apply(opened.events)
-        talk.take_status(opened.status)
         talk.requests = {one.request_id: OpenRequest(one.request_id, one.kind, one.prompt) for one in opened.requests}
+        if opened.client is None:
+            talk.lose_process()
         is_same = self.session is not None and self.session.session_id == opened.status.session.session_id
         if not is_same:
             self._keep_draft()
@@ -276,8 +278,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         if self.session is None or self.session.session_id != session_id or self._connection is not None:
             return
         self.view.changed(self.talk.apply(events))
-        self.talk.is_open, self.talk.turn = False, None
-        self.talk.requests.clear()
+        self.talk.lose_process()
         self._draw()
         app: Any = self.app
         app.show_keys()

@@ -96,7 +96,7 @@ class Conversation:
         return len(blocks)
 
     def take_status(self, status: Any) -> None:  # noqa: ANN401 - facade's LiveStatus, which is not loaded for a view
-        """Take how the session stands, where no event of the window tells it."""
+        """Take how the session stood before the events: what none of them tells."""
         self.model = status.model or self.model
         self.policy = status.policy or self.policy
         self.profile = str(status.session.opening.get("profile") or self.profile)
@@ -110,6 +110,11 @@ class Conversation:
         self.usage = replace(self.usage, **usage)
         self.is_open = status.status in ("running", "waiting_input")
         self.ended = "" if self.is_open or status.status == "starting" else self.ended or status.status
+
+    def lose_process(self) -> None:
+        """Take note that no process of it lives, whatever its last events said."""
+        self.is_open, self.turn = False, None
+        self.requests.clear()
 
     def turn_at(self, place: int) -> str:
         """Return the turn that a block belongs to, or the last one before it; empty: none is known."""
