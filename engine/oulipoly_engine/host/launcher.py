@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -64,6 +65,8 @@ def detach(go_on: Callable[[], None]) -> NoReturn:
     try:
         go_on()
         code = 0
+    except Exception:  # a bug: nobody above us would print it any more
+        traceback.print_exc()
     finally:
         sys.stderr.flush()
         os._exit(code)

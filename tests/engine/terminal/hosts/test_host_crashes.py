@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 from oulipoly_engine.terminal.protocol import messages
 
@@ -190,3 +192,10 @@ def test_hostile_output_leaves_program_and_host_alive(hosts, alive):
     watcher.shows("over and out")
 
     assert alive(terminal.pid)
+
+
+def test_a_bug_in_a_host_leaves_its_traceback():
+    code = "from oulipoly_engine.host.launcher import detach; detach(lambda: 1 / 0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=20)
+
+    assert (0, True) == (done.returncode, "ZeroDivisionError" in done.stderr)
