@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,12 @@ def statuses(live):
 
 def watch(live, session, killed):
     """Answer what a session asks, and call `killed` with the number of each event; returns when its host is gone."""
+    deadline = time.monotonic() + 100.0
     try:
         with live.live.attached(session, 0) as client:
             while True:
-                for numbered in client.wait(20.0):
+                assert time.monotonic() < deadline, live.live.events(session)[-10:]
+                for numbered in client.wait(10.0):
                     if killed(numbered):
                         return
                     answer(live, numbered.event)
@@ -77,7 +80,7 @@ def go_on(live, session, plans):
         turn = live.live.resume_turn(plans[0].turn.turn_id, statuses(live)).turn_id
     else:
         turn = live.live.send(session, "and now?").turn_id
-    watch(live, session, lambda one: isinstance(one.event, TurnEnded) and one.event.turn_id == turn)
+    watch(live, session, lambda one: is_end_of(one, [turn]))
     assert "completed" == live.live.wait(session, turn).status
     assert {"completed", "interrupted"} >= {one.status for one in live.live.turns(session)}
     assert () == live.live.left_turns()
@@ -151,6 +154,16 @@ def test_client_is_killed_while_it_sends(live, kills):
     assert_sound(live, session, [turn.turn_id for turn in turns])
 
 
+def is_end_of(numbered, turns):
+    return isinstance(numbered.event, TurnEnded) and numbered.event.turn_id in turns
+
+
+def end(live, session):
+    with suppress(RunnerError, HostGone):  # it has ended
+        live.live.order(session, "close", starts=False)
+    live.until_closed(session)
+
+
 WIRED = [
     pytest.param("codex", "codex-0.169.0-approvals", id="codex"),
     pytest.param("claude", "claude-2.1.197-approvals", id="claude"),
@@ -174,17 +187,17 @@ def test_cli_dies_behind_a_line_of_a_recorded_wire(live, kills, kind, name):
                 break
             if live.host_of(session) is None:
                 break
-        watch(live, session, lambda _: False)
+        # The CLI may die while we still send, so that another one does the rest: it is killed as well or does all.
+        watch(live, session, lambda one, turn=sent[-1:]: is_end_of(one, turn))
+        end(live, session)
         plans = assert_sound(live, session, sent)
         live.replayed(kind, WIRES / f"{name}.jsonl", 0)
         if plans:
             again = live.live.resume_turn(plans[0].turn.turn_id, statuses(live)).turn_id
-            watch(live, session, lambda one, turn=again: isinstance(one.event, TurnEnded) and one.event.turn_id == turn)
+            watch(live, session, lambda one, turn=again: is_end_of(one, [turn]))
             assert live.live.wait(session, again).status in FINAL
             assert "interrupted" == live.live.turns(session)[[*sent].index(plans[0].turn.turn_id)].status
-        if live.host_of(session) is not None:
-            live.live.order(session, "cancel", starts=False)
-            live.until_closed(session)
+        end(live, session)
 
 
 def test_a_turn_whose_runtime_does_not_work_is_blocked_and_goes_on_later(live):
