@@ -5,12 +5,17 @@ Where a CLI cannot do something, its test holds what a user gets instead, and no
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from loopback.talk import alive, told_of, wait_for
 from loopback.wire import ToolCall
 
-pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(240)]
+pytestmark = [
+    pytest.mark.real_cli,
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="what lives is looked up in /proc"),
+]
 
 EACH = pytest.mark.parametrize("cli", ["claude", "codex", "opencode", "gemini"])
 SLEEP = "sleep 987"
@@ -185,15 +190,18 @@ def test_turn_goes_on_after_a_process_was_killed(cli, talk, api, plan, seen, vic
 
     assert [sent["turn_id"]] == [one["turn_id"] for one in left["recoverable"]]
     assert 0 == resumed.exit_code, resumed.stderr
-    told = wait_for(talk.status, lambda told: told["status"] == "fenced" or (told["status"] == "waiting_input"))
-    if told["status"] == "fenced":
-        forked = talk.tell("fork")
-        assert "preface" in forked["how"]
-        seen("resume", "no", "a fork goes on with what was said as a preface")
+    told = talk.wait_status(lambda told: told["status"] in ("fenced", "waiting_input"))
+    how = ("yes", "")
+    if cli == "gemini":  # 0.61.0 finds its own session in about half of the cases
+        how = ("sometimes", "where it does not find its session again, a fork goes on with what was said as a preface")
+    if cli == "gemini" and told["status"] == "fenced":
+        assert "preface" in talk.tell("fork")["how"]
+        seen("resume", *how)
         return
-    assert "completed" == told_of(resumed)["status"] or talk.events("turn_ended")[-1]["status"] == "completed"
+    ended = talk.events("turn_ended")  # and nothing of either process is left
+    assert ["completed", "interrupted", "completed"] == [one["status"] for one in ended]
     assert "turtle" in str(api.calls[-1].said)
-    seen("resume")
+    seen("resume", *how)
 
 
 @EACH

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from oulipoly_engine.records import Record, field
 
 RESET_IN_S = 3 * 3600
+_STEERED = "The user sent a new message while you were working"  # so claude passes it on, as the system's word
 _NOT_TYPED = ("<system-reminder>", "<environment_context>", "<user_instructions>", "# AGENTS.md")
 
 
@@ -58,8 +59,8 @@ def anthropic_call(account: str, body: dict) -> Call:
             elif message["role"] == "user" and not text_of(block).startswith(_NOT_TYPED):
                 prompt, result = text_of(block), None
     tools = tuple(tool["name"] for tool in body.get("tools", ()))
-    # What a user says while a tool runs comes as the system's word.
-    return Call(account, body["model"], prompt, result, tools, said_of(body["messages"], "system"))
+    steered = [one for one in body["messages"] if one["role"] != "system" or _STEERED in text_of(one["content"])]
+    return Call(account, body["model"], prompt, result, tools, said_of(steered, "system"))
 
 
 def anthropic_refusal(kind: str) -> Refusal:
