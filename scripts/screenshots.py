@@ -153,7 +153,7 @@ async def _trace(stage: Stage) -> None:
 
 
 async def _terminal(stage: Stage) -> None:
-    await stage.press("1", "r")
+    await stage.press("1", "r", "enter")
     await stage.until(lambda: "/help" in stage.text())
     await stage.pilot.press(*_keys("list 4 ideas for a turtle"), "enter")
     await stage.until(lambda: all(word in stage.text() for word in ("4. ", " live ")))

@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from oulipoly_demo import world as demo_world
 from oulipoly_demo.world import Options
@@ -21,6 +22,10 @@ from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.service.live import hosts
 
+# Half of hypothesis's own number of examples keeps the whole suite quick; HYPOTHESIS_PROFILE=long looks deeper.
+settings.register_profile("quick", max_examples=50)
+settings.register_profile("long", max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.
 SOURCES = os.pathsep.join([str(ROOT / "engine"), str(ROOT / "tui")])
