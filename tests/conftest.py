@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from oulipoly_demo import world as demo_world
 from oulipoly_demo.world import Options
@@ -22,9 +22,11 @@ from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.service.live import hosts
 
-# Half of hypothesis's own number of examples keeps the whole suite quick; HYPOTHESIS_PROFILE=long looks deeper.
-settings.register_profile("quick", max_examples=50)
-settings.register_profile("long", max_examples=1000)
+# Half of hypothesis's own number of examples keeps the suite quick; HYPOTHESIS_PROFILE=long looks deeper. How long one
+# example takes says nothing on a machine that does other things: neither form is timed.
+_UNTIMED = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
+settings.register_profile("quick", _UNTIMED, max_examples=50)
+settings.register_profile("long", _UNTIMED, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.

@@ -20,7 +20,9 @@ FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "transcripts"
 FILES = sorted(path for path in FOLDER.rglob("*.jsonl") if path.parts[len(FOLDER.parts)] in ("claude", "codex"))
 NAMES = ["-".join([*path.parts[len(FOLDER.parts) :][:2], path.stem[-5:]]) for path in FILES]
 EVERY = pytest.mark.parametrize("path", FILES, ids=NAMES)
-QUICK = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 class Real:

@@ -90,7 +90,7 @@ def new_peer(peer):
     return lambda: peer.__init__() or peer
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 @given(st.lists(MESSAGES, max_size=12))
 def test_a_running_turn_survives_any_messages(new_peer, messages):
     peer = new_peer()
@@ -101,7 +101,7 @@ def test_a_running_turn_survives_any_messages(new_peer, messages):
     leave(peer)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 @given(st.lists(MESSAGES | ORDERS, max_size=16))
 def test_orders_and_messages_mix_in_any_way(new_peer, steps):
     peer = new_peer()
@@ -115,7 +115,7 @@ def test_orders_and_messages_mix_in_any_way(new_peer, steps):
     leave(peer)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 @given(st.lists(RESPONSES | NOTIFICATIONS, max_size=8))
 def test_the_beginning_survives_any_answers(new_peer, messages):
     peer = new_peer()
@@ -125,7 +125,7 @@ def test_the_beginning_survives_any_answers(new_peer, messages):
     leave(peer)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.binary(max_size=40), max_size=6))
 def test_any_bytes_are_taken(new_peer, lines):
     peer = new_peer()
