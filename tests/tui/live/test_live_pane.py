@@ -38,6 +38,22 @@ async def test_a_session_goes_on_without_the_app_and_what_was_written_is_kept(li
         assert session.session_id == again.pane.session.session_id
 
 
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
+async def test_what_the_session_may_do_is_always_in_view(live, size):
+    async with live(size) as one:
+        await one.begin()
+        await one.sees("supervised")
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.sees(COMMAND, "supervised")
+
+
+async def test_a_session_is_called_by_its_first_message(live):
+    async with live() as one:
+        await one.begin()
+        await one.write("draw a turtle")
+        await one.sees("6 Live · draw a turtle")
+
+
 async def test_a_command_is_approved_by_a_key_that_is_pressed_on_purpose(live):
     async with live() as one:
         await one.begin()
@@ -46,7 +62,7 @@ async def test_a_command_is_approved_by_a_key_that_is_pressed_on_purpose(live):
         await one.sees(COMMAND, str(one.world.project), "a approve", "d deny", "for the session:")
         await one.press("a")
         await one.until(lambda: one.pane.request is None)
-        await one.sees("answered by", "✓ done")
+        await one.sees("· approved by", "✓ done")
 
 
 @pytest.mark.parametrize("key", ["a", "s", "d", "D", "c"])

@@ -13,6 +13,7 @@ from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy
+from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.errors import UsageInvalid
@@ -306,7 +307,7 @@ def describe(event: ev.AnyEvent) -> str:
         case ev.RequestOpened():
             return f"[it asks: {plain(event.prompt.title)} · {plain(event.request_id)}]"
         case ev.RequestResolved():
-            return f"[answered: {plain(event.status)} by {plain(event.by)}]"
+            return f"[{plain(describe_end(event.status, event.decision))} by {plain(event.by)}]"
         case ev.TurnEnded():
             why = f": {plain(event.message)}" if event.message else ""
             return f"[the turn is {event.status}{why}]"

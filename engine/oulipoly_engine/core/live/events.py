@@ -247,6 +247,7 @@ class RequestResolved(Event, tag="request_resolved"):
     status: str = ""
     by: str = ""
     turn_id: str = ""
+    decision: str = ""  # of `core.live.requests`: what a person has said; empty: nobody
 
 
 # Orders --------------------------------------------------------------------------------------------------------------

@@ -38,6 +38,20 @@ class RequestStale(RequestRefused):
     slug = "request-stale"
 
 
+_SAID: Mapping[str, str] = {
+    "approve": "approved",
+    "approve_for_session": "approved for the session",
+    "deny": "denied",
+    "cancel": "cancelled",
+    "answer": "answered",
+}
+
+
+def describe_end(status: str, decision: str) -> str:
+    """Return how a request ended in a word or a few: what was said, or else its state."""
+    return _SAID.get(decision, status or "resolved")
+
+
 def parse_decision(word: str) -> Decision | None:
     """Return the decision that a word means, however it is written; None: none."""
     return _WORDS.get("".join(letter for letter in word.lower() if letter not in "_- "))

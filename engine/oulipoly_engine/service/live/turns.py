@@ -254,7 +254,7 @@ class SessionTurns:
         now = self._clock.now()
         if not live_requests.settle(self._store, request.request_id, status, now, decision=decision, answered_by=by):
             return False
-        self._say(ev.RequestResolved(request.native_id, request.request_id, status, by, request.turn_id))
+        self._say(ev.RequestResolved(request.native_id, request.request_id, status, by, request.turn_id, decision))
         return True
 
     def expire(self, older_than_s: float) -> float | None:
@@ -449,6 +449,7 @@ class SessionTurns:
             self._mint(process.account)
             if not self.session.title and kind == "user":
                 self._change(title=first_line(text))
+                self._say(ev.NameChanged(self.session.title))
         self.turn = turn
         return turn
 

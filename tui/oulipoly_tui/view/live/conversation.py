@@ -12,6 +12,7 @@ from typing import Any
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Item, Numbered, Prompt, Usage
+from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.records import Record, replace
 from oulipoly_tui.view.live.blocks import Block
 from oulipoly_tui.view.live.turn_notes import turn_end_note
@@ -231,8 +232,10 @@ class Conversation:
     def _resolve(self, event: ev.RequestResolved, at: str) -> int | None:
         found = self.requests.pop(event.request_id, None)
         title = "a request" if found is None else found.prompt.title
-        by = f" by {event.by}" if event.by and event.status == "answered" else f": {event.by}" if event.by else ""
-        return self._note(f"? {title} · {event.status or 'resolved'}{by}", "dim", at, event.turn_id)
+        is_answer = bool(event.decision) or event.status == "answered"
+        by = "" if not event.by else f" by {event.by}" if is_answer else f": {event.by}"
+        ended = describe_end(event.status, event.decision)
+        return self._note(f"? {title} · {ended}{by}", "dim", at, event.turn_id)
 
 
 def seconds_between(begin: str, end: str) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Item, Prompt
+from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.core.text.control_characters import visible_line, visible_text
 from oulipoly_tui.view.live.diff_lines import summary
 from oulipoly_tui.view.live.request_lines import KINDS
@@ -24,7 +25,7 @@ def spoken(event: ev.AnyEvent) -> Iterator[str]:
         case ev.TurnRetrying():
             yield f"It tries again. {visible_line(event.message)}."
         case ev.RequestResolved():
-            yield f"The request is {event.status or 'resolved'}."
+            yield f"The request is {describe_end(event.status, event.decision)}."
         case ev.SessionFailed() | ev.SessionClosed():
             yield f"Its process has ended. {visible_line(event.message or event.reason)}."
         case ev.Notice():
