@@ -28,6 +28,7 @@ _GIVEN = {
     "preimage_sha256": "a",
 }
 _STATES = {"live_sessions": "active", "live_turns": "completed", "live_requests": "answered", "live_queue": "queued"}
+_STATES |= {"worktrees": "ready", "worktree_operations": "begun"}
 _FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 
 

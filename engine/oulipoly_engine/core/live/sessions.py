@@ -28,6 +28,10 @@ class LiveSession(Record):
     status_reason: str = ""
     forked_from: str | None = None
     generation: int = 0
+    lifecycle: str = "persistent"  # oneshot: its process ends with its first turn, and takes no other
+    ended: str = ""  # closed, failed, canceled, timed_out; empty: it has not ended, or went on since
+    exit_code: int | None = None  # of the last process of a session that has ended
+    closed_at: datetime | None = None
 
 
 class Turn(Record):

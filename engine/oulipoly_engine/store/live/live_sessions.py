@@ -38,6 +38,7 @@ def insert(store: Store, session: LiveSession) -> None:
             generation=session.generation,
             created_at=to_text(session.created_at),
             updated_at=to_text(session.updated_at),
+            lifecycle=session.lifecycle,
         )
 
 
@@ -155,6 +156,7 @@ def _dump(value: object) -> str:
 def _read_session(values: tuple[Any, ...]) -> LiveSession:
     at = dict(zip((field.column_name for field in _SESSION), values, strict=True))
     at["opening"] = json.loads(at["opening"])
+    at["closed_at"] = None if at["closed_at"] is None else from_text(at["closed_at"])
     return LiveSession(**at | {name: from_text(at[name]) for name in ("created_at", "updated_at")})
 
 

@@ -26,6 +26,10 @@ class LiveSessionRow(Row):
     generation = IntegerField(constraints=[Default(0)])
     created_at = TextField()
     updated_at = TextField()
+    lifecycle = TextField(constraints=[Default("'persistent'")])
+    ended = TextField(constraints=[Default("''")])
+    exit_code = IntegerField(null=True)
+    closed_at = TextField(null=True)
 
     class Meta:
         table_name = "live_sessions"

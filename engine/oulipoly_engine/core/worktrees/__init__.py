@@ -1,0 +1,1 @@
+"""Worktrees of sessions: what they are, what git says of them, what may be removed."""

@@ -1,0 +1,63 @@
+"""The worktree of a session and what is being done to it, as values and tables. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from oulipoly_engine.records import Record, field
+
+FOLDER = ".agent-runner-worktrees"  # beside the repository's own files; told to git's `info/exclude`
+BRANCH_PREFIX = "aw/"  # contract B3: the branch of a session is `aw/<session id>`
+
+# A worktree (contract B3 and rivals/web.md, lesson 6): its row is written before git hears of it.
+WORKTREE: Mapping[tuple[str, str], str] = {
+    ("creating", "made"): "ready",
+    ("creating", "fail"): "failed",
+    ("ready", "remove"): "removing",
+    ("failed", "remove"): "removing",
+    ("removing", "gone"): "removed",
+    ("removing", "keep"): "ready",  # the removal could not be done, and nothing was lost
+    ("removed", "restore"): "creating",
+}
+
+# What is done to a repository in steps that a kill may cut: noted before the first step, ended after the last.
+OPERATION: Mapping[tuple[str, str], str] = {
+    ("begun", "finish"): "done",
+    ("begun", "undo"): "undone",
+    ("begun", "conflict"): "conflict",
+    ("begun", "fail"): "failed",
+}
+
+
+class Worktree(Record):
+    """A folder and a branch of a repository that one session works on."""
+
+    session_id: str
+    repository: str  # the main worktree's folder, as the real path
+    path: str  # the worktree's own folder
+    branch: str  # without refs/heads/
+    base: str  # the branch, tag or commit that it began at, as it was named; `HEAD` where none was
+    base_commit: str
+    state: str  # of `WORKTREE`
+    created_at: datetime
+    updated_at: datetime
+    is_new_branch: bool = True  # False: an existing branch is worked on, which is never deleted
+    reason: str = ""  # why it failed, or could not be removed
+    port_first: int | None = None  # the first of its own range of ports
+    port_count: int = 0
+    salvage: str = ""  # the reference that holds what a removal would have lost
+    settings: Mapping[str, Any] = field(default_factory=dict)  # set-up and tear-down as they were when it was made
+
+
+class Operation(Record):
+    """One thing that is done to a repository for a session: create, remove, restore, merge, rebase, apply."""
+
+    operation_id: str
+    session_id: str
+    kind: str
+    state: str  # of `OPERATION`
+    detail: Mapping[str, Any]  # references and commits from before, which an undo needs
+    begun_at: datetime
+    ended_at: datetime | None = None

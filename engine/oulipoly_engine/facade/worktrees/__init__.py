@@ -1,0 +1,1 @@
+"""What the faces ask and order about worktrees and their changes."""

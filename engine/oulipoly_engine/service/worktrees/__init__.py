@@ -1,0 +1,1 @@
+"""Worktrees of sessions: made, guarded, looked at, merged and removed, with git itself."""

@@ -1,0 +1,75 @@
+"""Git as a program: one call, with a time limit, a limit of output, and nothing of the caller's own environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.process.script import EXEC, ScriptResult, run_script
+from oulipoly_engine.records import Record
+
+_TIMEOUT_S = 30.0
+_OUTPUT_LIMIT = 16 << 20  # bytes
+# What an agent may have written into the repository's configuration must not run because somebody looks.
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "protocol.ext.allow=never", "-c", "color.ui=false")
+_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+
+
+class GitFailed(RequestRefused):
+    """Git refused; the message is what it said."""
+
+    slug = "git-failed"
+
+
+class Git(Record):
+    """Git in one folder."""
+
+    folder: Path
+    env: Mapping[str, str] = {}  # beside the caller's own, without git's own variables
+
+    def run(
+        self,
+        *words: str,
+        env: Mapping[str, str] | None = None,
+        timeout_s: float = _TIMEOUT_S,
+        output_limit: int = _OUTPUT_LIMIT,
+        hooks: bool = False,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> ScriptResult:
+        """Run `git WORDS` and return how it ended, whatever that was. hooks: the repository's own may run."""
+        argv = ("git", *_SAFE, *(() if hooks else _NO_HOOKS), "-C", str(self.folder), *words)
+        given = _environment() | dict(self.env) | dict(env or {})
+        return run_script(
+            EXEC, given, arguments=argv, timeout_s=timeout_s, output_limit=output_limit, cancelled=cancelled
+        )
+
+    def check(self, *words: str, **options: object) -> bytes:
+        """Run `git WORDS` and return what it printed. Raises GitFailed when it fails."""
+        result = self.run(*words, **options)  # type: ignore[arg-type]
+        if not result.succeeded:
+            raise GitFailed(f"git {_name(words)}: {describe_failure(result)}")
+        return result.stdout
+
+    def text(self, *words: str, **options: object) -> str:
+        """Run `git WORDS` and return the one line, or the lines, that it printed, without the last line's end."""
+        return os.fsdecode(self.check(*words, **options)).rstrip("\n")
+
+
+def describe_failure(result: ScriptResult) -> str:
+    """Return why a call failed, in git's own words where it said any."""
+    said = redact(result.stderr.decode("utf-8", "replace")).strip().splitlines()
+    lines = [line.removeprefix("fatal: ").removeprefix("error: ") for line in said if line.strip()]
+    return lines[-1] if lines else result.outcome
+
+
+def _name(words: tuple[str, ...]) -> str:
+    return next((word for word in words if not word.startswith("-")), "")
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment without git's own variables, which would name another repository or a program."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    return kept | {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

@@ -1,0 +1,64 @@
+"""Worktrees of sessions and what is being done to them."""
+
+from __future__ import annotations
+
+from oulipoly_engine.store.base.orm import SQL, Check, CompositeKey, Default, IntegerField, TextField
+from oulipoly_engine.store.models.base import Row
+
+
+class WorktreeRow(Row):
+    """The worktree of one session."""
+
+    session_id = TextField(primary_key=True)
+    repository = TextField()
+    path = TextField()
+    branch = TextField()
+    base = TextField()
+    base_commit = TextField()
+    state = TextField(constraints=[Check("state IN ('creating', 'ready', 'failed', 'removing', 'removed')")])
+    is_new_branch = IntegerField(constraints=[Default(1)])
+    reason = TextField(constraints=[Default("''")])
+    port_first = IntegerField(null=True)
+    port_count = IntegerField(constraints=[Default(0)])
+    salvage = TextField(constraints=[Default("''")])
+    settings = TextField(constraints=[Default("'{}'")])  # JSON
+    created_at = TextField()
+    updated_at = TextField()
+
+    class Meta:
+        table_name = "worktrees"
+
+
+WorktreeRow.add_index(WorktreeRow.repository, name="idx_worktrees_repository")
+
+
+class WorktreeOperationRow(Row):
+    """One operation on a repository."""
+
+    operation_id = TextField(primary_key=True)
+    session_id = TextField()
+    kind = TextField()
+    state = TextField(constraints=[Check("state IN ('begun', 'done', 'undone', 'conflict', 'failed')")])
+    detail = TextField()  # JSON
+    begun_at = TextField()
+    ended_at = TextField(null=True)
+
+    class Meta:
+        table_name = "worktree_operations"
+
+
+WorktreeOperationRow.add_index(
+    WorktreeOperationRow.begun_at, where=SQL("state = 'begun'"), name="idx_worktree_operations_begun"
+)
+
+
+class WorktreePermissionRow(Row):
+    """Commands of a repository's settings that a person has allowed."""
+
+    repository = TextField()
+    digest = TextField()
+    allowed_at = TextField()
+
+    class Meta:
+        table_name = "worktree_permissions"
+        primary_key = CompositeKey("repository", "digest")

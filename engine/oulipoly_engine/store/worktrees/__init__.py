@@ -1,0 +1,1 @@
+"""Rows of worktrees and of what is being done to them."""
