@@ -14,7 +14,7 @@ from oulipoly_engine.records import Record
 
 APP = "oulipoly-agent-runner"
 _SOCKET_PATH_LIMIT = 103  # bytes: macOS gives a Unix socket's path 104 with the final NUL, Linux 108
-_LONGEST_SOCKET_NAME = len("/12345678.sock.new")
+_LONGEST_SOCKET_NAME = len("/123456789012.sock.new")  # a live session's; terminals have shorter ones
 
 
 class Paths(Record):
@@ -74,15 +74,28 @@ class Paths(Record):
     @property
     def runtime(self) -> Path:
         """Return the folder of sockets, short enough for a socket's path; whoever uses it makes it and checks it."""
-        folder = self.data / "run" if self.runtime_root is None else self.runtime_root / APP
-        if len(os.fsencode(folder)) + _LONGEST_SOCKET_NAME <= _SOCKET_PATH_LIMIT:
-            return folder
-        return Path(f"{_stand_in()}{zlib.crc32(os.fsencode(folder)):08x}")
+        return _shorten(self.data / "run" if self.runtime_root is None else self.runtime_root / APP)
+
+    @property
+    def live_runtime(self) -> Path:
+        """Return the folder of live sessions' sockets, as `runtime`; it depends on where the state file lies alone.
+
+        Two hosts of one session would end each other's turns: cron and ssh, which set no XDG_RUNTIME_DIR, must find
+        the one that the desktop has started.
+        """
+        return _shorten(self.data.resolve() / "run" / "live")
 
     @property
     def terminal_logs(self) -> Path:
         """Return the folder of the terminal hosts' logs."""
         return self.data / "terminals"
+
+
+def _shorten(folder: Path) -> Path:
+    """Return a folder, or one in /tmp for it where its sockets' paths would be too long."""
+    if len(os.fsencode(folder)) + _LONGEST_SOCKET_NAME <= _SOCKET_PATH_LIMIT:
+        return folder
+    return Path(f"{_stand_in()}{zlib.crc32(os.fsencode(folder)):08x}")
 
 
 def is_stand_in(runtime: Path) -> bool:

@@ -25,7 +25,7 @@ RUBBISH = {
 def connect(live, session):
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(10.0)
-    connection.connect(str(hosts.HostFiles(hosts.folder_of(live.engine.paths), hosts.host_id(session)).socket))
+    connection.connect(str(hosts.HostFiles(live.engine.paths.live_runtime, hosts.host_id(session)).socket))
     return connection
 
 

@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 from oulipoly_engine.core.live.events import ItemEnded, RequestOpened, RequestResolved, TurnEnded
 from oulipoly_engine.core.live.requests import RequestStale
 from oulipoly_engine.errors import RequestRefused, RunnerError
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_requests
 
 
 def resolved(live, session):
@@ -128,6 +131,18 @@ def test_two_answers_at_once_from_two_processes(live):
     assert ["approve", "deny"][won.index(True)] == row(live, request).decision
     assert 1 == len(resolved(live, session))
     assert "completed" == live.live.wait(session, turn).status
+
+
+def test_a_request_that_somebody_else_has_settled_leaves_no_cli_waiting(live):
+    session, turn = scripted(live, ["approve"])
+    request = live.request(session)
+    with closing(open_store(live.engine.paths.state_db)) as store:
+        live_requests.settle(store, request.request_id, "expired", request.created_at)
+
+    with pytest.raises(RunnerError, match="meanwhile"):
+        live.live.order(session, "answer", {"request_id": request.request_id, "decision": "approve"}, starts=False)
+    assert "interrupted" == live.live.wait(session, turn).status
+    assert [(request.request_id, "expired")] == resolved(live, session)
 
 
 def test_a_request_that_the_cli_takes_back_cannot_be_answered(live):

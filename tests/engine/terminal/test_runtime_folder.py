@@ -13,6 +13,7 @@ import pytest
 
 from oulipoly_engine.host.runtime_folder import HostFiles, RuntimeFolderUnsafe, claim, ensure
 from oulipoly_engine.paths import from_environment
+from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.host.runtime_folder import Terminal, survey
 
 
@@ -207,6 +208,23 @@ def test_lock_is_given_back_by_a_survey(runtime):
 )
 def test_runtime_folder_is_found(env, folder):
     assert Path(folder) == from_environment({"HOME": "/home/me"} | env).runtime
+
+
+def test_hosts_of_live_sessions_are_found_from_every_environment(tmp_path):
+    home = tmp_path / "me"
+    home.mkdir()
+    (tmp_path / "link").symlink_to(home)
+    environments = [
+        {"HOME": str(home)},
+        {"HOME": str(home), "XDG_RUNTIME_DIR": "/run/user/7"},
+        {"HOME": str(tmp_path / "link")},
+        {"HOME": "/", "OULIPOLY_DATA_DIR": str(home / ".local" / "share" / "oulipoly-agent-runner")},
+    ]
+    deep = from_environment({"HOME": f"/home/{'c' * 120}", "XDG_RUNTIME_DIR": "/run/user/7"})
+
+    assert 1 == len({from_environment(env).live_runtime for env in environments})
+    for paths in (deep, replace(deep, data=Path("/" + "d" * 72)), replace(deep, data=Path("/" + "d" * 71))):
+        assert len(str(HostFiles(paths.live_runtime, 12 * "f").socket)) + len(".new") <= 103
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def look_at_places(paths: Paths) -> Iterator[SeenPlace]:
         yield _look(path, is_private=False)
     for path in (paths.providers, paths.settings, paths.sessions, paths.config / "app.toml"):
         yield _look(path, is_private=False, is_folder=False)
-    folders = [paths.data, paths.results, paths.locks, paths.terminal_logs, paths.runtime]
+    folders = [paths.data, paths.results, paths.locks, paths.terminal_logs, paths.runtime, paths.live_runtime]
     for path in (*folders, *((paths.cache,) if paths.cache is not None else ())):
         yield _look(path, is_private=True)
     yield _look(paths.state_db, is_private=True, is_folder=False)

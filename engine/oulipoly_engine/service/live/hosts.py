@@ -135,19 +135,14 @@ def host_id(session_id: str) -> str:
     return hashlib.sha256(session_id.encode()).hexdigest()[:_ID_DIGITS]
 
 
-def folder_of(paths: Paths) -> Path:
-    """Return the folder of the sockets."""
-    return paths.runtime / "live"
-
-
 def connect(paths: Paths, session_id: str, name: str) -> LiveClient:
     """Return a connection to the host of a session. Raises HostUnreachable when none lives."""
-    return LiveClient(HostFiles(folder_of(paths), host_id(session_id)).socket, name)
+    return LiveClient(HostFiles(paths.live_runtime, host_id(session_id)).socket, name)
 
 
 def describe(paths: Paths, session_id: str) -> LiveHost | None:
     """Return what the host of a session says of itself; None where it says nothing."""
-    return runtime_folder.read(HostFiles(folder_of(paths), host_id(session_id)), LiveHost)
+    return runtime_folder.read(HostFiles(paths.live_runtime, host_id(session_id)), LiveHost)
 
 
 def start(paths: Paths, order: HostOrder) -> LiveHost | None:
@@ -164,7 +159,7 @@ def start(paths: Paths, order: HostOrder) -> LiveHost | None:
 def reach(paths: Paths, session_id: str, name: str) -> LiveClient:
     """Return a connection to a host that is being started. Raises HostUnreachable, at once when it has ended."""
     deadline = time.monotonic() + _START_S
-    place = HostFiles(folder_of(paths), host_id(session_id))
+    place = HostFiles(paths.live_runtime, host_id(session_id))
     is_held = True
     while True:
         try:
@@ -178,7 +173,7 @@ def reach(paths: Paths, session_id: str, name: str) -> LiveClient:
 
 def survey(paths: Paths) -> tuple[LiveHost, ...]:
     """Return the hosts that live, and remove the files of those that do not."""
-    return runtime_folder.survey(folder_of(paths), LiveHost).living
+    return runtime_folder.survey(paths.live_runtime, LiveHost).living
 
 
 def expire_left(store: Store, clock: Clock, paths: Paths) -> None:

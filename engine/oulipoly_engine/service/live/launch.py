@@ -85,7 +85,7 @@ class LiveLauncher(Record):
             session_id=session.session_id,
             host_id=hosts.host_id(session.session_id),
             state_db=str(self.paths.state_db),
-            folder=str(hosts.folder_of(self.paths)),
+            folder=str(self.paths.live_runtime),
             logs=str(self.paths.terminal_logs),
             argv=tuple(map(escape_word, (runtime.program, *driver_of(runtime.kind).words(opening)))),
             env={escape_word(key): escape_word(value) for key, value in env.items()},

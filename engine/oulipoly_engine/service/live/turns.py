@@ -376,6 +376,10 @@ class SessionTurns:
                 raise requests.RequestStale(f"the request {identity} is stale: its turn is over")
         requests.check(request, decision, answers)
         if not self._finish_request(request, requests.STATUS[decision], by, decision):
+            self._driver.answer(request.native_id, Resolution("expire"))  # else its CLI would wait for ever
+            (kept,) = live_requests.find(self._store, identity)
+            told = kept.request_id, kept.status, kept.answered_by, kept.turn_id, kept.decision
+            self._say(ev.RequestResolved(request.native_id, *told))
             raise requests.RequestStale(f"the request {identity} was answered meanwhile")
         self._driver.answer(request.native_id, Resolution(decision, str(data.get("reason", "")), answers))
         if decision == "cancel" and self.turn is not None:
