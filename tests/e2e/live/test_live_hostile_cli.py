@@ -2,12 +2,14 @@
 
 import json
 import os
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.live.events import ItemDelta, Notice, SessionClosed, SessionFailed, TurnStarted
+from oulipoly_engine.core.live.events import ItemDelta, ItemEnded, Notice, SessionClosed, SessionFailed, TurnStarted
 from oulipoly_engine.errors import RunnerError
 
 LIMIT = 64 << 20
@@ -100,14 +102,32 @@ def test_lines_may_come_in_pieces(live):
 def test_a_long_line_reaches_everybody(live):
     session = live.begin(runtime=live.scripted())
     with live.live.attached(session, 0) as client:
-        turn = live.live.send(session, json.dumps([["big", 20_000_000]])).turn_id
+        turn = live.live.send(session, json.dumps([["big", 40_000_000]])).turn_id
         reply = live.live.wait(session, turn).reply
         seen = []
         while not any(getattr(one.event, "turn_id", "") == turn and hasattr(one.event, "reply") for one in seen):
             seen += client.wait(10.0)
 
-    assert 20_000_000 == len(reply)
+    assert 40_000_000 == len(reply)
     assert live.live.events(session, limit=1000) == tuple(one for one in seen if not isinstance(one.event, ItemDelta))
+    cut = [one.event.item.text for one in seen if isinstance(one.event, ItemEnded)][-1]
+    assert (True, True) == (len(cut) > 8_000_000, cut.endswith("x\n[31,611,392 characters were cut off]"))
+
+
+def test_an_event_that_no_frame_takes_ends_no_host(live):
+    session = live.begin(runtime=live.scripted())
+    live.live.send(session, "1", waits=True)
+    event = json.dumps({"type": "notice", "text": "x" * (33 << 20), "level": "info", "code": ""})
+    with closing(sqlite3.connect(live.engine.paths.state_db)) as connection:
+        connection.execute("UPDATE live_events SET event = ? WHERE session_id = ? AND seq = 2", (event, session))
+        connection.commit()
+
+    with live.live.attached(session, 0) as client:
+        seen = []
+        while len(seen) < 3:
+            seen += client.wait(10.0)
+    assert ([1, 2, 3], "oversized") == ([one.seq for one in seen][:3], seen[1].event.code)
+    assert live.host_of(session) is not None
 
 
 def test_a_line_that_is_too_long_is_left_out(live):

@@ -21,6 +21,11 @@ ItemStatus = Literal["running", "completed", "failed", "declined", "interrupted"
 TurnEnd = Literal["completed", "failed", "interrupted"]
 RequestKind = Literal["command_approval", "file_change_approval", "permission_approval", "user_input", "other"]
 
+LONGEST = 16 << 20  # bytes of an event as JSON: it goes to clients in one frame, and `host.frames` takes 32 MiB
+_LONGEST_ESCAPE = 8  # bytes of a character in JSON, and a reserve
+_CUTS = 8 << 20, 2 << 20, 128 << 10, 4 << 10  # characters of each text, until all of them fit
+_CUT_NOTE = 64  # characters that the note of what was cut may have
+
 
 class FileChange(Record):
     """One file that is to be changed, or was."""
@@ -300,6 +305,33 @@ class Numbered(Record):
     seq: int  # from 1, without gaps; a delta has the number of the last event before it that is kept
     at: str  # RFC 3339, UTC
     event: AnyEvent
+
+
+def fit(event: AnyEvent) -> AnyEvent:
+    """Return an event whose JSON has `LONGEST` bytes at most: its longest texts are cut, and say so.
+
+    One that consists of too many short ones becomes a notice.
+    """
+    if isinstance(event, ItemDelta) and len(event.text) < LONGEST // _LONGEST_ESCAPE:
+        return event  # the quick way: there may be thousands a second
+    for most in _CUTS:
+        if len(msgspec.json.encode(event)) <= LONGEST:
+            return event
+        event = msgspec.convert(_cut(msgspec.to_builtins(event), most), AnyEvent)
+    if len(msgspec.json.encode(event)) <= LONGEST:
+        return event
+    return Notice(f"a {type_of(event)} is left out: it is too long", "warning", "oversized")
+
+
+def _cut(value: Any, most: int) -> Any:  # noqa: ANN401 - whatever an event holds
+    """Return a value without what its texts have beyond so many characters."""
+    if isinstance(value, dict):
+        return {key: _cut(each, most) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cut(each, most) for each in value]
+    if isinstance(value, str) and len(value) > most + _CUT_NOTE:
+        return f"{value[:most]}\n[{len(value) - most:,} characters were cut off]"
+    return value
 
 
 def type_of(event: AnyEvent) -> str:

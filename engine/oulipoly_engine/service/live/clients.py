@@ -7,9 +7,9 @@ import time
 
 import msgspec
 
-from oulipoly_engine.core.live.events import ItemDelta, Numbered
+from oulipoly_engine.core.live.events import ItemDelta, Notice, Numbered
 from oulipoly_engine.host.client_socket import ClientSocket
-from oulipoly_engine.host.frames import Hello, Message, WireBroken
+from oulipoly_engine.host.frames import LARGEST, Hello, Message, WireBroken
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live.protocol import VERSION, FromClient, Happened
 
@@ -17,7 +17,15 @@ _PAUSE_S = 0.015  # between two deltas to one client: nobody sees more of them, 
 _UNREAD_LIMIT = 64 << 10  # bytes that wait before deltas are gathered instead
 _GATHERED_LIMIT = 256 << 10  # characters of one item's deltas; what is older is left out
 _GIVEN_UP = 64 << 20  # bytes that wait before a client is let go: it comes again and reads what is kept
+_LONGEST_LINE = LARGEST - 1024  # bytes; the rest is for what a frame has around it
 _encoder = msgspec.json.Encoder()
+
+
+class _Head(msgspec.Struct):
+    """What of an event tells its place."""
+
+    seq: int
+    at: str
 
 
 class ClientSeat(ClientSocket):
@@ -62,7 +70,15 @@ class ClientSeat(ClientSocket):
             self._told_at = now
         else:
             self._send_gathered()
-        self.send(Happened(_encoder.encode(numbered)))
+        self.send_line(_encoder.encode(numbered))
+
+    def send_line(self, line: bytes) -> None:
+        """Send an event as JSON; in place of one that no frame takes, as earlier releases kept them, a notice."""
+        if len(line) > _LONGEST_LINE:
+            head = msgspec.json.decode(line, type=_Head)
+            notice = Notice(f"an event of {len(line):,} bytes is left out: it is too long", "warning", "oversized")
+            line = _encoder.encode(Numbered(head.seq, head.at, notice))
+        self.send(Happened(line))
 
     def flush(self) -> None:
         """Send what waits, as far as the client reads."""
@@ -90,4 +106,4 @@ class ClientSeat(ClientSocket):
     def _send_gathered(self) -> None:
         gathered, self._gathered = self._gathered, {}
         for numbered in gathered.values():
-            self.send(Happened(_encoder.encode(numbered)))
+            self.send_line(_encoder.encode(numbered))

@@ -30,7 +30,7 @@ from oulipoly_engine.process.liveness import Descendants, end_children, reap_ado
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live.clients import ClientSeat
-from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, Happened, Order
+from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, Order
 from oulipoly_engine.service.live.turns import SessionTurns
 from oulipoly_engine.service.live.wire_log import WireLog
 from oulipoly_engine.store.base.db import Store
@@ -296,7 +296,7 @@ class Host:
         after = follow.after
         while page := live_events.lines_after(self._store, self.turns.session.session_id, after, _PAGE):
             for _, line in page:
-                seat.send(Happened(line))
+                seat.send_line(line)
             after = page[-1][0]
         for numbered in self.turns.snapshots():
             seat.tell(numbered)

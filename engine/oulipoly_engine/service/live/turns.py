@@ -507,13 +507,13 @@ class SessionTurns:
         at = to_text(self._clock.now())
         turn_id = self.turn.turn_id if self.turn else ""
         for item in self._open_items():
-            yield ev.Numbered(self._number, at, ev.ItemStarted(item, turn_id))
+            yield ev.Numbered(self._number, at, ev.fit(ev.ItemStarted(item, turn_id)))
 
     # What is kept and told -------------------------------------------------------------------------------------------
     def _say(self, event: ev.AnyEvent) -> None:
         if not isinstance(event, ev.ItemDelta):
             self._number += 1
-        self._unkept.append(ev.Numbered(self._number, to_text(self._clock.now()), event))
+        self._unkept.append(ev.Numbered(self._number, to_text(self._clock.now()), ev.fit(event)))
 
     def _keep(self) -> None:
         self._store_events()
