@@ -43,6 +43,7 @@ class QueueScreen(ModalScreen[None]):
         self._read = read
         self._change = change
         self._shown: Sequence[Queued] = ()
+        self._taken_back: set[str] = set()
 
     def compose(self) -> ComposeResult:
         """Lay out the list."""
@@ -74,9 +75,11 @@ class QueueScreen(ModalScreen[None]):
         self.action_edit()
 
     def action_remove(self) -> None:
-        """Take a message back."""
+        """Take a message back; it leaves the list at once, so that the next key means another one."""
         if (found := self._chosen) is not None:
+            self._taken_back.add(found.message_id)
             self._change("remove", found.message_id)
+            self._draw()
 
     def action_sooner(self) -> None:
         """Send a message sooner."""
@@ -100,7 +103,8 @@ class QueueScreen(ModalScreen[None]):
     def _draw(self) -> None:
         if not is_standing(self):
             return
-        rows, found = self.query_one(VirtualList), self._read()
+        rows = self.query_one(VirtualList)
+        found = tuple(one for one in self._read() if one.message_id not in self._taken_back)
         if not found:
             app: Any = self.app
             self.call_next(partial(self._close, app))
