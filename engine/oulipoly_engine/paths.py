@@ -86,6 +86,16 @@ class Paths(Record):
         return _shorten(self.data.resolve() / "run" / "live")
 
     @property
+    def session_logs(self) -> Path:
+        """Return the folder of the logs of sessions that work by themselves."""
+        return self.data / "logs"
+
+    @property
+    def session_artifacts(self) -> Path:
+        """Return the folder in which each session has one for the files that it makes for people."""
+        return self.data / "artifacts"
+
+    @property
     def terminal_logs(self) -> Path:
         """Return the folder of the terminal hosts' logs."""
         return self.data / "terminals"

@@ -96,6 +96,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("session model", "live.session", "have later turns done by another model", _TALK),
     Subcommand("session close", "live.session", "end its process; a message starts it again", _TALK),
     Subcommand("session cancel", "live.session", "end its turn and its process by force", _TALK),
+    Subcommand("session log", "live.session", "print what the CLI of a session with a worktree has written", _TALK),
     Subcommand("session move", "sessions.move", "move a session to another account", _GO_ON),
     Subcommand("session name", "sessions.note", "give a session a name", _GO_ON),
     Subcommand("session note", "sessions.note", "keep a note with a session", _GO_ON),

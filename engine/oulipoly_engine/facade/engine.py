@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
     from oulipoly_engine.facade.terminals.programs import Programs
     from oulipoly_engine.facade.terminals.terminals import Terminals
+    from oulipoly_engine.facade.worktrees.work import WorkSessions
+    from oulipoly_engine.facade.worktrees.worktrees import Worktrees
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.following.late import LateFollower
     from oulipoly_engine.service.following.watch import Watch
@@ -189,6 +191,20 @@ class Engine:
         from oulipoly_engine.facade.live.sessions import LiveSessions
 
         return LiveSessions(self._home)
+
+    @made_once
+    def worktrees(self) -> Worktrees:
+        """Return the worktrees of sessions."""
+        from oulipoly_engine.facade.worktrees.worktrees import Worktrees
+
+        return Worktrees(self._home)
+
+    @made_once
+    def work(self) -> WorkSessions:
+        """Return the sessions that work by themselves."""
+        from oulipoly_engine.facade.worktrees.work import WorkSessions
+
+        return WorkSessions(self._home, self.live, lambda: self.worktrees)
 
     @made_once
     def terminals(self) -> Terminals:

@@ -16,6 +16,7 @@ from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, des
 from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
+from oulipoly_engine.core.worktrees.work import LIFECYCLES
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import parent_invocation
@@ -42,6 +43,7 @@ _DESCRIPTIONS = {
     "model": "Have later turns done by another model of the CLI.",
     "close": "End the session's process. The session goes on with the next message.",
     "cancel": "End the running turn and the session's process, by force if need be.",
+    "log": "Print the last lines that the session's CLI has written; kept of sessions with --repo or --lifecycle.",
 }
 
 
@@ -71,6 +73,10 @@ def _add_new(parser: Parser) -> None:
     parser.add_argument("--account", metavar="NAME", help="this account of the pool alone")
     parser.add_argument("--runtime", metavar="ID", help="this runtime, without any pool")
     parser.add_argument("--cwd", type=path, metavar="DIR", help="the folder that it works in (default: this one)")
+    parser.add_argument("--repo", type=path, metavar="PATH", help="work in a new worktree of this repository")
+    parser.add_argument("--branch", metavar="B", help="with --repo: where its own branch begins (default: HEAD)")
+    parser.add_argument("--reuse-branch", action="store_true", help="with --branch: work on that branch itself")
+    parser.add_argument("--lifecycle", choices=LIFECYCLES, help="oneshot: it ends with its first turn")
     parser.add_argument("--prompt", metavar="TEXT", help="the first message")
     parser.add_argument("--wait", action="store_true", help="wait for the answer to it")
     parser.add_argument(
@@ -90,8 +96,14 @@ def _new(context: Context, options: Namespace) -> int:
     if options.wait and options.prompt is None:
         raise UsageInvalid("--wait waits for the answer to --prompt")
     folder = options.cwd or Path.cwd()
+    if options.repo is None and (options.branch or options.reuse_branch):
+        raise UsageInvalid("--branch and --reuse-branch are for a worktree: name its repository with --repo")
+    if options.reuse_branch and not options.branch:
+        raise UsageInvalid("--reuse-branch works on the branch of --branch: name it")
     if options.terminal:
         return _new_terminal(context, options, folder)
+    if options.repo is not None or options.lifecycle is not None:
+        return _new_work(context, options, folder)
     from oulipoly_engine.facade.live.sessions import NewSession  # noqa: PLC0415 - a terminal needs none of it
 
     live = context.engine.live
@@ -122,6 +134,50 @@ def _new(context: Context, options: Namespace) -> int:
     else:
         output.write_line(session.session_id)
         diagnostics.note(f"on {session.runtime_id}: {begun.why}")
+    return 0
+
+
+def _new_work(context: Context, options: Namespace, folder: Path) -> int:
+    from oulipoly_engine.facade.worktrees.work import NewWork  # noqa: PLC0415 - no other session needs it
+
+    if options.repo is not None and options.cwd is not None:
+        raise UsageInvalid("--repo and --cwd both say where it works: name one")
+    begun = context.engine.work.begin(
+        NewWork(
+            repository=options.repo or folder,
+            uses_worktree=options.repo is not None,
+            model=options.model,
+            account=options.account,
+            runtime=options.runtime,
+            branch=options.branch or "",
+            reuses=options.reuse_branch,
+            lifecycle=options.lifecycle or "persistent",
+            prompt=options.prompt,
+            profile=options.profile,
+            title=options.name,
+            parameters={
+                key: value for key, value in (("model", options.cli_model), ("effort", options.effort)) if value
+            },
+            parent=parent_invocation(),
+        )
+    )
+    session, worktree = begun.session, begun.worktree
+    told: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "session_id": session.session_id}
+    told |= {"runtime_id": session.runtime_id, "account": session.account, "why": begun.why}
+    told |= {"lifecycle": session.lifecycle, "waits_for": begun.waits_for or None}
+    told |= {"worktree_path": None if worktree is None else worktree.path}
+    told |= {"branch": None if worktree is None else worktree.branch}
+    if begun.turn_id is not None:
+        told["turn_id"] = begun.turn_id
+    if options.wait and begun.turn_id is not None and not begun.waits_for:
+        return _tell_result(context.engine.live.wait(session.session_id, begun.turn_id), told, as_json=options.json)
+    if options.json:
+        output.write_json(told)
+        return 0
+    output.write_line(session.session_id)
+    diagnostics.note(begun.waits_for or f"on {session.runtime_id}: {begun.why}")
+    if worktree is not None:
+        diagnostics.note(f"branch {plain(worktree.branch)} in {plain(worktree.path)}")
     return 0
 
 
@@ -428,6 +484,20 @@ def _model(context: Context, options: Namespace) -> int:
     return 0
 
 
+def _add_log(parser: Parser) -> None:
+    parser.add_argument("--lines", type=int, default=200, metavar="N", help="how many (default: 200)")
+    parser.add_argument("--all", action="store_true", help="as many as there are, at most 8 MiB")
+
+
+def _log(context: Context, options: Namespace) -> int:
+    text = context.engine.work.log_tail(options.session, None if options.all else options.lines)
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, "lines": text.splitlines()})
+    else:
+        output.write_block(text)
+    return 0
+
+
 _VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespace], int]]] = {
     "new": (_add_new, _new),
     "send": (_add_send, _send),
@@ -442,4 +512,5 @@ _VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespac
     "model": (_add_model, _model),
     "close": (_nothing, _order("close")),
     "cancel": (_nothing, _order("cancel")),
+    "log": (_add_log, _log),
 }

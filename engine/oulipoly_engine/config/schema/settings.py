@@ -40,6 +40,9 @@ class SettingsTable(Table):
     transcript_line_limit_mb: Annotated[int, Field(ge=1)] = Field(
         64, description="How long a line of a transcript may be; a longer one counts as damaged and is not read."
     )
+    work_max_running: Count = Field(
+        0, description="How many sessions with a worktree of their own may run at once, the others wait; 0: any number."
+    )
     # Looked at one by one: a slip in one of them is none of the others, nor of the settings above.
     runtimes: Annotated[dict[str, Any], make_whole_check("tables, `[runtimes.NAME]`")] = Field(
         {}, description="CLIs that live sessions are driven on, beside those of the accounts."

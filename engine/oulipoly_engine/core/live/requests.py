@@ -38,6 +38,18 @@ class RequestStale(RequestRefused):
     slug = "request-stale"
 
 
+class TurnInFlight(RequestRefused):
+    """A turn runs, and who sends wanted to begin one."""
+
+    slug = "turn-in-flight"
+
+
+class SessionIsOneshot(RequestRefused):
+    """A session of one turn has had its message."""
+
+    slug = "session-is-oneshot"
+
+
 _SAID: Mapping[str, str] = {
     "approve": "approved",
     "approve_for_session": "approved for the session",

@@ -40,6 +40,29 @@ MESSAGE: Mapping[tuple[str, str], str] = {
     ("claimed", "revoke"): "revoked",
 }
 
+# How a session has ended, by why its process did; every other reason: by how the process itself ended.
+SESSION_ENDED: Mapping[str, str] = {
+    "closed": "closed",
+    "idle": "closed",
+    "shutdown": "closed",
+    "cancelled": "canceled",  # the contract's spelling (worktree sessions, A32)
+    "failed": "failed",
+}
+
+
+def session_ended(reason: str, exit_code: int, *, is_oneshot: bool, turn_status: str, turn_code: str) -> str:
+    """Return the word for how a session has ended (contract of worktree sessions, B2).
+
+    reason: of `SessionClosed`. turn_status, turn_code: of its last turn; empty: it has had none.
+    """
+    if is_oneshot and reason in ("finished", "exited", "killed"):
+        if turn_code == "timed_out":
+            return "timed_out"
+        if turn_status == "interrupted":
+            return "canceled"
+        return "closed" if turn_status == "completed" or (not turn_status and exit_code == 0) else "failed"
+    return SESSION_ENDED.get(reason, "closed")
+
 
 def sources(table: Mapping[tuple[str, str], str], event: str) -> tuple[str, ...]:
     """Return the states in which an event may come."""

@@ -27,6 +27,7 @@ from oulipoly_engine.core.live.recovery import (
     plan_recovery,
     resume_text,
 )
+from oulipoly_engine.core.live.requests import SessionIsOneshot
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, UsageInvalid
@@ -67,8 +68,13 @@ class NewSession(Record):
     profile: str = OF_NEW_SESSIONS
     cli_model: str = ""  # the CLI's own model; empty: as the pool's member says
     effort: str = ""
+    args: tuple[str, ...] = ()  # of its CLI, behind those of the pool's member
     title: str = ""
     parent: ParentRef | None = None
+    session_id: str = ""  # empty: a new one
+    lifecycle: str = "persistent"  # or oneshot
+    more: Mapping[str, Any] = {}  # of its opening: whether a log is kept, how long a turn may be silent …
+    starts: bool = True  # False: its process is started later, and the prompt waits until then
 
 
 class Begun(Record):
@@ -123,7 +129,12 @@ class LiveSessions:
         with self._home.lend_store() as store:
             session, decision_json, why = self._choose(store, wish, folder.resolve(), guard or Guard())
             live_sessions.insert(store, session)
-            self._start(store, session, decision_json, wish.parent)
+            if wish.starts:
+                self._start(store, session, decision_json, wish.parent)
+            elif wish.prompt is not None:
+                message = QueuedMessage(str(uuid.uuid4()), session.session_id, wish.prompt, "queued", self._home.now())
+                live_queue.append(store, message)
+                return Begun(session, why, message.message_id)
         turn_id = None
         if wish.prompt is not None:
             turn_id = self._send(session, {"text": wish.prompt}).turn_id
@@ -163,7 +174,7 @@ class LiveSessions:
         words = live_words(runtime, member, None if cli is None else cli.live)
         now = home.now()
         session = LiveSession(
-            session_id=str(uuid.uuid4()),
+            session_id=wish.session_id or str(uuid.uuid4()),
             workspace=str(folder),
             runtime_id=runtime.id,
             runtime_kind=runtime.kind,
@@ -175,9 +186,11 @@ class LiveSessions:
                 "model": wish.cli_model or words.model,
                 "effort": wish.effort or words.effort,
                 "profile": wish.profile,
-                "args": list(words.args),
+                "args": [*words.args, *wish.args],
+                **wish.more,
             },
             title=wish.title,
+            lifecycle=wish.lifecycle,
         )
         import json  # noqa: PLC0415 - the same
 
@@ -198,6 +211,8 @@ class LiveSessions:
                 f"this session is one of {session.runtime_kind}, and the runtime {runtime.id!r} speaks {runtime.kind} "
                 f"now: correct its `kind`, or fork the session with `agents session fork {session.session_id}`"
             )
+        if session.lifecycle == "oneshot" and session.generation:
+            raise SessionIsOneshot("a one-shot session takes one message, and has had it; fork it to go on")
         if session.status == "fenced":
             raise RequestRefused(
                 f"this session cannot go on: {session.status_reason}; "
@@ -364,10 +379,17 @@ class LiveSessions:
         except HostUnreachable as error:
             raise RequestRefused("this session has no process now: nothing runs in it") from error
 
-    def send(self, identity: str, text: str, *, waits: bool = False) -> TurnResult:
-        """Send a message: it begins a turn, or waits for the running one. waits: until its turn is over."""
+    def send(self, identity: str, text: str, *, waits: bool = False, if_idle: bool = False) -> TurnResult:
+        """Send a message: it begins a turn, or waits for the running one. waits: until its turn is over.
+
+        if_idle: raises TurnInFlight where it would have to wait.
+        """
         self._home.refuse_if_read_only("send a message")
-        return self._send(self.find(identity), {"text": text}, waits=waits)
+        return self._send(self.find(identity), {"text": text, "if_idle": if_idle}, waits=waits)
+
+    def start(self, identity: str) -> None:
+        """Start the process of a session where none lives. Raises RunnerError."""
+        self._connect(self.find(identity)).close()
 
     def _send(self, session: LiveSession, data: Mapping[str, Any], *, waits: bool = False) -> TurnResult:
         turn_id = str(uuid.uuid4())

@@ -31,6 +31,7 @@ from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live.clients import ClientSeat
 from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, Order
+from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import SessionTurns
 from oulipoly_engine.service.live.wire_log import WireLog
 from oulipoly_engine.store.base.db import Store
@@ -44,7 +45,7 @@ _LINE = 500  # characters of each
 _GOODBYE_S = 3.0  # from the end of its stdin to the first signal
 _GRACE_S = 2.0  # from TERM to KILL
 _INTERRUPT_S = 20.0  # from an interruption to the end of the turn, before the process is ended for it
-_WANTED = ("closed", "cancelled", "idle")  # why a person, or nobody, has ended it; else its turn can go on
+_WANTED = ("closed", "cancelled", "idle", "finished")  # why a person, or nobody, has ended it; else its turn can go on
 _MUTE_S = 0.5  # from the end of its stdout to the first signal: mostly it is just ending
 _LOOK_S = 2.0  # between two looks at what the CLI has started
 _PAGE = 500  # events of a replay at a time
@@ -56,6 +57,7 @@ class Limits(Record):
     startup_s: float = 30.0
     idle_s: float = 1800.0
     request_s: float = 6 * 3600.0
+    turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
 
 
 class Host:
@@ -72,9 +74,11 @@ class Host:
         limits: Limits,
         invocation_row: int,
         wire_log: WireLog | None = None,
+        log: SessionLog | None = None,
     ) -> None:
         self._store, self._clock, self._process, self._driver = store, clock, process, driver
         self._listener, self._limits, self._row, self._wire_log = listener, limits, invocation_row, wire_log
+        self._log = log
         self.turns = turns(self._tell)
         self._selector = selectors.DefaultSelector()
         self._lines = LineSplitter(driver.longest_line)
@@ -83,6 +87,7 @@ class Host:
         self._clients: dict[int, ClientSeat] = {}
         self._unsent = bytearray()
         self._used_at = self._began_at = time.monotonic()
+        self._heard_at = self._began_at  # anything of the CLI
         self._interrupted_at: float | None = None
         self._mute_at = 0.0  # when its stdout was closed
         self._ending: tuple[str, str] | None = None  # reason, message: somebody wanted it to end
@@ -162,7 +167,10 @@ class Host:
             else:
                 if self._wire_log is not None:
                     self._wire_log.write("cli->client", line)
+                if self._log is not None:
+                    self._log.write("out", line)
                 self._driver.receive(line)
+        self._heard_at = time.monotonic()
         self._driver.receive_partial(self._lines.unfinished())
         self._pump()
         return True
@@ -183,6 +191,8 @@ class Host:
     def _note_error(self, line: bytes) -> None:
         if line.strip():
             self._errors.append(line.decode("utf-8", "replace")[:_LINE])
+            if self._log is not None:
+                self._log.write("err", line)
 
     def _pump(self) -> None:
         """Do what the driver wants done."""
@@ -192,12 +202,14 @@ class Host:
             self._wire_log.write("client->cli", data)
         self._unsent += data
         if self._turn_id() != turn_before:
-            self._used_at = time.monotonic()
+            self._used_at = self._heard_at = time.monotonic()
             self._interrupted_at = None
         self._write()
         failure = self.turns.failure
         if failure is not None:
             self.end("failed", failure.message)
+        elif self.turns.is_finished:
+            self.end("finished", "its one turn is over")
 
     def _turn_id(self) -> str:
         return "" if self.turns.turn is None else self.turns.turn.turn_id
@@ -242,6 +254,8 @@ class Host:
         end_children()  # what it has left behind is ours now
         wanted = self._ending is not None and reason in _WANTED
         self.turns.close(SessionClosed(reason, message, code), ends_turn=wanted)
+        if self._log is not None:
+            self._log.write("end", (message or reason).encode())
         ok = wanted or code == 0
         shown = code if code >= 0 else 128 - code
         outcome = Outcome(ok, shown, self._clock.now(), None if ok else reason, None if ok else reason, message or None)
@@ -402,6 +416,11 @@ class Host:
             left = self._interrupted_at + _INTERRUPT_S - now
             if left <= 0:
                 self.end("cancelled", "it did not end its turn when it was interrupted", at_once=True)
+        elif self._limits.turn_silence_s and not self.turns.waits_for_others:
+            left = self._heard_at + self._limits.turn_silence_s - now
+            if left <= 0:
+                self.turns.time_out(f"nothing was heard of it for {self._limits.turn_silence_s:g} s")
+                self._interrupted_at = now
         else:
             return None
         return max(left, 0.0)

@@ -91,13 +91,16 @@ class LiveLauncher(Record):
             env={escape_word(key): escape_word(value) for key, value in env.items()},
             kind=runtime.kind,
             opening=opening,
-            limits=Limits(runtime.startup_s, runtime.idle_s, runtime.answer_s),
+            limits=Limits(
+                runtime.startup_s, runtime.idle_s, runtime.answer_s, float(session.opening.get("turn_silence_s") or 0)
+            ),
             invocation_row=row,
             invocation_uuid=identity,
             account=runtime.account or runtime.id,
             model_name=model_name,
             wire_log=str(self.wire_log(session.session_id)) if runtime.debug_native_events else "",
             options=options_of(session, runtime),
+            log=str(session_log(self.paths, session.session_id)) if session.opening.get("log") else "",
         )
         host = hosts.start(self.paths, order)
         if host is None:
@@ -133,6 +136,11 @@ class LiveLauncher(Record):
             args=tuple(said.get("args") or runtime.args),
             marker=runtime.marker,
         )
+
+
+def session_log(paths: Paths, session_id: str) -> Path:
+    """Return the file of what a session's CLI writes, where it is kept."""
+    return paths.session_logs / f"session-{session_id}.log"
 
 
 def options_of(session: LiveSession, runtime: Runtime) -> str:

@@ -24,6 +24,7 @@ from oulipoly_engine.process.liveness import adopt_orphans, start_ticks
 from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live.host import Host, Limits
+from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import Process, SessionTurns
 from oulipoly_engine.service.live.wire_log import WireLog
 from oulipoly_engine.store.base.db import Store, open_store
@@ -67,6 +68,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     model_name: str
     wire_log: str = ""  # the file in which what the CLI says is kept; empty: it is not
     options: str = ""
+    log: str = ""  # the file of what the CLI says, for people; empty: it is not kept
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
@@ -136,7 +138,7 @@ def _host(order: HostOrder) -> None:
 def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runtime_folder.Listener) -> None:
     clock = SystemClock()
     session = live_sessions.find(store, order.session_id)[0]
-    live_sessions.update(store, session.session_id, clock.now(), generation=session.generation + 1, status="active")
+    live_sessions.begin_process(store, session, clock.now())
     driver = driver_of(order.kind)(order.opening)
     mine = Process(order.invocation_row, order.invocation_uuid, order.account, order.model_name, os.getpid())
     host = Host(
@@ -149,6 +151,7 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
         order.limits,
         order.invocation_row,
         WireLog(Path(order.wire_log)) if order.wire_log else None,
+        SessionLog(Path(order.log), clock, order.env) if order.log else None,
     )
     host.run()
 

@@ -15,7 +15,7 @@ import msgspec
 
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live import failures, requests
+from oulipoly_engine.core.live import failures, requests, states
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.drivers.base import REVIEW_KINDS, Driver, Resolution, ReviewTarget
@@ -63,6 +63,8 @@ class SessionTurns:
         self.is_open = self.is_ending = False
         self.failure: ev.SessionFailed | None = None
         self.turn: Turn | None = None
+        self._last_end: ev.TurnEnded | None = None
+        self._timed_out = ""  # why the running turn is being interrupted
         self._items: dict[str, ev.Item] = {}  # that are not whole
         self._texts: dict[str, list[str]] = {}  # of theirs so far; put together for who comes, and at the end
         self.model = driver.opening.model
@@ -194,6 +196,9 @@ class SessionTurns:
         for request in tuple(self._requests.values()):
             self._finish_request(request, "cancelled", "its turn ended")
         reply = event.reply or self._reply
+        if self._timed_out and event.status != "completed":
+            event = replace(event, status="failed", message=self._timed_out, code="timed_out")
+        self._timed_out = ""
         self._end_turn(turn, replace(event, turn_id=turn.turn_id, reply=reply))
 
     def _end_turn(self, turn: Turn, event: ev.TurnEnded) -> None:
@@ -214,7 +219,7 @@ class SessionTurns:
             outcome = Outcome(ok, 0 if ok else 1, now, None if ok else reason, reason, event.message or None)
             invocations.end(self._store, self._invocation, replace(outcome, session_id=self.session.native_id))
             self._invocation = None
-        self.turn, self._reply = None, ""
+        self.turn, self._reply, self._last_end = None, "", event
         self._change()
         self._say(event)
 
@@ -275,6 +280,21 @@ class SessionTurns:
             self._finish_request(request, "expired", by)
         self._forget_steers()
 
+    @property
+    def is_finished(self) -> bool:
+        """Return whether this is a session of one turn, and that is over."""
+        return self.session.lifecycle == "oneshot" and self._last_end is not None and self.turn is None
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Return whether the turn waits for a person's answer, or for a command that runs."""
+        return bool(self._requests) or any(item.kind == "command" for item in self._items.values())
+
+    def time_out(self, why: str) -> None:
+        """Interrupt the running turn, which ends as one that took too long."""
+        self._timed_out = why
+        self._driver.interrupt()
+
     def _forget_steers(self) -> None:
         """Take back what was given to a turn and never confirmed: sent again, it might arrive twice."""
         for message in live_queue.forget_claimed(self._store, self.session.session_id):
@@ -293,6 +313,11 @@ class SessionTurns:
     def _order_send(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         text = _text(data, TEXT_LIMIT)
         identity = str(data.get("turn_id") or uuid.uuid4())
+        is_busy = self.turn is not None or bool(live_queue.waiting(self._store, self.session.session_id))
+        if is_busy and data.get("if_idle"):
+            raise requests.TurnInFlight("a turn is in flight: wait for its end, steer it, or queue the message")
+        if self.session.lifecycle == "oneshot" and (is_busy or self._last_end is not None):
+            raise requests.SessionIsOneshot("a one-shot session takes one message, and has had it")
         note = "recovery" if data.get("kind") == "recovery" else ""
         message = QueuedMessage(identity, self.session.session_id, text, "queued", self._clock.now(), note)
         with self._store.write():
@@ -485,7 +510,17 @@ class SessionTurns:
         elif self._invocation is not None:
             now = self._clock.now()
             invocations.end(self._store, self._invocation, Outcome(False, -1, now, None, "guard_drop", event.message))
-        self.turn = None
+        last, self.turn = self._last_end, None
+        word = states.session_ended(
+            event.reason,
+            event.exit_code or 0,
+            is_oneshot=self.session.lifecycle == "oneshot",
+            turn_status="" if last is None else last.status,
+            turn_code="" if last is None else last.code,
+        )
+        # A process that was told to end by a signal of ours has failed at nothing.
+        code = 0 if self.is_finished and word == "closed" else event.exit_code
+        self._change(ended=word, exit_code=code, closed_at=self._clock.now())
         self._say(event)
         self._keep()
 

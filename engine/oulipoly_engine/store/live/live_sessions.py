@@ -61,13 +61,21 @@ def list_sessions(store: Store, limit: int = 200) -> tuple[LiveSession, ...]:
 
 
 def update(store: Store, session_id: str, now: datetime, **changes: Any) -> None:  # noqa: ANN401 - columns' values
-    """Change some fields of a session: native_id, title, status, status_reason, generation, opening."""
+    """Change some fields of a session: native_id, title, status, opening, how it has ended."""
     row = LiveSessionRow
     if "opening" in changes:
         changes["opening"] = _dump(changes["opening"])
+    if changes.get("closed_at") is not None:
+        changes["closed_at"] = to_text(changes["closed_at"])
     told = {getattr(row, name): value for name, value in changes.items()} | {row.updated_at: to_text(now)}
     with store.write():
         store.run(row.update(told).where(row.session_id == session_id))
+
+
+def begin_process(store: Store, session: LiveSession, now: datetime) -> None:
+    """Note that a process of a session begins: it has not ended any more."""
+    told: dict[str, Any] = {"ended": "", "exit_code": None, "closed_at": None}
+    update(store, session.session_id, now, generation=session.generation + 1, status="active", **told)
 
 
 def insert_turn(store: Store, turn: Turn) -> None:
@@ -137,6 +145,15 @@ def turns_of(store: Store, session_id: str, limit: int = 1000) -> tuple[Turn, ..
     with store.read():
         found = store.rows(query.order_by(row.created_at.desc(), row.turn_id).limit(limit))
     return tuple(map(_read_turn, reversed(found)))
+
+
+def durations(store: Store, limit: int) -> tuple[float, ...]:
+    """Return how long the last turns took, in seconds, the newest first."""
+    row = LiveTurnRow
+    query = row.select(row.created_at, row.ended_at).where(row.ended_at.is_null(False))
+    with store.read():
+        found = store.rows(query.order_by(row.ended_at.desc()).limit(limit))
+    return tuple((from_text(ended) - from_text(began)).total_seconds() for began, ended in found)
 
 
 def open_turns(store: Store, session_ids: Iterable[str] | None = None) -> tuple[Turn, ...]:

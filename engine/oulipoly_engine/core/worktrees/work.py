@@ -1,0 +1,141 @@
+"""Sessions that work by themselves: their nine words, their messages, and what an agent may be given. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.records import Record
+
+Lifecycle = Literal["oneshot", "persistent"]
+LIFECYCLES: tuple[Lifecycle, ...] = get_args(Lifecycle)
+TURN_SILENCE_S = 600.0  # contract B1: a turn that says nothing for so long has failed
+
+# Contract A32. `waiting_input` and `closing` are told of a living process only.
+STATUSES = (
+    "queued",
+    "starting",
+    "running",
+    "waiting_input",
+    "closing",
+    "closed",
+    "failed",
+    "canceled",
+    "timed_out",
+)
+
+
+class Standing(Record):
+    """What is known of a session from outside."""
+
+    ended: str  # as the host has written it at its end
+    is_alive: bool  # its host lives
+    has_begun: bool  # a process of it was started once
+    turn_status: str  # of its open turn: starting, running; empty: none is open
+    waits: bool = False  # messages wait for its process
+
+
+def status_of(standing: Standing) -> str:
+    """Return a session's word. One that is idle stays `running`, as the contract has it (B2): `busy` tells it apart."""
+    if standing.is_alive:
+        return "starting" if standing.turn_status == "starting" else "running"
+    if standing.ended:
+        return standing.ended
+    if not standing.has_begun:
+        return "queued"
+    return "failed" if standing.turn_status else "closed"
+
+
+def is_stale(standing: Standing) -> bool:
+    """Return whether its process has gone without a word, in the middle of a turn."""
+    return not standing.is_alive and bool(standing.turn_status) and standing.has_begun
+
+
+class Message(Record):
+    """One message: a user's, or what was answered to it."""
+
+    message_id: str
+    turn_id: str
+    role: Literal["user", "assistant"]
+    content: str
+    created_at: int  # milliseconds since 1970 (contract A6)
+    status: str = ""  # of the turn, for an answer
+
+
+def user_id(turn_id: str) -> str:
+    """Return the id of the message that a turn began with."""
+    return f"{turn_id}.user"
+
+
+def assistant_id(turn_id: str) -> str:
+    """Return the id of the answer to a turn."""
+    return f"{turn_id}.assistant"
+
+
+class Parameters(Record):
+    """What a session's agent is given beside its prompt."""
+
+    cli_model: str = ""
+    effort: str = ""
+    profile: str = ""
+    args: tuple[str, ...] = ()
+
+
+# Names of the REST contract (B1, V8), and codex's own keys for them. Other agents take the first three alone.
+_CODEX_KEYS: Mapping[str, str] = {
+    "include_plan_tool": "include_plan_tool",
+    "include_apply_patch_tool": "include_apply_patch_tool",
+    "include_view_image_tool": "include_view_image_tool",
+    "web_search": "tools.web_search",
+}
+_COMMON = ("model", "effort", "profile")
+_PROFILE_OF: Mapping[tuple[str, str], str] = {
+    ("never", "danger-full-access"): "full_access",
+    ("on-request", "workspace-write"): "auto_accept_edits",
+    ("untrusted", "workspace-write"): "supervised",
+}
+
+
+def allowed_parameters(kind: str) -> tuple[str, ...]:
+    """Return the names that a kind of agent takes."""
+    return (*_COMMON, "approval_policy", "sandbox_mode", *_CODEX_KEYS) if kind == "codex" else _COMMON
+
+
+def read_parameters(kind: str, given: Mapping[str, Any]) -> Parameters:
+    """Check parameters against what the kind of agent takes. Raises UsageInvalid."""
+    allowed = allowed_parameters(kind)
+    for name, value in given.items():
+        if name not in allowed:
+            raise UsageInvalid(f"{name!r} is not a parameter of {kind}: {', '.join(allowed)}")
+        if not isinstance(value, bool if name in _CODEX_KEYS else str):
+            wanted = "true or false" if name in _CODEX_KEYS else "a text"
+            raise UsageInvalid(f"the parameter {name!r} has to be {wanted}")
+    args: list[str] = []
+    for name, key in _CODEX_KEYS.items():
+        if name in given:
+            args += ["-c", f"{key}={'true' if given[name] else 'false'}"]
+    policy, sandbox = str(given.get("approval_policy", "")), str(given.get("sandbox_mode", ""))
+    profile = str(given.get("profile", ""))
+    if policy or sandbox:
+        asked = (policy or "untrusted", sandbox or "workspace-write")
+        named = _PROFILE_OF.get(asked)
+        # `never` within the sandbox: nobody is asked, and nothing outside the folder is written.
+        named = named or ("auto_accept_edits" if asked == ("never", "workspace-write") else None)
+        if named is None:
+            known = ", ".join("/".join(pair) for pair in _PROFILE_OF)
+            raise UsageInvalid(f"approval_policy and sandbox_mode {'/'.join(asked)} do not go together: {known}")
+        profile = profile or named
+    return Parameters(str(given.get("model", "")), str(given.get("effort", "")), profile, tuple(args))
+
+
+def log_hint(kind: str, home: str, native_id: str) -> str:
+    """Return where a CLI keeps what it writes itself about a session; empty: nobody knows.
+
+    home: its own folder; empty: the usual one. Seen 2026-11 with claude 2.1.197, codex 0.169.0.
+    """
+    if kind == "codex":
+        return f"{home or '~/.codex'}/sessions/**/rollout-*-{native_id or '*'}.jsonl"
+    if kind == "claude":
+        return f"{home or '~/.claude'}/projects/*/{native_id or '*'}.jsonl"
+    return ""

@@ -1,0 +1,448 @@
+"""Sessions that work by themselves, most of them on a branch and in a worktree of their own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.core.live.events import ItemEnded
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
+from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.core.worktrees.work import (
+    LIFECYCLES,
+    TURN_SILENCE_S,
+    Message,
+    Standing,
+    allowed_parameters,
+    assistant_id,
+    is_stale,
+    log_hint,
+    read_parameters,
+    status_of,
+    user_id,
+)
+from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
+from oulipoly_engine.process.lock import hold_lock
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.launch import session_log
+from oulipoly_engine.service.live.session_log import MOST_LINES, read_tail
+from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
+from oulipoly_engine.store.worktrees import worktrees as worktree_rows
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.runs.markers import ParentRef
+    from oulipoly_engine.core.worktrees.worktrees import Worktree
+    from oulipoly_engine.facade.worktrees.worktrees import Worktrees
+    from oulipoly_engine.store.base.db import Store
+
+_LOCK_S = 10.0
+_OPEN_TURN_EVENTS = 400  # of a running turn, to put its answer so far together
+
+
+class NewWork(Record):
+    """A session to begin that works by itself."""
+
+    repository: Path  # or any folder, where no worktree is wanted
+    model: str | None = None  # a pool; else `runtime`
+    account: str | None = None
+    runtime: str | None = None
+    branch: str = ""  # that its own branch begins at, or that it works on; empty: HEAD
+    reuses: bool = False  # work on `branch` itself
+    lifecycle: str = "persistent"
+    prompt: str | None = None
+    profile: str = ""
+    title: str = ""
+    uses_worktree: bool = True
+    parameters: Mapping[str, Any] = {}
+    turn_silence_s: float = TURN_SILENCE_S  # 0: any
+    parent: ParentRef | None = None
+
+
+class BegunWork(Record):
+    """A session that was begun."""
+
+    session: LiveSession
+    why: str
+    worktree: Worktree | None
+    turn_id: str | None = None
+    waits_for: str = ""  # why it has not been started yet
+
+
+class Work(Record):
+    """How a session that works by itself stands."""
+
+    session: LiveSession
+    worktree: Worktree | None
+    status: str  # of `core.worktrees.work.STATUSES`
+    busy: bool
+    pending_approval: bool
+    is_stale: bool
+    queued: int  # messages that wait
+    turn_id: str | None = None
+    pid: int | None = None
+    error: str = ""
+    waits_for: str = ""
+    log_path: str = ""
+    artifacts: str = ""
+    agent_log_hint: str = ""
+
+
+class Sent(Record):
+    """A message that has begun a turn."""
+
+    turn_id: str
+    user_message_id: str
+    assistant_message_id: str
+
+
+class AgentEntry(Record):
+    """What a session can be begun with: a pool, or one runtime (contract A4)."""
+
+    agent_id: str
+    name: str
+    kind: str  # pool, or the runtime's
+    command: str
+    allowed_parameters: tuple[str, ...]
+    environment: Mapping[str, str]  # of its configuration, secrets hidden
+    log_hint: str
+
+
+class ReviveFailed(RequestRefused):
+    """The process of a session that was to go on could not be started."""
+
+    slug = "revive-failed"
+
+
+class WorkSessions:
+    """The sessions of one user that work by themselves."""
+
+    def __init__(self, home: Home, live: LiveSessions, worktrees: Callable[[], Worktrees]) -> None:
+        self._home, self._live, self._worktrees = home, live, worktrees
+
+    # Beginning -------------------------------------------------------------------------------------------------------
+    def begin(self, wish: NewWork) -> BegunWork:
+        """Begin a session: its worktree first, then its process. Raises RunnerError, and then nothing is left."""
+        if wish.lifecycle not in LIFECYCLES:
+            raise UsageInvalid(f"{wish.lifecycle!r} is not a lifecycle: {', '.join(LIFECYCLES)}")
+        if wish.lifecycle == "oneshot" and not (wish.prompt or "").strip():
+            raise UsageInvalid("a one-shot session needs its message: give it a prompt")
+        self._home.refuse_if_read_only("begin a session")
+        session_id, worktree = str(uuid.uuid4()), None
+        parameters = read_parameters(self._kind_of(wish), wish.parameters)
+        folder = wish.repository.absolute()
+        if wish.uses_worktree:
+            worktree = self._worktrees().create(session_id, folder, wish.branch, wish.reuses)
+            folder = Path(worktree.path)
+        elif wish.branch:
+            _check_branch(folder, wish.branch)
+        try:
+            waits_for = self._count_places()
+            begun = self._live.begin(
+                NewSession(
+                    folder=folder,
+                    model=wish.model,
+                    account=wish.account,
+                    runtime=wish.runtime,
+                    prompt=wish.prompt,
+                    profile=wish.profile or parameters.profile or OF_NEW_SESSIONS,
+                    cli_model=parameters.cli_model,
+                    effort=parameters.effort,
+                    args=parameters.args,
+                    title=wish.title,
+                    parent=wish.parent,
+                    session_id=session_id,
+                    lifecycle=wish.lifecycle,
+                    more={
+                        "log": True,
+                        "turn_silence_s": wish.turn_silence_s,
+                        "parameters": dict(wish.parameters),
+                        "block_while_running": True,
+                    },
+                    starts=not waits_for,
+                )
+            )
+        except BaseException:
+            if worktree is not None and not self._is_known(session_id):
+                self._worktrees().remove(session_id)
+            raise
+        return BegunWork(begun.session, begun.why, worktree, begun.turn_id, waits_for)
+
+    def _kind_of(self, wish: NewWork) -> str:
+        """Return the kind of CLI that a wish is for, as far as that is known before an account is chosen."""
+        catalogue = self._live.catalogue()
+        if wish.runtime is not None:
+            runtime = catalogue.find(wish.runtime) or catalogue.find_for_account(wish.runtime)
+            return "" if runtime is None else runtime.kind
+        if wish.model is None:
+            raise UsageInvalid("name a model, or a runtime")
+        found = {
+            runtime.kind
+            for member in self._home.files.model(wish.model).members
+            if (runtime := catalogue.find_for_account(member.account)) is not None
+        }
+        return found.pop() if len(found) == 1 else ""
+
+    def _is_known(self, session_id: str) -> bool:
+        with self._home.lend_store_to_read() as store:
+            return bool(live_sessions.find(store, session_id))
+
+    def _count_places(self) -> str:
+        """Return why a session has to wait for its start; empty: it need not."""
+        most = self._home.files.settings().work_max_running
+        if not most:
+            return ""
+        running = {host.session_id for host in hosts.survey(self._home.paths)}
+        with self._home.lend_store_to_read() as store:
+            works = [
+                one for one in live_sessions.list_sessions(store, 1000) if one.session_id in running and _is_work(one)
+            ]
+        if len(works) < most:
+            return ""
+        names = ", ".join(one.session_id[:8] for one in works)
+        return f"it waits for a free place: {len(works)} of {most} sessions run ({names})"
+
+    def start_waiting(self) -> tuple[str, ...]:
+        """Start the sessions that wait for a place and have one now, and return their ids."""
+        started: list[str] = []
+        with hold_lock(self._home.paths.locks / "work-start", _LOCK_S) as is_ours:
+            if not is_ours:
+                return ()
+            for work in reversed(self.list(1000)):
+                if work.status != "queued" or not work.queued:
+                    continue
+                if self._count_places():
+                    break
+                try:
+                    self._live.start(work.session.session_id)
+                    started.append(work.session.session_id)
+                except RunnerError as error:
+                    self._note_failure(work.session.session_id, error.message)
+        return tuple(started)
+
+    def _note_failure(self, session_id: str, message: str) -> None:
+        with self._home.lend_store() as store:
+            now = self._home.now()
+            live_sessions.update(store, session_id, now, ended="failed", status_reason=message, closed_at=now)
+
+    # Looking ---------------------------------------------------------------------------------------------------------
+    def list(self, limit: int = 100, *, all_live: bool = False) -> tuple[Work, ...]:
+        """Return the sessions, the newest first. all_live: also those that work in a folder of a person's."""
+        with self._home.lend_store_to_read() as store:
+            found = [one for one in live_sessions.list_sessions(store, 10_000) if all_live or _is_work(one)]
+        found.sort(key=lambda one: (one.created_at, one.session_id), reverse=True)
+        return self._describe(found[:limit])
+
+    def find(self, identity: str) -> Work:
+        """Return one session by its id, or its beginning. Raises RequestRefused."""
+        (work,) = self._describe([self._live.find(identity)])
+        return work
+
+    def _describe(self, sessions: Sequence[LiveSession]) -> tuple[Work, ...]:
+        ids = [one.session_id for one in sessions]
+        with self._home.lend_store_to_read() as store, store.read():
+            open_turns = {turn.session_id: turn for turn in live_sessions.open_turns(store, ids)}
+            asking = {request.session_id for request in live_requests.pending(store)}
+            waiting = live_queue.count_waiting(store)
+            trees = {one.session_id: one for one in worktree_rows.list_worktrees(store)}
+        living = {host.session_id: host for host in hosts.survey(self._home.paths)}
+        told = []
+        for session in sessions:
+            key = session.session_id
+            turn, host = open_turns.get(key), living.get(key)
+            queued = waiting.get(key, 0)
+            standing = Standing(
+                session.ended,
+                host is not None,
+                session.generation > 0,
+                "" if turn is None else turn.status,
+                queued > 0,
+            )
+            status, stale = status_of(standing), is_stale(standing)
+            error = session.status_reason or ("its process was lost; the next message goes on with it" if stale else "")
+            told.append(
+                Work(
+                    session=session,
+                    worktree=trees.get(key),
+                    status=status,
+                    busy=host is not None and turn is not None,
+                    pending_approval=host is not None and key in asking,
+                    is_stale=stale,
+                    queued=queued,
+                    turn_id=None if turn is None else turn.turn_id,
+                    pid=None if host is None else host.pid,
+                    error=error,
+                    waits_for=self._count_places() if status == "queued" else "",
+                    log_path=str(session_log(self._home.paths, key)) if session.opening.get("log") else "",
+                    artifacts=str(self._artifacts(key)),
+                    agent_log_hint=log_hint(session.runtime_kind, "", session.native_id or ""),
+                )
+            )
+        return tuple(told)
+
+    def messages(self, identity: str, after: str | None = None, limit: int = 200) -> tuple[Message, ...]:
+        """Return the messages of a session, oldest first; `after` is the id of the last one known."""
+        session = self._live.find(identity)
+        with self._home.lend_store_to_read() as store:
+            turns = live_sessions.turns_of(store, session.session_id, 100_000)
+            queue = live_queue.waiting(store, session.session_id)
+            told: list[Message] = []
+            for turn in turns:
+                if turn.kind in ("user", "recovery"):
+                    at = _milliseconds(turn.created_at)
+                    reply = turn.reply if turn.ended_at else _reply_so_far(store, turn)
+                    reply = reply or (f"[{turn.status}: {turn.message}]" if turn.message and turn.ended_at else "")
+                    told.append(Message(user_id(turn.turn_id), turn.turn_id, "user", turn.input, at))
+                    told.append(Message(assistant_id(turn.turn_id), turn.turn_id, "assistant", reply, at, turn.status))
+        told += [
+            Message(user_id(one.message_id), one.message_id, "user", one.text, _milliseconds(one.created_at), "queued")
+            for one in queue
+        ]
+        if after is not None:
+            place = next((number for number, one in enumerate(told) if one.message_id == after), None)
+            if place is None:
+                raise UsageInvalid(f"there is no message {after!r} in this session")
+            told = told[place + 1 :]
+            return tuple(told[:limit])
+        return tuple(told[:limit])
+
+    def log_tail(self, identity: str, lines: int | None = 200) -> str:
+        """Return the last lines of a session's log. lines: None: as many as one look gives."""
+        path = session_log(self._home.paths, self._live.find(identity).session_id)
+        try:
+            return read_tail(path, MOST_LINES if lines is None else max(0, min(lines, MOST_LINES)))
+        except OSError as error:
+            raise RequestRefused(f"the log {path} cannot be read: {error.strerror or error}") from error
+
+    def artifacts(self, identity: str) -> tuple[tuple[str, int, datetime], ...]:
+        """Return the files of a session's folder for artifacts: names, bytes, times of their last change."""
+        from datetime import UTC  # noqa: PLC0415 - few ask
+
+        folder = self._artifacts(self._live.find(identity).session_id)
+        try:
+            found = [(path.name, path.lstat()) for path in sorted(folder.iterdir()) if path.is_file()]
+        except FileNotFoundError:
+            return ()
+        return tuple((name, stat.st_size, datetime.fromtimestamp(stat.st_mtime, UTC)) for name, stat in found)
+
+    def _artifacts(self, session_id: str) -> Path:
+        return self._home.paths.session_artifacts / f"session-{session_id}"
+
+    # Talking ---------------------------------------------------------------------------------------------------------
+    def send(self, identity: str, text: str) -> Sent:
+        """Begin a turn. Raises TurnInFlight while one runs, SessionIsOneshot, or ReviveFailed."""
+        from oulipoly_engine.core.live.requests import TurnInFlight  # noqa: PLC0415 - only a message needs it
+
+        if not text.strip():
+            raise UsageInvalid("the message is empty")
+        work = self.find(identity)
+        if work.busy or (work.queued and work.pid is not None):
+            raise TurnInFlight("a turn is in flight: wait for its end, steer it, or queue the message")
+        try:
+            # What a process that is gone has left waiting goes first; then this message waits behind it.
+            turn_id = self._live.send(work.session.session_id, text, if_idle=not work.queued).turn_id
+        except RequestRefused as error:
+            if error.slug in ("turn-in-flight", "session-is-oneshot") or work.pid is not None:
+                raise
+            raise ReviveFailed(f"the session could not go on: {error.message}") from error
+        return Sent(turn_id, user_id(turn_id), assistant_id(turn_id))
+
+    def cancel(self, identity: str) -> str:
+        """End a session's turn and its process, by force if need be, and return its status then.
+
+        Messages that wait are taken back.
+        """
+        work = self.find(identity)
+        with self._home.lend_store() as store:
+            for message in live_queue.waiting(store, work.session.session_id):
+                live_queue.change(store, message.message_id, "revoke")
+            if work.status == "queued" and work.pid is None:
+                now = self._home.now()
+                live_sessions.update(store, work.session.session_id, now, ended="canceled", closed_at=now)
+                return "canceled"
+        if work.pid is None:
+            return work.status
+        self._live.order(work.session.session_id, "cancel", starts=False)
+        return "closing"
+
+    def set_block_while_running(self, identity: str, value: bool) -> None:
+        """Note whether a page takes no message while a turn runs."""
+        session = self._live.find(identity)
+        with self._home.lend_store() as store:
+            opening = {**session.opening, "block_while_running": value}
+            live_sessions.update(store, session.session_id, self._home.now(), opening=opening)
+
+    # What there is ---------------------------------------------------------------------------------------------------
+    def agents(self) -> tuple[AgentEntry, ...]:
+        """Return what a session can be begun with: the pools that have a CLI to drive, and the runtimes."""
+        from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - few ask
+
+        catalogue = self._live.catalogue()
+        told = []
+        for name, model in sorted(self._home.files.models().items()):
+            runtimes = [one for member in model.members if (one := catalogue.find_for_account(member.account))]
+            kinds = {one.kind for one in runtimes if one.is_enabled}
+            if kinds:
+                kind = kinds.pop() if len(kinds) == 1 else ""
+                told.append(AgentEntry(name, name, "pool", "", allowed_parameters(kind), {}, log_hint(kind, "", "")))
+        for one in catalogue.runtimes:
+            if one.is_enabled:
+                env = {key: redact(f"{key}={value}").partition("=")[2] for key, value in one.environment.items()}
+                hint = log_hint(one.kind, one.home, "")
+                told.append(
+                    AgentEntry(one.id, one.name, one.kind, one.program, allowed_parameters(one.kind), env, hint)
+                )
+        return tuple(told)
+
+    def health(self) -> dict[str, Any]:
+        """Return counts: sessions by their word, turns that run, requests that wait, and how long turns took."""
+        works = self.list(10_000, all_live=True)
+        counts: dict[str, int] = {}
+        for one in works:
+            counts[one.status] = counts.get(one.status, 0) + 1
+        with self._home.lend_store_to_read() as store:
+            durations = live_sessions.durations(store, 200)
+            requests = len(live_requests.pending(store))
+        ordered = sorted(durations)
+        return {
+            "sessions": counts,
+            "busy": sum(one.busy for one in works),
+            "pending_requests": requests,
+            "turns": len(durations),
+            "turn_seconds_median": round(ordered[len(ordered) // 2], 3) if ordered else None,
+            "turn_seconds_longest": round(ordered[-1], 3) if ordered else None,
+        }
+
+
+def _is_work(session: LiveSession) -> bool:
+    return bool(session.opening.get("log"))
+
+
+def _milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
+
+
+def _reply_so_far(store: Store, turn: Turn) -> str:
+    """Return what a turn that runs has said: its whole messages."""
+    last = live_events.before(store, turn.session_id, None, _OPEN_TURN_EVENTS)
+    items = [one.event.item for one in last if isinstance(one.event, ItemEnded) and one.event.turn_id == turn.turn_id]
+    return "\n".join(item.text for item in items if item.kind == "agent_message")
+
+
+def _check_branch(folder: Path, branch: str) -> None:
+    """Raise where a folder that is worked in as it is has another branch than the one asked for."""
+    from oulipoly_engine.service.worktrees.git import Git  # noqa: PLC0415 - few ask
+
+    current = Git(folder).text("symbolic-ref", "--quiet", "--short", "HEAD")
+    if current != branch:
+        raise UsageInvalid(
+            f"{folder} is on the branch {current!r}, not {branch!r}: leave the branch out, or use a worktree"
+        )
+
+
+__all__ = ["AgentEntry", "BegunWork", "NewWork", "ReviveFailed", "Sent", "Turn", "Work", "WorkSessions"]

@@ -1,0 +1,81 @@
+"""The log of one session for people: what its CLI writes to stdout and stderr, redacted, one line a line.
+
+Whole lines are redacted, so that a secret that came in two pieces is found; of a private key the lines between its
+first and its last one are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from oulipoly_engine.clock import Clock, to_text
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.regular_files import open_regular
+
+_LIMIT = 64 << 20  # bytes a process; what comes after that is not kept
+_HIDDEN = "[REDACTED]"
+_SHORTEST = 8  # characters of a value of the environment that is taken out wherever it stands
+_SECRET_NAME = re.compile(r"token|secret|password|passwd|api_?key|authorization", re.IGNORECASE)
+_KEY_BEGINS, _KEY_ENDS = b"-----BEGIN", b"-----END"
+_BLOCK = 64 << 10
+MOST_LINES = 100_000  # of one look at a log
+_MOST_BYTES = 8 << 20
+
+
+class SessionLog:
+    """Writes one file."""
+
+    def __init__(self, path: Path, clock: Clock, env: Mapping[str, str] | None = None) -> None:
+        """Open the file, behind what is in it. env: of the CLI; the values of its secrets are taken out.
+
+        Raises OSError.
+        """
+        make_folder(path.parent)
+        self._file = open_private(path, os.O_WRONLY | os.O_APPEND)
+        self._clock, self._left = clock, _LIMIT
+        named = {value for name, value in (env or {}).items() if _SECRET_NAME.search(name)}
+        self._secrets = sorted((one for one in named if len(one) >= _SHORTEST), key=len, reverse=True)
+        self._in_key = False
+
+    def write(self, source: str, line: bytes) -> None:
+        """Keep a line. source: out, err, or end for what is said of the process's end."""
+        if self._left <= 0:
+            return
+        if _KEY_BEGINS in line and b"PRIVATE KEY" in line and _KEY_ENDS not in line:
+            self._in_key, text = True, _HIDDEN
+        elif self._in_key:
+            self._in_key = _KEY_ENDS not in line
+            return
+        else:
+            text = redact(line.decode("utf-8", "replace"))
+            for secret in self._secrets:
+                text = text.replace(secret, _HIDDEN)
+        record = f"{to_text(self._clock.now())} {source} {text.rstrip()}\n".encode()
+        self._left -= len(record)
+        with contextlib.suppress(OSError):  # a full disk ends no session
+            os.write(self._file, record if self._left > 0 else b"the log ends here: it has reached its limit\n")
+
+
+def read_tail(path: Path, lines: int) -> str:
+    """Return the last lines of a log, at most 8 MiB of them; empty where there is none yet. Raises OSError."""
+    try:
+        opened = open_regular(path, follows_links=False)
+    except FileNotFoundError:
+        return ""
+    with opened as file:
+        end = file.seek(0, os.SEEK_END)
+        data, at = b"", end
+        while at > 0 and data.count(b"\n") <= lines and len(data) < _MOST_BYTES:
+            size = min(_BLOCK, at)
+            at -= size
+            file.seek(at)
+            data = file.read(size) + data
+    kept = data.splitlines(keepends=True)
+    if at > 0:
+        kept = kept[1:]  # it may be a piece of a line
+    return b"".join(kept[-lines:] if lines else []).decode("utf-8", "replace")
