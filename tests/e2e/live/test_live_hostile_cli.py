@@ -73,6 +73,13 @@ def test_it_ends_in_its_turn(live, number):
     assert turn == left(live)
 
 
+def test_its_last_words_hold_no_password(live):
+    said = f"cannot reach http://ann:CANARY@127.0.0.1:9 {'x' * 900}\n"
+    session, _ = run(live, ["complain", said], ["exit", 3], proxy="http://ann:CANARY@127.0.0.1:9")
+
+    assert (False, True) == ("CANARY" in (end(live, session).message), "127.0.0.1:9" in end(live, session).message)
+
+
 def test_it_is_killed_in_its_turn(live):
     session, turn = run(live, ["half", "a"], ["kill"])
 

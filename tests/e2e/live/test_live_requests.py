@@ -94,7 +94,7 @@ def test_every_question_wants_an_answer(live):
 
 
 def test_secret_answers_are_kept_nowhere(live):
-    session, turn = scripted(live, ["question", "secret-key"])
+    session, turn = scripted(live, ["question", "secret-key"], debug_native_events=True)
     request = live.request(session)
     live.live.answer(request.request_id, "answer", answers={"secret-key": ("hunter2-CANARY",)})
     live.live.wait(session, turn)
@@ -102,6 +102,7 @@ def test_secret_answers_are_kept_nowhere(live):
     live.live.order(session, "close", starts=False)
     live.until_closed(session)
 
+    assert any(path.name.endswith(".wire.jsonl") for path in live.demo.root.rglob("*"))
     for path in live.demo.root.rglob("*"):
         assert not path.is_file() or b"CANARY" not in path.read_bytes(), path
 

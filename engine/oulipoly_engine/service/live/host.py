@@ -73,11 +73,14 @@ class Host:
         listener: Listener,
         limits: Limits,
         invocation_row: int,
+        clean: Callable[[str], str],
         wire_log: WireLog | None = None,
         log: SessionLog | None = None,
     ) -> None:
+        """clean: takes secrets out of what the CLI says at stderr."""
         self._store, self._clock, self._process, self._driver = store, clock, process, driver
-        self._listener, self._limits, self._row, self._wire_log = listener, limits, invocation_row, wire_log
+        self._listener, self._limits, self._row = listener, limits, invocation_row
+        self._clean, self._wire_log = clean, wire_log
         self._log = log
         self.turns = turns(self._tell)
         self._selector = selectors.DefaultSelector()
@@ -190,7 +193,7 @@ class Host:
 
     def _note_error(self, line: bytes) -> None:
         if line.strip():
-            self._errors.append(line.decode("utf-8", "replace")[:_LINE])
+            self._errors.append(line.decode("utf-8", "replace")[: 4 * _LINE])  # cut again once no secret can be cut
             if self._log is not None:
                 self._log.write("err", line)
 
@@ -264,7 +267,7 @@ class Host:
 
     def _last_words(self, code: int) -> str:
         ended = f"the CLI was killed by signal {-code}" if code < 0 else f"the CLI ended with exit code {code}"
-        said = " · ".join(list(self._errors)[-_SHOWN_STDERR:])
+        said = " · ".join(self._clean(line)[:_LINE] for line in list(self._errors)[-_SHOWN_STDERR:])
         return redact(f"{ended}: {said}" if said else ended)
 
     # Clients ---------------------------------------------------------------------------------------------------------

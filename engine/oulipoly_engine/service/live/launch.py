@@ -98,6 +98,7 @@ class LiveLauncher(Record):
             invocation_uuid=identity,
             account=runtime.account or runtime.id,
             model_name=model_name,
+            proxy=runtime.proxy,
             wire_log=str(self.wire_log(session.session_id)) if runtime.debug_native_events else "",
             options=options_of(session, runtime),
             log=str(session_log(self.paths, session.session_id)) if session.opening.get("log") else "",

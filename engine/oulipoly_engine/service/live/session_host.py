@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import resource
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.core.live.runtimes import DriverKind
+from oulipoly_engine.core.live.runtimes import DriverKind, hide_proxy
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RunnerError, SpawnFailed
@@ -66,6 +68,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     invocation_uuid: str
     account: str
     model_name: str
+    proxy: str = ""  # the runtime's, whose password a CLI may print
     wire_log: str = ""  # the file in which what the CLI says is kept; empty: it is not
     options: str = ""
     log: str = ""  # the file of what the CLI says, for people; empty: it is not kept
@@ -140,6 +143,10 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
     session = live_sessions.find(store, order.session_id)[0]
     live_sessions.begin_process(store, session, clock.now())
     driver = driver_of(order.kind)(order.opening)
+
+    def clean(text: str) -> str:
+        return redact_strictly(hide_proxy(text, order.proxy))
+
     mine = Process(order.invocation_row, order.invocation_uuid, order.account, order.model_name, os.getpid())
     host = Host(
         store,
@@ -150,10 +157,19 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
         listener,
         order.limits,
         order.invocation_row,
-        WireLog(Path(order.wire_log)) if order.wire_log else None,
-        SessionLog(Path(order.log), clock, order.env) if order.log else None,
+        clean,
+        _open_wire_log(order.wire_log, clean),
+            SessionLog(Path(order.log), clock, order.env, clean) if order.log else None,
     )
     host.run()
+
+
+def _open_wire_log(path: str, clean: Callable[[str], str]) -> WireLog | None:
+    """Return the wire log, None where none is wanted or none can be written."""
+    try:
+        return WireLog(Path(path), clean) if path else None
+    except OSError:
+        return None
 
 
 if __name__ == "__main__":

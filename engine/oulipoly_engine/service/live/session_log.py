@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock, to_text
@@ -30,14 +30,22 @@ _MOST_BYTES = 8 << 20
 class SessionLog:
     """Writes one file."""
 
-    def __init__(self, path: Path, clock: Clock, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        env: Mapping[str, str] | None = None,
+        clean: Callable[[str], str] = redact,
+    ) -> None:
         """Open the file, behind what is in it. env: of the CLI; the values of its secrets are taken out.
+
+        clean: takes out what else is secret.
 
         Raises OSError.
         """
         make_folder(path.parent)
         self._file = open_private(path, os.O_WRONLY | os.O_APPEND)
-        self._clock, self._left = clock, _LIMIT
+        self._clock, self._clean, self._left = clock, clean, _LIMIT
         named = {value for name, value in (env or {}).items() if _SECRET_NAME.search(name)}
         self._secrets = sorted((one for one in named if len(one) >= _SHORTEST), key=len, reverse=True)
         self._in_key = False
@@ -52,7 +60,7 @@ class SessionLog:
             self._in_key = _KEY_ENDS not in line
             return
         else:
-            text = redact(line.decode("utf-8", "replace"))
+            text = self._clean(line.decode("utf-8", "replace"))
             for secret in self._secrets:
                 text = text.replace(secret, _HIDDEN)
         record = f"{to_text(self._clock.now())} {source} {text.rstrip()}\n".encode()
