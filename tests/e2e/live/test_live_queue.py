@@ -1,6 +1,10 @@
 """Messages that wait, and messages for the turn that runs: in order, once, and nowhere lost."""
 
 import json
+import os
+import signal
+import time
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +34,10 @@ def change(live, session, act, message, **more):
 
 def settled(live, session):
     return [(one.event.outcome) for one in live.live.events(session) if isinstance(one.event, SteerSettled)]
+
+
+def turn_ids(live, session):
+    return [turn.turn_id for turn in live.live.turns(session)]
 
 
 def turn_texts(live, session):
@@ -70,6 +78,25 @@ def test_waiting_messages_can_be_edited_moved_and_taken_back(live, busy, lives):
 
     assert "completed" == last.status
     assert ["2", "one", "last"] == live.texts()[1:]
+
+
+def test_a_cli_that_has_ended_gets_no_message(live, tmp_path):
+    script = json.dumps([["wait", str(tmp_path / "go")], ["last"]])
+    session, _ = live.begin_turn(script, runtime=live.scripted())
+    live.until(session, lambda event: isinstance(event, TurnStarted))
+    live.live.send(session, "next")
+    host = live.host_of(session)
+    os.kill(host.host_pid, signal.SIGSTOP)  # it sees the end of the turn and that of the CLI at once
+    (tmp_path / "go").touch()
+    while Path(f"/proc/{host.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+        time.sleep(0.01)
+    os.kill(host.host_pid, signal.SIGCONT)
+    live.until_closed(session)
+
+    assert [(script, "completed")] == turn_texts(live, session)
+    assert ["next"] == waiting(live, session)
+    live.live.send(session, "last", waits=True)
+    assert ["next", "last"] == live.texts()[1:]
 
 
 def test_what_was_sent_cannot_be_changed(live, busy):
@@ -127,7 +154,7 @@ def test_a_message_that_the_turn_refuses_waits_and_says_so(live, tmp_path):
     notices = [one.event.code for one in live.live.events(session) if isinstance(one.event, Notice)]
     assert ["steer_queued"] == notices
     (tmp_path / "go").touch()
-    live.until(session, lambda event: isinstance(event, TurnEnded) and len(live.live.turns(session)) == 2)
+    live.until(session, lambda event: isinstance(event, TurnEnded) and [event.turn_id] == turn_ids(live, session)[1:])
     assert ["left"] == live.texts()[1:]
 
 

@@ -162,7 +162,10 @@ class Host:
             self._selector.unregister(self._process.stdout)
             self._has_stdout = False
             self._mute_at = time.monotonic()
+            self.turns.is_ending = True
             return False
+        if self._process.poll() is not None:
+            self.turns.is_ending = True  # what waits is not for one that has ended
         for line in self._lines.feed(data):
             if isinstance(line, Oversized):
                 text = f"a message of {line.length:,} bytes was left out: it is longer than any that is known"
@@ -240,6 +243,7 @@ class Host:
         code = self._process.poll()
         if code is None:
             return
+        self.turns.is_ending = True
         # Its last words. No end is waited for: what it has started may hold the pipes for as long as it lives.
         while self._read_stderr():
             pass
@@ -333,7 +337,7 @@ class Host:
                     self._cancel()
                     data = {}
                 case _:
-                    if self._ending is not None:
+                    if self._ending is not None or self.turns.is_ending:
                         return Answer(order.number, error={"slug": SESSION_ENDS, "message": "the session is ending"})
                     data = self.turns.order(order.verb, order.data, seat.name)
                     is_cancelled = order.verb == "answer" and data.get("status") == "cancelled"
