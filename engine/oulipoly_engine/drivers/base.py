@@ -102,6 +102,7 @@ class Driver(ABC):
     """One CLI's protocol, in one process of it, for one session."""
 
     kind: ClassVar[str]  # codex, claude, acp, plain
+    names_turns: ClassVar[bool] = False  # `TurnStarted` comes with the CLI's own id, once it works on the turn
     longest_line: ClassVar[int] = 64 << 20  # bytes; a longer one is reported and left out (contract, B.10)
 
     def __init__(self, opening: Opening) -> None:

@@ -78,6 +78,26 @@ def test_another_runtime_gets_what_was_said(live, source):
         live.live.fork(source[0], runtime="nobody")
 
 
+def test_what_the_cli_never_got_is_said_again(live, source):
+    live.scripted("dies-at-a-turn")
+    fork = live.live.fork(source[0], runtime="scripted").session.session_id
+    turn = live.live.send(fork, "and now?").turn_id
+    live.until_closed(fork)
+    known = {one.runtime.id: one.status for one in live.engine.runtimes.summaries()}
+    for mood in ("dies-at-a-turn", ""):
+        live.scripted(mood)
+        (left,) = live.live.left_turns()
+        turn = live.live.resume_turn(left.turn_id, known).turn_id
+        live.live.wait(fork, turn)
+
+    assert ["interrupted", "interrupted", "completed"] == [one.status for one in live.live.turns(fork)]
+    assert ([], 3) == (live.heard("thread/resume"), len(live.heard("thread/start")))
+    *_, said = live.texts()
+    assert (1, 1) == (said.count("User:\nthe second thing"), said.count("It was:\n\nand now?"))
+    live.live.send(fork, "more", waits=True)
+    assert "more" == live.texts()[-1]
+
+
 def is_user(event):
     return isinstance(event, ItemEnded) and event.item.kind == "user_message"
 

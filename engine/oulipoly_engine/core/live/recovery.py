@@ -27,6 +27,12 @@ Requirement = Literal[
     "reconfigure_runtime", "enable_runtime", "install_binary", "log_in", "fix_startup", "update_version", "fix_error"
 ]  # fmt: skip
 
+_RESUME = (
+    "The process that ran your last turn ended before the turn did. Look first at how things really stand: the "
+    "files, the repository, what your last steps left behind. Do not repeat what is finished. Go on with the first "
+    "step that is not. If that cannot be done safely, stop and explain what you found."
+)
+
 
 class LeftTurn(Record):
     """A turn as its binding has it."""
@@ -95,13 +101,15 @@ def plan_json(plans: Sequence[Plan]) -> dict[str, Any]:
     }
 
 
-def resume_text() -> str:
-    """Return what an agent is told whose turn goes on after its process was lost."""
-    return (
-        "The process that ran your last turn ended before the turn did. Look first at how things really stand: the "
-        "files, the repository, what your last steps left behind. Do not repeat what is finished. Go on with the first "
-        "step that is not. If that cannot be done safely, stop and explain what you found."
-    )
+def resume_text(unsure: str = "", most: int = 1 << 20) -> str:
+    """Return what an agent is told whose turn goes on after its process was lost.
+
+    unsure: the message of that turn, where nobody knows whether the agent has got it. most: characters.
+    """
+    if unsure.startswith(_RESUME):  # it was to go on with an earlier turn
+        return unsure
+    text = f"{_RESUME}\n\nYou may not have got the message of that turn. It was:\n\n{unsure}" if unsure else _RESUME
+    return text if len(text) <= most else unsure
 
 
 def _plan(turn: LeftTurn, statuses: Mapping[str, AnyStatus]) -> Plan:

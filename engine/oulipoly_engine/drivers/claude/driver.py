@@ -46,6 +46,7 @@ class ClaudeDriver(Driver):
     """Claude's side of one process."""
 
     kind = "claude"
+    names_turns = True
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)

@@ -64,6 +64,7 @@ class CodexDriver(Driver):
     """One session of codex."""
 
     kind: ClassVar[str] = "codex"
+    names_turns: ClassVar[bool] = True
 
     def __init__(self, opening: Opening) -> None:
         """Prepare it; nothing is said before `begin`."""

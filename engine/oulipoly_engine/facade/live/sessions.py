@@ -522,10 +522,11 @@ class LiveSessions:
         if not isinstance(plan, Recoverable):
             steps = "; ".join(plan.resume_requirements) if isinstance(plan, Blocked) else ""
             raise RequestRefused(f"{plan.reason}: {steps}" if steps else plan.reason)
-        session = self.find(plan.turn.session_id)
-        return self._send(
-            session, {"text": resume_text(), "kind": "recovery"}
-        )  # the opening ends the one that was left
+        with self._home.lend_store_to_read() as store:
+            left = live_sessions.find_turn(store, plan.turn.turn_id)
+        unsure = left.input if left is not None and left.status == "starting" else ""
+        # The opening ends the one that was left.
+        return self._send(self.find(plan.turn.session_id), {"text": resume_text(unsure), "kind": "recovery"})
 
     # Requests --------------------------------------------------------------------------------------------------------
     def requests(self, *, all_states: bool = False, limit: int = 200) -> tuple[LiveRequest, ...]:

@@ -120,13 +120,16 @@ class LiveLauncher(Record):
 
     def _opening(self, session: LiveSession, runtime: Runtime) -> Opening:
         said = session.opening
-        # A thread without a turn is not kept by every CLI: it is begun anew under the same id of ours.
-        has_past = bool(live_sessions.turns_of(self.store, session.session_id, 1))
+        # A thread without a turn is not kept by every CLI: it is begun anew under the same id of ours. A turn that was
+        # written down only, and never begun by the CLI, is none.
+        is_named = driver_of(runtime.kind).names_turns
+        has_past = live_sessions.has_begun(self.store, session.session_id, are_named=is_named)
         resume = session.native_id or "" if has_past else ""
         fork = str(said.get("fork_of", "")) if not has_past else ""
         return Opening(
             cwd=session.workspace,
-            new_id=session.session_id,
+            # Claude takes no id twice, even if all that it knows under it is a message that we believe lost.
+            new_id=session.session_id if not session.generation else str(uuid.uuid4()),
             resume=fork or resume,
             fork=bool(fork),
             fork_at=str(said.get("fork_at", "")) if fork else "",

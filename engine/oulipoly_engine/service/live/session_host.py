@@ -159,7 +159,7 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
         order.invocation_row,
         clean,
         _open_wire_log(order.wire_log, clean),
-            SessionLog(Path(order.log), clock, order.env, clean) if order.log else None,
+        SessionLog(Path(order.log), clock, order.env, clean) if order.log else None,
     )
     host.run()
 

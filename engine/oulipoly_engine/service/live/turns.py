@@ -185,6 +185,8 @@ class SessionTurns:
         if turn is None:  # the CLI works by itself: a compaction of its own, for example
             turn = self._new_turn(str(uuid.uuid4()), "other", "")
         live_sessions.begin_turn(self._store, turn.turn_id, event.native_turn_id)
+        if "preface" in self.session.opening and turn.kind in ("user", "recovery"):  # the CLI has it
+            self._change(opening={key: value for key, value in self.session.opening.items() if key != "preface"})
         self.turn = replace(turn, status="running", native_turn_id=event.native_turn_id)
         self._say(replace(event, turn_id=turn.turn_id, kind=turn.kind))
 
@@ -431,15 +433,7 @@ class SessionTurns:
             self._new_turn(first.message_id, _kind_of(first), first.text)
         if first.message_id in self._told_queue:
             self._tell_queue()
-        self._driver.send(first.message_id, self._take_preface() + first.text)
-
-    def _take_preface(self) -> str:
-        """Return what the first message of a fork is preceded by, once."""
-        opening = dict(self.session.opening)
-        preface = str(opening.pop("preface", ""))
-        if preface:
-            self._change(opening=opening)
-        return preface
+        self._driver.send(first.message_id, str(self.session.opening.get("preface", "")) + first.text)
 
     def _start(self, kind: str, text: str, begin: Callable[[str], None]) -> dict[str, Any]:
         turn_id = str(uuid.uuid4())

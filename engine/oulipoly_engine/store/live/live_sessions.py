@@ -156,6 +156,15 @@ def durations(store: Store, limit: int) -> tuple[float, ...]:
     return tuple((from_text(ended) - from_text(began)).total_seconds() for began, ended in found)
 
 
+def has_begun(store: Store, session_id: str, *, are_named: bool) -> bool:
+    """Tell whether the CLI has worked on any turn of a session. are_named: the CLI gives each turn an id of its own."""
+    row = LiveTurnRow
+    begun = row.native_turn_id.is_null(is_null=False)
+    begun = begun if are_named else begun | (row.status != "starting")
+    with store.read():
+        return bool(store.rows(row.select(row.turn_id).where(row.session_id == session_id, begun).limit(1)))
+
+
 def open_turns(store: Store, session_ids: Iterable[str] | None = None) -> tuple[Turn, ...]:
     """Return the turns that are not over, of these sessions or of all, oldest first."""
     row = LiveTurnRow
