@@ -17,7 +17,9 @@ from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 from oulipoly_tui.view.live.request_lines import answer_line, can, request_lines
 from oulipoly_tui.view.live.stream import StreamLines
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, working_line
+from oulipoly_tui.view.transcript.markdown import markdown
 from oulipoly_tui.view.transcript.spans import cells, plain
+from oulipoly_tui.widgets.live.conversation_view import ConversationLayout
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 AT = "2026-11-22T06:27:00Z"
@@ -154,6 +156,33 @@ def test_a_streamed_text_is_laid_out_once_as_it_would_be_at_the_end(pieces):
     whole = StreamLines(40).lines(talk.blocks[0])
 
     assert whole == shown or not pieces
+
+
+@given(st.text(st.characters(max_codepoint=0x2FF, exclude_characters="\n"), min_size=1, max_size=60))
+def test_a_streamed_line_is_shown_as_the_markdown_that_it_is(line):
+    talk = told(ev.ItemStarted(Item("m", "agent_message")), ev.ItemDelta("m", line))
+    shown = [one.line for one in StreamLines(40).lines(talk.blocks[0])]
+
+    assert [one.line for one in markdown(line, 40)] == shown or not line.strip()
+
+
+def test_a_text_that_begins_again_shows_nothing_of_what_it_was():
+    talk, stream = told(ev.ItemStarted(Item("m", "agent_message")), ev.ItemDelta("m", "old\nwords")), StreamLines(40)
+    stream.lines(talk.blocks[0])
+    talk.apply(numbered(ev.ItemStarted(Item("m", "agent_message")), ev.ItemDelta("m", "new")))
+
+    assert ["new"] == [plain(one.line) for one in stream.lines(talk.blocks[0])]
+
+
+def test_what_has_streamed_at_length_is_not_laid_out_again_when_it_ends():
+    layout = ConversationLayout()
+    text = "a word or two\n" * 10_000
+    layout.begin(told(ev.ItemStarted(Item("m", "agent_message")), ev.ItemDelta("m", text)))
+    before = layout.lines_at(0)
+    layout.talk.apply(numbered(ev.ItemEnded(Item("m", "agent_message", "completed", text))))
+    layout.drop(0)
+
+    assert before is layout.lines_at(0)
 
 
 def test_a_delta_costs_the_same_however_long_the_text_is():

@@ -6,10 +6,11 @@ A flood costs no more than a trickle: the host puts deltas together while we do 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.live.events import ItemDelta
 from oulipoly_engine.errors import RunnerError
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.live.sessions import LiveClient
 
 _FRAME_S = 0.04  # between two looks: as often as the screen is drawn
+_FLOOD_S = 0.1  # between two looks at more than anybody can read
+_FLOOD = 1_000  # characters of a look
 _MOST = 400  # reads of one look
 
 Answered = Callable[[Mapping[str, Any], str], object]  # the answer's data, or what is wrong
@@ -62,9 +65,9 @@ class LiveConnection:
             self._loop.remove_reader(self._client.fileno())
             self._is_watching = False
 
-    def _look_later(self) -> None:
+    def _look_later(self, wait_s: float = _FRAME_S) -> None:
         if self._timer is None and not self._is_closed:
-            self._timer = self._loop.call_later(_FRAME_S, self._look_again)
+            self._timer = self._loop.call_later(wait_s, self._look_again)
 
     def _look_again(self) -> None:
         self._timer = None
@@ -91,17 +94,9 @@ class LiveConnection:
         if end is not None:
             self._end(end.message)
         elif events or self._waiting:
-            self._look_later_and_watch()
+            self._look_later(_FLOOD_S if _count_characters(events) > _FLOOD else _FRAME_S)
         else:
             self._watch()
-
-    def _look_later_and_watch(self) -> None:
-        """Read again after a while, whatever comes until then."""
-        if self._is_closed:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_later(_FRAME_S, self._look_again)
 
     def _answer(self) -> None:
         for number in tuple(self._waiting):
@@ -118,3 +113,7 @@ class LiveConnection:
             with suppress(RunnerError):
                 answered({}, text)
         self._gone(text)
+
+
+def _count_characters(events: Sequence[Numbered]) -> int:
+    return sum(len(one.event.text) for one in events if isinstance(one.event, ItemDelta))

@@ -5,23 +5,23 @@ Texts come from outside and are hostile: they are only ever shown, sign by sign.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live.events import Item
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.quantities import moment
-from oulipoly_tui.view.live.blocks import Block
+from oulipoly_tui.view.live.blocks import BODY, Block
 from oulipoly_tui.view.live.diff_lines import change_lines, summary
 from oulipoly_tui.view.live.stream import StreamLines
 from oulipoly_tui.view.transcript.markdown import bar, flow, markdown, printable
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, cut, wrap_lines
 from oulipoly_tui.view.transcript.transcript import TranscriptLine
 
-BODY = 0  # the part of a block that is folded
 _INDENT, _INNER = "  ", "    "
 _OUTPUT, _DIFF = 3, 12  # lines that are seen of what is folded
+_MESSAGES = ("user_message", "agent_message")
 _FOLDED = ("reasoning", "command", "file_change", "tool", "compaction", "review", "other")
 _NAMES = {"reasoning": "thinking", "compaction": "compacted here", "review": "review"}
 _STEPS = {"completed": ("[x] ", "good"), "in_progress": ("[>] ", "accent")}
@@ -33,14 +33,33 @@ def is_foldable(block: Block) -> bool:
     return block.item is not None and block.item.kind in _FOLDED
 
 
+def stream_lines(block: Block, width: int) -> StreamLines:
+    """Return what lays out the text of a block as it grows."""
+    if block.item is None or block.item.kind in _MESSAGES:
+        return StreamLines(max(12, width), _INDENT)
+    return StreamLines(max(12, width), _INNER, is_markdown=False)
+
+
 def block_lines(
     block: Block, width: int, *, is_open: bool, stream: StreamLines | None = None
-) -> tuple[TranscriptLine, ...]:
-    """Return the lines of a block. stream: what is laid out of a text that still grows."""
+) -> Sequence[TranscriptLine]:
+    """Return the lines of a block. stream: what is laid out already of its text, whose own list is returned then."""
     width = max(12, width)
-    if block.item is None:
+    item = block.item
+    if item is None:
         return tuple(TranscriptLine(line) for line in _note(block, width))
-    return tuple(_item_lines(block, block.item, width, is_open=is_open, stream=stream))
+    if item.kind == "plan":
+        return tuple(TranscriptLine(line) for line in _plan(block, item, width))
+    if item.kind in _MESSAGES:
+        head = tuple(_message_head(block, item, width))
+        if block.is_running or block.is_long:
+            return (stream or stream_lines(block, width)).lines(block, head)
+        return (*head, *_message(block, width))
+    lines = (_head(block, item, width, is_open=is_open), *_body(block, item, width, is_open=is_open))
+    head = tuple(TranscriptLine(line, BODY) for line in lines)
+    if is_open and item.kind != "file_change":
+        return (stream or stream_lines(block, width)).lines(block, head)
+    return head
 
 
 def _note(block: Block, width: int) -> Iterator[Line]:
@@ -48,27 +67,15 @@ def _note(block: Block, width: int) -> Iterator[Line]:
     yield from flow([(text, block.tone)], width, _INDENT, _INDENT + "  ")
 
 
-def _item_lines(
-    block: Block, item: Item, width: int, *, is_open: bool, stream: StreamLines | None
-) -> Iterator[TranscriptLine]:
-    if item.kind in ("user_message", "agent_message"):
-        yield from _message(block, item, width, stream)
-    elif item.kind == "plan":
-        yield from (TranscriptLine(line) for line in _plan(block, item, width))
-    else:
-        yield TranscriptLine(_head(block, item, width, is_open=is_open), BODY)
-        yield from (TranscriptLine(line, BODY) for line in _body(block, item, width, is_open=is_open))
-
-
-def _message(block: Block, item: Item, width: int, stream: StreamLines | None) -> Iterator[TranscriptLine]:
+def _message_head(block: Block, item: Item, width: int) -> Iterator[TranscriptLine]:
     is_user = item.kind == "user_message"
     yield TranscriptLine(())
     if is_user or block.has_heading:
         name: Span = ("▌ you", "good") if is_user else ("▌ assistant", "accent")
         yield TranscriptLine((name, (cut(f"  {_moment(block.at)}", width - len(name[0])), "dim")))
-    if stream is not None and block.is_running:
-        yield from (TranscriptLine(((_INDENT, ""), *line), BODY) for line in stream.lines(block))
-        return
+
+
+def _message(block: Block, width: int) -> Iterator[TranscriptLine]:
     for written in markdown(block.text.strip("\n"), width - len(_INDENT)):
         yield TranscriptLine(((_INDENT, ""), *written.line), BODY, written.block)
 
@@ -123,6 +130,7 @@ def _state(item: Item) -> str:
 
 
 def _body(block: Block, item: Item, width: int, *, is_open: bool) -> Iterator[Line]:
+    """Yield what stands below the head: of an unfolded text, what stands above it."""
     if item.kind == "file_change":
         lines = wrap_lines(change_lines(item.changes, width - len(_INNER)), width - len(_INNER))
         yield from _some(iter(lines), None if is_open else _DIFF)
@@ -132,9 +140,6 @@ def _body(block: Block, item: Item, width: int, *, is_open: bool) -> Iterator[Li
             yield from (((_INNER, ""), *line) for line in bar(item.title, width - len(_INNER), "dim", "key"))
         if item.cwd:
             yield ((_INNER, ""), (cut(f"in {plain(item.cwd)}", width - len(_INNER)), "dim"))
-        text = block.text.strip("\n")
-        if text:
-            yield from (((_INNER, ""), *line) for line in bar(text, width - len(_INNER)))
     elif item.kind == "command" or item.status == "failed":
         yield from _tail(block, width)
 

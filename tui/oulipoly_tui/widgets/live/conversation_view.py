@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from oulipoly_tui.view.live.block_lines import BODY, block_lines, is_foldable
+from oulipoly_tui.view.live.block_lines import block_lines, is_foldable, stream_lines
+from oulipoly_tui.view.live.blocks import BODY
 from oulipoly_tui.view.live.conversation import Conversation
 from oulipoly_tui.view.live.stream import StreamLines
 from oulipoly_tui.view.transcript.transcript import TranscriptLine
@@ -46,19 +47,13 @@ class ConversationLayout(PlacesLayout):
         self._streams.clear()
         super().forget()
 
-    def make(self, place: int) -> tuple[TranscriptLine, ...] | None:
+    def make(self, place: int) -> Sequence[TranscriptLine] | None:
         """Return the lines of a block."""
         block = self.talk.blocks[place]
-        stream = None
+        stream = self._streams.pop(block.id, None) or stream_lines(block, self._width)
         if block.is_running:
-            stream = self._streams.setdefault(block.id, StreamLines(self._width - 2))
-        else:
-            self._streams.pop(block.id, None)
+            self._streams[block.id] = stream
         return block_lines(block, self._width, is_open=self._is_open(block.id), stream=stream)
-
-    def restream(self, place: int) -> None:
-        """Lay a text out from its beginning: it has begun again."""
-        self._streams.pop(self.talk.blocks[place].id, None)
 
     def toggle(self, place: int, part: int) -> bool:
         """Unfold a block, or fold it; return whether it can be folded at all."""

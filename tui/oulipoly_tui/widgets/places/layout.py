@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from oulipoly_tui.view.transcript.transcript import TranscriptLine
 
@@ -23,8 +23,9 @@ class PlacesLayout(ABC):
     def __init__(self) -> None:
         self.drawn = 0  # lines that were laid out, for whoever counts work
         self._width = 12
-        self._laid: OrderedDict[int, tuple[TranscriptLine, ...]] = OrderedDict()
-        self._count = 0  # of its lines
+        self._laid: OrderedDict[int, Sequence[TranscriptLine]] = OrderedDict()
+        self._counts: dict[int, int] = {}  # of lines, by place: a list of them may grow
+        self._count = 0  # of all
 
     @property
     @abstractmethod
@@ -32,8 +33,8 @@ class PlacesLayout(ABC):
         """Return how many places there are."""
 
     @abstractmethod
-    def make(self, place: int) -> tuple[TranscriptLine, ...] | None:
-        """Return the lines of a place; None while it has not come."""
+    def make(self, place: int) -> Sequence[TranscriptLine] | None:
+        """Return the lines of a place, at another time perhaps the same list with more; None: it has not come."""
 
     @abstractmethod
     def toggle(self, place: int, part: int) -> bool:
@@ -55,6 +56,7 @@ class PlacesLayout(ABC):
     def forget(self) -> None:
         """Lay everything out anew."""
         self._laid.clear()
+        self._counts.clear()
         self._count = 0
 
     def fit(self, width: int) -> None:
@@ -64,9 +66,10 @@ class PlacesLayout(ABC):
 
     def drop(self, place: int) -> None:
         """Lay one place out anew."""
-        self._count -= len(self._laid.pop(place, ()))
+        if self._laid.pop(place, None) is not None:
+            self._count -= self._counts.pop(place)
 
-    def lines_at(self, place: int) -> tuple[TranscriptLine, ...]:
+    def lines_at(self, place: int) -> Sequence[TranscriptLine]:
         """Return the lines of a place; of one that has not come, that it is waited for."""
         lines = self._laid.get(place)
         if lines is not None:
@@ -74,12 +77,13 @@ class PlacesLayout(ABC):
         made = self.make(place)
         if made is None:
             return WAITING
-        lines = self._laid[place] = made
-        self.drawn += len(lines)
-        self._count += len(lines)
+        self._laid[place] = made
+        count = self._counts[place] = len(made)
+        self.drawn += count
+        self._count += count
         while self._count > _LINES_KEPT and len(self._laid) > 1:
-            self._count -= len(self._laid.popitem(last=False)[1])
-        return lines
+            self.drop(next(iter(self._laid)))
+        return made
 
     # ---- positions
 
