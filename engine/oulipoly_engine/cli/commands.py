@@ -51,6 +51,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("turn", "", "resume: have a live session go on with a turn that was left", _WORK),
     Subcommand("recover", "live.recover", "turns of live sessions that their process has left", _WORK),
     Subcommand("terminal", "", "new, list, attach, kill: programs that outlive this terminal", _WORK),
+    Subcommand("serve", "web.serve", "serve sessions to scripts and to your phone", _WORK),
     Subcommand("quota", "", "show, check, forecast", _ACCOUNTS),
     Subcommand("account", "", "add, list, show, log in, rename, remove, drain … accounts", _ACCOUNTS),
     Subcommand("runtime", "", "list, show, refresh: the CLIs that live sessions are opened on", _ACCOUNTS),

@@ -1,0 +1,1 @@
+"""`serve`, and the devices that may use the server."""

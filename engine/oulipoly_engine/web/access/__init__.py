@@ -1,0 +1,1 @@
+"""Who may ask the server for what: devices, the check of every request, certificates."""

@@ -1,0 +1,27 @@
+"""The server's app: pages and REST over one engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from oulipoly_engine import __version__
+from oulipoly_engine.web import errors
+from oulipoly_engine.web.access.gate import Gate, Serving
+from oulipoly_engine.web.api import health
+from oulipoly_engine.web.pages.router import page_routes
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.engine import Engine
+
+
+def make_app(engine: Engine, serving: Serving | None = None) -> FastAPI:
+    """Return the app. Handlers find the engine as `request.app.state.engine`, and `request.state.viewer`."""
+    app = FastAPI(title="agents", version=__version__, docs_url=None, redoc_url=None)
+    app.state.engine, app.state.serving = engine, serving or Serving()
+    app.router.routes.extend(page_routes(engine))
+    app.include_router(health.router)
+    errors.add_handlers(app)
+    app.add_middleware(Gate, serving=app.state.serving)
+    return app

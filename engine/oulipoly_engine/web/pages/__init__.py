@@ -1,0 +1,1 @@
+"""Pages for a phone, on the same paths as REST."""
