@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.app import App
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import FileChange, Item, Numbered, Prompt, Usage
@@ -19,7 +20,7 @@ from oulipoly_tui.view.live.stream import StreamLines
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, working_line
 from oulipoly_tui.view.transcript.markdown import markdown
 from oulipoly_tui.view.transcript.spans import cells, plain
-from oulipoly_tui.widgets.live.conversation_view import ConversationLayout
+from oulipoly_tui.widgets.live.conversation_view import ConversationLayout, ConversationView
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 AT = "2026-11-22T06:27:00Z"
@@ -183,6 +184,44 @@ def test_what_has_streamed_at_length_is_not_laid_out_again_when_it_ends():
     layout.drop(0)
 
     assert before is layout.lines_at(0)
+
+
+def test_what_is_on_the_screen_is_laid_out_once_however_long_it_is():
+    layout = ConversationLayout()
+    outputs = [ev.ItemEnded(Item(f"c{one}", "command", "completed", "out\n" * 5_000)) for one in range(6)]
+    layout.begin(told(*outputs, ev.Notice("the end")))
+    layout.toggle_all()
+    for _ in range(3):
+        layout.end_top(5_020)
+        list(layout.walk((4, 4_990), 5_020))
+    assert 10_003 == layout.drawn
+
+    for place in (0, 1, 2):
+        list(layout.walk((place, 0), 1))
+    drawn = layout.drawn
+    list(layout.walk((0, 0), 1))
+    assert drawn + 5_001 == layout.drawn  # what is out of sight is let go
+
+
+async def test_another_height_lays_nothing_out_anew():
+    class Shown(App):
+        def compose(self):
+            yield ConversationView(lambda: None)
+
+        def get_css_variables(self):
+            return {**super().get_css_variables(), "cursor": "blue", "cursor-style": "bold"}
+
+    async with Shown().run_test(size=(80, 24)) as pilot:
+        view = pilot.app.query_one(ConversationView)
+        view.begin(told(*(ev.Notice(f"note {number}") for number in range(100))))
+        await pilot.pause()
+        drawn = view.drawn
+        await pilot.resize_terminal(80, 20)
+        await pilot.pause()
+
+        assert 20 == view.size.height
+        assert view.is_at_end
+        assert drawn == view.drawn
 
 
 def test_a_delta_costs_the_same_however_long_the_text_is():

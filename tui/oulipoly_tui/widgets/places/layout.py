@@ -26,6 +26,7 @@ class PlacesLayout(ABC):
         self._laid: OrderedDict[int, Sequence[TranscriptLine]] = OrderedDict()
         self._counts: dict[int, int] = {}  # of lines, by place: a list of them may grow
         self._count = 0  # of all
+        self._shown = self._ending = range(0)  # places of the last walk, and those at the end: they are kept
 
     @property
     @abstractmethod
@@ -73,6 +74,7 @@ class PlacesLayout(ABC):
         """Return the lines of a place; of one that has not come, that it is waited for."""
         lines = self._laid.get(place)
         if lines is not None:
+            self._laid.move_to_end(place)
             return lines
         made = self.make(place)
         if made is None:
@@ -81,9 +83,17 @@ class PlacesLayout(ABC):
         count = self._counts[place] = len(made)
         self.drawn += count
         self._count += count
-        while self._count > _LINES_KEPT and len(self._laid) > 1:
-            self.drop(next(iter(self._laid)))
+        self._let_go(place)
         return made
+
+    def _let_go(self, place: int) -> None:
+        """Forget what was looked at longest ago, where there is too much, but nothing that is looked at now."""
+        while self._count > _LINES_KEPT:
+            idle = (one for one in self._laid if one not in self._shown and one not in self._ending and one != place)
+            oldest = next(idle, None)
+            if oldest is None:
+                break
+            self.drop(oldest)
 
     # ---- positions
 
@@ -113,12 +123,11 @@ class PlacesLayout(ABC):
         place, line = top
         while count > 0 and place < self.length:
             lines = self.lines_at(place)
-            for at in range(min(line, len(lines)), len(lines)):
-                yield place, at, lines[at]
-                count -= 1
-                if count == 0:
-                    return
+            shown = range(min(line, len(lines)), min(len(lines), line + count))
+            yield from ((place, at, lines[at]) for at in shown)
+            count -= len(shown)
             place, line = place + 1, 0
+        self._shown = range(top[0], place)
 
     def end_top(self, height: int) -> Position:
         """Return where the view stands when the last line is at the bottom."""
@@ -126,6 +135,7 @@ class PlacesLayout(ABC):
         if at is None:
             return 0, 0
         for _ in range(height - 1):
+            self._ending = range(at[0], self.length)
             above = self.before(at)
             if above is None:
                 return 0, 0

@@ -238,8 +238,9 @@ class PlacesView(Lines, can_focus=True):
         """Lay out anew for another width; for another height, as when the find line closes, the lines are the same."""
         before, self._width = self._width, self.size.width
         self._measure()
-        self._laid.fit(self._width - 1 - _GUTTER)
-        self._forget()
+        if before != self._width:
+            self._laid.fit(self._width - 1 - _GUTTER)
+            self._forget()
         if self.is_following:
             self._to_end()
         elif before == self._width:
