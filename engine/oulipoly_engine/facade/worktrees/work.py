@@ -30,7 +30,7 @@ from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.service.live.launch import session_log
+from oulipoly_engine.service.live.launch import session_artifacts, session_log
 from oulipoly_engine.service.live.session_log import MOST_LINES, read_tail
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
 from oulipoly_engine.store.worktrees import worktrees as worktree_rows
@@ -331,7 +331,7 @@ class WorkSessions:
         return tuple((name, stat.st_size, datetime.fromtimestamp(stat.st_mtime, UTC)) for name, stat in found)
 
     def _artifacts(self, session_id: str) -> Path:
-        return self._home.paths.session_artifacts / f"session-{session_id}"
+        return session_artifacts(self._home.paths, session_id)
 
     # Talking ---------------------------------------------------------------------------------------------------------
     def send(self, identity: str, text: str) -> Sent:

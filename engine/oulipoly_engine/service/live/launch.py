@@ -23,6 +23,7 @@ from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.host.launcher import escape_word
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record
@@ -34,6 +35,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
 
+ARTIFACTS_VARIABLE = "OULIPOLY_SESSION_ARTIFACTS"
 PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
 
 
@@ -62,7 +64,7 @@ class LiveLauncher(Record):
         launch_arguments.refuse_reserved(runtime.id, runtime.kind, opening.args, more)  # they were kept, and may be old
         prepare_homes(runtime)
         identity = str(uuid.uuid4())
-        env = self._environment(runtime, identity)
+        env = self._environment(session, runtime, identity)
         model_name = session.model_name
         row = invocations.begin(
             self.store,
@@ -112,9 +114,13 @@ class LiveLauncher(Record):
         """Return the file in which what a session's CLI says is kept, where its runtime asks for that."""
         return self.paths.terminal_logs / f"{session_id}.wire.jsonl"
 
-    def _environment(self, runtime: Runtime, identity: str) -> dict[str, str]:
+    def _environment(self, session: LiveSession, runtime: Runtime, identity: str) -> dict[str, str]:
         account = self.accounts.get(runtime.account)
         env = markers.without_channel(launch_environment(runtime, account, inherited_environment()))
+        if session.opening.get("log"):
+            folder = session_artifacts(self.paths, session.session_id)
+            make_folder(folder)
+            env[ARTIFACTS_VARIABLE] = str(folder)
         env |= markers.parent_env(runtime.account or runtime.id, identity)
         return env | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
 
@@ -140,6 +146,11 @@ class LiveLauncher(Record):
             args=tuple(said.get("args") or runtime.args),
             marker=runtime.marker,
         )
+
+
+def session_artifacts(paths: Paths, session_id: str) -> Path:
+    """Return the folder in which a session's agent leaves files for people; its environment names it."""
+    return paths.session_artifacts / f"session-{session_id}"
 
 
 def session_log(paths: Paths, session_id: str) -> Path:
