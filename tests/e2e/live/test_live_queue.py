@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -78,6 +80,24 @@ def test_waiting_messages_can_be_edited_moved_and_taken_back(live, busy, lives):
 
     assert "completed" == last.status
     assert ["2", "one", "last"] == live.texts()[1:]
+
+
+def test_following_until_idle_sees_the_running_turn_and_the_queue_to_their_end(live, busy):
+    session, turn, go_on = busy
+    go_on()
+    live.live.wait(session, turn)
+    live.live.send(session, json.dumps([["listen"]]))
+    ids = {text: live.live.send(session, text).turn_id for text in ("next", "never")}
+    command = [sys.executable, "-m", "oulipoly_tui", "session", "follow", session, "--until-idle"]
+    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE) as follows:
+        said = [json.loads(follows.stdout.readline())]
+        change(live, session, "remove", ids["never"])
+        live.live.order(session, "interrupt", starts=False)
+        said += map(json.loads, follows.stdout)
+
+    assert ["completed", "interrupted", "completed"] == [one["status"] for one in said if one["type"] == "turn_ended"]
+    assert ids["next"] == said[-1]["turn_id"]
+    assert (0, b"") == (follows.returncode, subprocess.check_output(command))
 
 
 def test_a_cli_that_has_ended_gets_no_message(live, tmp_path):

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions.arguments import for_people
-from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy
-from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.core.worktrees.work import LIFECYCLES
@@ -306,82 +305,6 @@ def status_json(status: LiveStatus) -> dict[str, Any]:
     }
 
 
-def _add_follow(parser: Parser) -> None:
-    parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only what came after this number")
-    parser.add_argument("--no-deltas", action="store_true", help="whole items only")
-    parser.add_argument("--until-idle", action="store_true", help="end with the turn that runs")
-
-
-def _follow(context: Context, options: Namespace) -> int:
-    if options.until_idle and not context.engine.live.status(options.session).busy:
-        return 0
-    shown = _Lines()
-    for numbered in context.engine.live.follow(options.session, options.after, deltas=not options.no_deltas):
-        if options.json:
-            output.write_json(ev.to_json(numbered), pretty=False)
-        else:
-            shown.write(numbered.event)
-        if options.until_idle and isinstance(numbered.event, ev.TurnEnded):
-            break
-    return 0
-
-
-class _Lines:
-    """Prints a conversation for people: text as it comes, one line for the rest."""
-
-    def __init__(self) -> None:
-        self._open = ""  # the item whose text the line goes on with
-
-    def write(self, event: ev.AnyEvent) -> None:
-        """Print an event."""
-        match event:
-            case ev.ItemDelta(kind="agent_message"):
-                begin = "agent: " if self._open != event.item_id else ""
-                self._open = event.item_id
-                output.write_block(begin + _indent(event.text))
-            case ev.ItemDelta():
-                pass
-            case ev.ItemEnded() if event.item.id == self._open:
-                self._open = ""
-                output.write_line("")
-            case _:
-                if line := describe(event):
-                    if self._open:
-                        self._open = ""
-                        output.write_line("")
-                    output.write_block(line + "\n")
-
-
-def describe(event: ev.AnyEvent) -> str:
-    """Return an event as people read it; empty: it is not for them."""
-    match event:
-        case ev.ItemEnded():
-            item = event.item
-            if item.kind in ("user_message", "agent_message"):
-                return f"{'user' if item.kind == 'user_message' else 'agent'}: {_indent(item.text)}"
-            return "" if item.kind == "reasoning" else f"[{item.kind}: {plain(item.title)}, {item.status}]"
-        case ev.RequestOpened():
-            return f"[it asks: {plain(event.prompt.title)} · {plain(event.request_id)}]"
-        case ev.RequestResolved():
-            return f"[{plain(describe_end(event.status, event.decision))} by {plain(event.by)}]"
-        case ev.TurnEnded():
-            why = f": {plain(event.message)}" if event.message else ""
-            return f"[the turn is {event.status}{why}]"
-        case ev.SessionFailed() | ev.SessionClosed():
-            return f"[the session's process: {plain(event.reason)}, {plain(event.message)}]"
-        case ev.TurnRetrying():
-            return f"[tries again: {plain(event.message)}]"
-        case ev.Notice():
-            return f"[{plain(event.text)}]"
-        case _:
-            return ""
-
-
-def _indent(text: str) -> str:
-    """Return a text whose further lines cannot be taken for lines of ours."""
-    return text.expandtabs(4).replace("\n", "\n  ")
-
-
 def _order(verb: str, *, starts: bool = False) -> Callable[[Context, Namespace], int]:
     def serve(context: Context, options: Namespace) -> int:
         told = context.engine.live.order(options.session, verb, starts=starts)
@@ -502,7 +425,7 @@ _VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespac
     "new": (_add_new, _new),
     "send": (_add_send, _send),
     "status": (_nothing, _status),
-    "follow": (_add_follow, _follow),
+    "follow": (follow.add_arguments, follow.serve),
     "steer": (_add_text, _steer),
     "interrupt": (_nothing, _order("interrupt")),
     "queue": (_add_queue, _queue),

@@ -296,6 +296,10 @@ class LiveSessions:
         with self._home.lend_store_to_read() as store:
             return live_events.after(store, session_id, seq, limit)
 
+    def last_number(self, identity: str) -> int:
+        """Return the number of the last event of a session that is kept; 0: there is none."""
+        return self._last_number(self.find(identity).session_id)
+
     def turns(self, identity: str) -> tuple[Turn, ...]:
         """Return the turns of a session, oldest first."""
         with self._home.lend_store_to_read() as store:

@@ -1,0 +1,130 @@
+"""`session follow`: what happens in a live session, as lines for people or for scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.requests import describe_end
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.facade import output
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from oulipoly_engine.facade.live.sessions import LiveSessions
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add its arguments behind the session's id."""
+    parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only what came after this number")
+    parser.add_argument("--no-deltas", action="store_true", help="whole items only")
+    parser.add_argument("--until-idle", action="store_true", help="end once no turn runs and no message waits")
+
+
+def serve(context: Context, options: Namespace) -> int:
+    """Print what happens."""
+    live, shown = context.engine.live, _Lines()
+    end = _Idleness(live, options.session) if options.until_idle else None
+    if end is not None and end.has_come:
+        return 0
+    for numbered in live.follow(options.session, options.after, deltas=not options.no_deltas):
+        if options.json:
+            output.write_json(ev.to_json(numbered), pretty=False)
+        else:
+            shown.write(numbered.event)
+        if end is not None and end.is_reached(numbered):
+            break
+    return 0
+
+
+class _Idleness:
+    """Tells when a session has nothing more to do."""
+
+    def __init__(self, live: LiveSessions, session: str) -> None:
+        self._live, self._session = live, session
+        self._last = live.last_number(session)  # to be looked at; once idle, to be shown
+        self._awaited: set[str] = set()  # the turns that run or will run by themselves
+        self._look()
+
+    @property
+    def has_come(self) -> bool:
+        """Return whether no turn runs and no message waits."""
+        return not self._awaited
+
+    def is_reached(self, numbered: ev.Numbered) -> bool:
+        """Take an event, and tell whether it is the last one."""
+        event = numbered.event
+        is_end = isinstance(event, ev.TurnEnded) and event.turn_id in self._awaited
+        # What was waited for may have been taken back.
+        if is_end or (isinstance(event, ev.QueueChanged) and self._awaited and numbered.seq > self._last):
+            self._look()
+        return self.has_come and numbered.seq >= self._last
+
+    def _look(self) -> None:
+        status = self._live.status(self._session)
+        if status.status in ("starting", "running", "waiting_input"):
+            running = {status.turn_id} if status.turn_id else set()
+            self._awaited = running | {one.message_id for one in status.queue}
+        else:
+            self._awaited = set()
+        if not self._awaited:  # what has come to its end meanwhile is shown
+            self._last = self._live.last_number(self._session)
+
+
+class _Lines:
+    """Prints a conversation for people: text as it comes, one line for the rest."""
+
+    def __init__(self) -> None:
+        self._open = ""  # the item whose text the line goes on with
+
+    def write(self, event: ev.AnyEvent) -> None:
+        """Print an event."""
+        match event:
+            case ev.ItemDelta(kind="agent_message"):
+                begin = "agent: " if self._open != event.item_id else ""
+                self._open = event.item_id
+                output.write_block(begin + _indent(event.text))
+            case ev.ItemDelta():
+                pass
+            case ev.ItemEnded() if event.item.id == self._open:
+                self._open = ""
+                output.write_line("")
+            case _:
+                if line := describe(event):
+                    if self._open:
+                        self._open = ""
+                        output.write_line("")
+                    output.write_block(line + "\n")
+
+
+def describe(event: ev.AnyEvent) -> str:
+    """Return an event as people read it; empty: it is not for them."""
+    match event:
+        case ev.ItemEnded():
+            item = event.item
+            if item.kind in ("user_message", "agent_message"):
+                return f"{'user' if item.kind == 'user_message' else 'agent'}: {_indent(item.text)}"
+            return "" if item.kind == "reasoning" else f"[{item.kind}: {plain(item.title)}, {item.status}]"
+        case ev.RequestOpened():
+            return f"[it asks: {plain(event.prompt.title)} · {plain(event.request_id)}]"
+        case ev.RequestResolved():
+            return f"[{plain(describe_end(event.status, event.decision))} by {plain(event.by)}]"
+        case ev.TurnEnded():
+            why = f": {plain(event.message)}" if event.message else ""
+            return f"[the turn is {event.status}{why}]"
+        case ev.SessionFailed() | ev.SessionClosed():
+            return f"[the session's process: {plain(event.reason)}, {plain(event.message)}]"
+        case ev.TurnRetrying():
+            return f"[tries again: {plain(event.message)}]"
+        case ev.Notice():
+            return f"[{plain(event.text)}]"
+        case _:
+            return ""
+
+
+def _indent(text: str) -> str:
+    """Return a text whose further lines cannot be taken for lines of ours."""
+    return text.expandtabs(4).replace("\n", "\n  ")
