@@ -304,6 +304,21 @@ def test_steering_is_spoken_where_the_agent_knows_it(reply, outcome):
     assert [outcome] == [one.outcome for one in agent.of(events.SteerSettled)]
 
 
+def test_a_message_that_the_agent_is_slow_to_take_is_settled_once():
+    agent = Agent({**AGENT, "_meta": {"steering": {"supported": True}}})
+    asked = agent.prompt()
+    for message in ("one", "two"):
+        agent.driver.steer(message, "also this")
+    one, two = agent.take()
+    assert [None, None] == [agent.driver.tick(now) for now in (0.0, 3600.0)]
+    agent.reply(one, {"outcome": "injected"})
+    agent.reply(asked, {"stopReason": "end_turn"})
+    agent.reply(two, {"outcome": "injected"})
+
+    settled = [(event.message_id, event.outcome) for event in agent.of(events.SteerSettled)]
+    assert [("one", "accepted"), ("two", "refused")] == settled
+
+
 def test_without_steering_and_without_a_compact_command_neither_is_supported():
     agent = Agent()
     agent.prompt()

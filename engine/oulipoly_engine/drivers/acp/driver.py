@@ -45,7 +45,6 @@ from oulipoly_engine.drivers.jsonrpc import (
 )
 from oulipoly_engine.records import replace
 
-_STEER_S = 10.0
 _CANCEL_S = 10.0  # gemini never ends a turn whose permission was open; a turn that ends does so within a second
 _REQUEST_CANCELLED = -32800
 _SHOWN = 200  # characters of a line that is not a message
@@ -64,6 +63,7 @@ class AcpDriver(Driver):
         self._turns = Turns(self._say, opening.cwd)
         self._commands: tuple[tuple[str, str], ...] = ()
         self._requests: dict[str, tuple[int | str, Permission | Form]] = {}  # open ones
+        self._steers: list[str] = []  # messages for the turn that are not answered
         self._deadline: float | None = None  # of a turn that was cancelled
 
     @classmethod
@@ -126,15 +126,19 @@ class AcpDriver(Driver):
         self._cancel_requests()
 
     def steer(self, message_id: str, text: str) -> None:
-        """Give the running turn a message."""
+        """Give the running turn a message: without a time-out, for one that is taken later would be sent twice."""
         if not self.capabilities.steer:
             raise self._unable("steer")
         turn = self._turns.current
         if turn is None or turn.is_cancelled:
             self._say(SteerSettled(message_id, "refused", "no turn runs that takes a message"))
             return
+        self._steers.append(message_id)
 
         def settle(result: Json, failure: Failure | None) -> None:
+            if message_id not in self._steers:
+                return  # settled at its turn's end
+            self._steers.remove(message_id)
             outcome = text_of(mapping(result).get("outcome"))
             if failure is None and outcome in ("injected", "startedNewTurn"):
                 self._say(SteerSettled(message_id, "accepted"))
@@ -145,7 +149,7 @@ class AcpDriver(Driver):
             self._say(SteerSettled(message_id, "refused", why))
 
         params = {"sessionId": self._handshake.session_id, "prompt": _text_block(text)}
-        self._endpoint.request("_session/steering", params, settle, _STEER_S)
+        self._endpoint.request("_session/steering", params, settle, None)
 
     def answer(self, native_id: str, resolution: Resolution) -> None:
         """Answer an open request."""
@@ -225,6 +229,9 @@ class AcpDriver(Driver):
     def _turn_over(self, status: Any, **told: Any) -> None:  # noqa: ANN401 - as `Turns.end` takes them
         """End the turn, for whichever reason; open requests end with it."""
         self._cancel_requests()
+        for message_id in self._steers:
+            self._say(SteerSettled(message_id, "refused", "the turn had ended"))
+        self._steers.clear()
         self._deadline = None
         self._turns.end(status, **told)
 
