@@ -1,0 +1,1 @@
+"""What a session has changed: looked at, staged, committed, merged and pushed."""

@@ -1,0 +1,106 @@
+"""Where a session's changes are: its folder, its branch, and the repository they belong to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from oulipoly_engine.core.worktrees.refusals import BranchRefused, GitUnavailable
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.changes.orders import for_looking, git_in, look
+from oulipoly_engine.service.worktrees.git import Git
+
+
+class Place(Record):
+    """A session's folder as the records have it."""
+
+    session_id: str
+    folder: Path
+    repository: Path | None = None  # the main worktree; None: the session works in a folder of its user's
+    branch: str = ""  # of the worktree; empty: whichever is checked out
+    base: str = ""
+    base_commit: str = ""
+
+
+class Checkout(Record):
+    """A folder that git has been found to work in."""
+
+    place: Place
+    root: Path  # of the files
+    common: Path  # the folder that all worktrees of the repository share
+    git: Git  # for orders
+    quiet: Git  # for looks
+
+
+def open_checkout(place: Place) -> Checkout:
+    """Find the repository of a session's folder.
+
+    A worktree whose `.git` is gone lies inside its own repository's main checkout, and git would go on there: that
+    never counts. Raises GitUnavailable, which says what is wrong.
+    """
+    folder = place.folder
+    if not folder.is_dir():
+        raise GitUnavailable(f"the folder {folder} is gone: `agents worktree restore` brings a removed worktree back")
+    is_worktree = place.repository is not None
+    git = git_in(folder, above=folder.parent if is_worktree else None)
+    result = look(git, "rev-parse", "--is-bare-repository", "--git-common-dir", "--show-toplevel")
+    lines = os.fsdecode(result.stdout).split("\n")
+    if lines[0] == "true":
+        raise GitUnavailable(f"{folder} is a bare repository, which has no files: open the session on a clone")
+    if not result.succeeded or len(lines) != 4:
+        raise GitUnavailable(f"{folder} is not a git repository: `git init` makes one, or open the session on another")
+    common = Path(os.path.realpath(folder / lines[1]))
+    root = Path(lines[2])
+    if place.repository is not None:
+        expected = _common_of(place.repository)
+        if root != Path(os.path.realpath(folder)) or common != expected:
+            raise GitUnavailable(
+                f"{folder} is not a worktree of {place.repository} any more: look at its `.git`, or have it made again"
+            )
+    elif root != folder:
+        git = git_in(root, above=root.parent)
+    return Checkout(place, root, common, git, for_looking(git))
+
+
+def _common_of(repository: Path) -> Path:
+    result = look(git_in(repository), "rev-parse", "--git-common-dir")
+    if not result.succeeded:
+        raise GitUnavailable(f"the repository {repository} is gone: move it back to where it was")
+    return Path(os.path.realpath(repository / os.fsdecode(result.stdout).rstrip("\n")))
+
+
+def commit_of(git: Git, name: str) -> str | None:
+    """Return the commit that a full reference or an id names; None: there is none. git: of `for_looking`."""
+    result = look(git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return os.fsdecode(result.stdout).strip() or None if result.succeeded else None
+
+
+def current_branch(git: Git) -> str | None:
+    """Return the branch that is checked out; None: HEAD is detached."""
+    result = look(git, "symbolic-ref", "--quiet", "HEAD")
+    return os.fsdecode(result.stdout).strip().removeprefix("refs/heads/") if result.succeeded else None
+
+
+def branch_of(checkout: Checkout) -> str:
+    """Return the branch that the session works on. Raises BranchRefused where another one, or none, is checked out."""
+    found, wanted = current_branch(checkout.quiet), checkout.place.branch
+    if found is None:
+        raise BranchRefused(
+            f"no branch is checked out in {checkout.root}: `git switch {wanted or 'BRANCH'}` there, or "
+            "`git switch -c NAME` to keep commits that were made without one"
+        )
+    if wanted and found != wanted:
+        raise BranchRefused(f"{found!r} is checked out in {checkout.root}, not {wanted!r}: `git switch {wanted}` there")
+    return found
+
+
+def base_branch(checkout: Checkout) -> str:
+    """Return the branch that a session's branch began at, as far as it is one; empty: none, or it is gone."""
+    place = checkout.place
+    if place.repository is None:
+        return ""
+    name = place.base.removeprefix("refs/heads/")
+    if name in ("", "HEAD"):
+        found = current_branch(git_in(place.repository))
+        return "" if found is None or found == place.branch else found
+    return name if commit_of(checkout.quiet, f"refs/heads/{name}") is not None else ""

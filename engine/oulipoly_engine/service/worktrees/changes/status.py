@@ -1,0 +1,76 @@
+"""What differs in a session's folder: one `git status`, and how far its branch is from the base."""
+
+from __future__ import annotations
+
+import os
+
+from oulipoly_engine.core.worktrees.changes import ChangeSet
+from oulipoly_engine.core.worktrees.porcelain import MOST_ENTRIES, Status, parse_status
+from oulipoly_engine.core.worktrees.refusals import ChangesTimedOut, GitUnavailable
+from oulipoly_engine.service.worktrees.changes.orders import look, refusal
+from oulipoly_engine.service.worktrees.changes.place import (
+    Checkout,
+    Place,
+    base_branch,
+    commit_of,
+    open_checkout,
+)
+from oulipoly_engine.service.worktrees.git import Git
+
+# A status inside of a submodule would run what that one's own configuration names.
+_STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all", "--ignore-submodules=dirty")
+
+
+def read_status(quiet: Git, limit: int = MOST_ENTRIES) -> Status:
+    """Return what git says of a worktree. quiet: of `for_looking`. Raises RequestRefused."""
+    result = look(quiet, *_STATUS)
+    is_cut = result.problem is not None and result.problem.startswith("printed more")
+    if not result.succeeded and not is_cut:
+        raise refusal(quiet, _STATUS, result)
+    return parse_status(result.stdout, limit, is_whole=not is_cut)
+
+
+def change_set(place: Place) -> ChangeSet:
+    """Return what differs in a session's folder. Where git is not available, that and why is what is told."""
+    try:
+        checkout = open_checkout(place)
+    except ChangesTimedOut:
+        raise
+    except GitUnavailable as error:
+        return ChangeSet(git_available=False, reason=error.message, branch=place.branch or None, base=place.base)
+    status = read_status(checkout.quiet)
+    base = base_branch(checkout)
+    ahead, behind = count_commits(checkout, base)
+    return ChangeSet(
+        git_available=True,
+        branch=status.branch,
+        head=status.head,
+        base=base,
+        ahead=ahead,
+        behind=behind,
+        staged=status.staged,
+        unstaged=status.unstaged,
+        is_cut=status.is_cut,
+    )
+
+
+def count_commits(checkout: Checkout, base: str) -> tuple[int | None, int | None]:
+    """Return how many commits HEAD has that the base does not, and the other way; None: one of them has no commit.
+
+    base: a branch; where it is gone, the commit that the session began at stands in.
+    """
+    start = f"refs/heads/{base}" if base else checkout.place.base_commit
+    if not start or commit_of(checkout.quiet, start) is None or commit_of(checkout.quiet, "HEAD") is None:
+        return None, None
+    words = ("rev-list", "--left-right", "--count", f"{start}...HEAD")
+    result = look(checkout.quiet, *words)
+    if not result.succeeded:
+        raise refusal(checkout.quiet, words, result)
+    behind, ahead = os.fsdecode(result.stdout).split()
+    return int(ahead), int(behind)
+
+
+def uncommitted_files(quiet: Git) -> tuple[str, ...]:
+    """Return the files that differ from the last commit, untracked ones among them, each once."""
+    status = read_status(quiet, limit=1 << 30)
+    return tuple(dict.fromkeys(one.path for one in (*status.staged, *status.unstaged)))

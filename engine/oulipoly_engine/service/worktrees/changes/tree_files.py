@@ -1,0 +1,183 @@
+"""Files of a worktree, opened folder by folder without following a link: an agent may put one there at any moment.
+
+A check before an open would be a race; here no link is ever gone through. What is written is the user's own, with the
+modes of the umask, and takes the place of the old file whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from oulipoly_engine.core.worktrees.refusals import FileChanged, FileMissing, FileTooLarge, PathRefused
+from oulipoly_engine.regular_files import check_regular
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_FILE_MODE, _FOLDER_MODE = 0o666, 0o777  # less the umask, as of every program
+_BLOCK = 1 << 20
+
+
+def digest(content: bytes) -> str:
+    """Return the etag of a file's content."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def status_of(root: Path, names: Sequence[str]) -> os.stat_result | None:
+    """Return the status of a file, or of a link itself; None: it is not there. Raises PathRefused as `read_file`."""
+    try:
+        with _open_folder(root, names[:-1]) as folder:
+            return os.stat(names[-1], dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def link_target(root: Path, names: Sequence[str]) -> bytes:
+    """Return what a link says. Raises OSError, and PathRefused for a link before it."""
+    with _open_folder(root, names[:-1]) as folder:
+        return os.fsencode(os.readlink(names[-1], dir_fd=folder))
+
+
+def read_file(root: Path, names: Sequence[str], limit: int) -> bytes:
+    """Return a regular file's content. limit: bytes; a larger file is not read.
+
+    Raises FileMissing, FileTooLarge (`size`), and PathRefused for links and whatever else is not a regular file.
+    """
+    try:
+        with _open_folder(root, names[:-1]) as folder:
+            return _read(folder, names, limit)
+    except FileNotFoundError as error:
+        raise FileMissing(f"there is no file {_shown(names)} in the worktree") from error
+
+
+def write_file(
+    root: Path, names: Sequence[str], content: bytes, expected: str | None, *, is_executable: bool | None = None
+) -> None:
+    """Put a file in place of what is there, with its mode; folders that are missing are made.
+
+    expected: the etag that the file has to have, empty for a file that must not be there; None: whatever is there.
+    Raises FileChanged, PathRefused, and OSError of the system.
+    """
+    with _open_folder(root, names[:-1], makes=True) as folder:
+        mode = _mode_of(folder, names)
+        if is_executable is not None:
+            mode = 0o755 if is_executable else 0o644
+        temporary = f".{uuid.uuid4().hex}.new"
+        descriptor = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _FILE_MODE, dir_fd=folder
+        )
+        try:
+            with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+                file.write(content)
+                file.flush()
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
+                os.fsync(file.fileno())
+            if expected is not None:
+                _refuse_changed(folder, names, expected)
+            os.rename(temporary, names[-1], src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+
+
+def write_link(root: Path, names: Sequence[str], target: bytes) -> None:
+    """Put a link in place of what is there. Raises PathRefused for a link before it, and OSError."""
+    with _open_folder(root, names[:-1], makes=True) as folder:
+        temporary = f".{uuid.uuid4().hex}.new"
+        os.symlink(target, os.fsencode(temporary), dir_fd=folder)
+        os.rename(temporary, names[-1], src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def remove_file(root: Path, names: Sequence[str]) -> None:
+    """Remove a file or a link, and the folders that it leaves empty. Raises PathRefused, and OSError."""
+    with suppress(FileNotFoundError), _open_folder(root, names[:-1]) as folder:
+        os.unlink(names[-1], dir_fd=folder)
+    for depth in range(len(names) - 1, 0, -1):
+        try:
+            with _open_folder(root, names[: depth - 1]) as folder:
+                os.rmdir(names[depth - 1], dir_fd=folder)
+        except OSError:
+            return
+
+
+@contextmanager
+def _open_folder(root: Path, names: Sequence[str], *, makes: bool = False) -> Iterator[int]:
+    descriptor = os.open(root, _FOLDER)
+    try:
+        for name in names:
+            if makes:
+                with suppress(FileExistsError):
+                    os.mkdir(name, _FOLDER_MODE, dir_fd=descriptor)
+            try:
+                below = os.open(name, _FOLDER, dir_fd=descriptor)
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
+                    raise PathRefused(
+                        f"{name!r} on the way to the file is a link or a file, and not a folder: no link is followed"
+                    ) from error
+                raise
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _read(folder: int, names: Sequence[str], limit: int) -> bytes:
+    try:
+        descriptor = os.open(names[-1], _READ, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
+            raise PathRefused(f"{_shown(names)} is a link, a socket or a device, and no link is followed") from error
+        raise
+    try:
+        status = os.fstat(descriptor)
+        try:
+            check_regular(status, names[-1])
+        except OSError as error:
+            raise PathRefused(f"{_shown(names)} cannot be read: {error.strerror}") from error
+        if status.st_size > limit:
+            raise FileTooLarge(_too_large(names, status.st_size, limit), size=status.st_size)
+        content = b""
+        while part := os.read(descriptor, min(_BLOCK, limit + 1 - len(content))):
+            content += part
+            if len(content) > limit:
+                raise FileTooLarge(_too_large(names, len(content), limit), size=len(content))
+        return content
+    finally:
+        os.close(descriptor)
+
+
+def _mode_of(folder: int, names: Sequence[str]) -> int | None:
+    try:
+        status = os.stat(names[-1], dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise PathRefused(f"{_shown(names)} is a link or a folder, and not a regular file: nothing was written")
+    return stat.S_IMODE(status.st_mode)
+
+
+def _refuse_changed(folder: int, names: Sequence[str], expected: str) -> None:
+    try:
+        found = digest(_read(folder, names, _BLOCK << 4))
+    except FileNotFoundError:
+        found = ""
+    if found != expected:
+        raise FileChanged(f"{_shown(names)} is no longer what was read: read it again, and make the change anew")
+
+
+def _too_large(names: Sequence[str], size: int, limit: int) -> str:
+    return f"{_shown(names)} has {size:,} bytes, more than the {limit:,} that are read here: look at it in its folder"
+
+
+def _shown(names: Sequence[str]) -> str:
+    return repr("/".join(names))
