@@ -1,0 +1,321 @@
+"""Status, diffs and files of a session's folder: what is told, what is refused, and what never runs."""
+
+import hashlib
+import os
+import stat
+
+import pytest
+
+from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
+from oulipoly_engine.core.worktrees.refusals import (
+    ChangesTimedOut,
+    FileChanged,
+    FileMissing,
+    FileNotText,
+    FileTooLarge,
+    GitUnavailable,
+    PathRefused,
+)
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.service.worktrees.changes import diffs
+from oulipoly_engine.service.worktrees.changes.diffs import file_diff
+from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
+from oulipoly_engine.service.worktrees.changes.status import change_set
+from oulipoly_engine.service.worktrees.changes.texts import read_text, write_text
+
+LARGE = 500 << 20
+
+
+def test_vector_16_a_file_is_untracked_then_staged_and_its_diff_is_told(repo):
+    repo.write("foo.txt", "foo\n")
+    assert change_set(repo.place).unstaged == (ChangeEntry("foo.txt", "?"),)
+    assert "+foo" in file_diff(repo.checkout, "foo.txt").diff
+    repo.git("add", "foo.txt", folder=repo.work)
+
+    found = change_set(repo.place)
+    told = file_diff(repo.checkout, "foo.txt", "index", 2)
+
+    assert found.git_available
+    assert (found.staged, found.unstaged) == ((ChangeEntry("foo.txt", "A"),), ())
+    assert (told.is_binary, "foo.txt" in told.diff, "+foo" in told.diff) == (False, True, True)
+
+
+def test_how_far_the_branch_is_from_its_base(repo):
+    repo.write("a", "a")
+    repo.commit()
+    repo.write("b", "b", repo.main)
+    repo.commit(folder=repo.main)
+    repo.write("c", "c", repo.main)
+    repo.commit(folder=repo.main)
+
+    found = change_set(repo.place)
+
+    assert (found.branch, found.base, found.ahead, found.behind) == (repo.branch, "main", 1, 2)
+
+
+def test_a_base_that_is_gone_is_stood_in_for_by_its_commit(repo):
+    repo.git("switch", "-q", "-c", "other")
+    repo.git("branch", "-q", "-D", "main")
+    repo.write("a", "a")
+    repo.commit()
+
+    found = change_set(repo.place)
+
+    assert (found.base, found.ahead, found.behind) == ("", 1, 0)
+
+
+def test_vector_17_read_write_and_write_with_the_etag(repo):
+    read = read_text(repo.checkout, "README.md", "head")
+    assert (read.content, read.etag) == ("# Hello\n", hashlib.sha256(b"# Hello\n").hexdigest())
+    write_text(repo.checkout, "bar.txt", "abc\n")
+    assert (repo.work / "bar.txt").read_text() == "abc\n"
+    etag = read_text(repo.checkout, "bar.txt", "worktree").etag
+
+    write_text(repo.checkout, "bar.txt", "def\n", expected_etag=etag)
+    with pytest.raises(FileChanged):
+        write_text(repo.checkout, "bar.txt", "ghi\n", expected_etag=etag)
+
+    assert (repo.work / "bar.txt").read_text() == "def\n"
+    assert repo.status() == "?? bar.txt"
+
+
+def test_a_file_that_must_not_be_there_yet(repo):
+    write_text(repo.checkout, "new/deep/file", "x", expected_etag="", stage=True)
+    with pytest.raises(FileChanged):
+        write_text(repo.checkout, "new/deep/file", "y", expected_etag="")
+
+    assert repo.status() == "A  new/deep/file"
+    assert read_text(repo.checkout, "new/deep/file", "index").content == "x"
+
+
+def test_a_file_keeps_its_mode_when_it_is_written(repo):
+    path = repo.write("run.sh", "a\n")
+    path.chmod(0o755)
+
+    write_text(repo.checkout, "run.sh", "b\n")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+def test_vector_18_a_folder_without_git(tmp_path):
+    found = change_set(Place("s", tmp_path))
+
+    assert not found.git_available
+    assert "not a git repository" in found.reason
+    with pytest.raises(GitUnavailable):
+        open_checkout(Place("s", tmp_path))
+
+
+def test_a_bare_repository_and_a_folder_that_is_gone(repo, tmp_path):
+    repo.git("clone", "-q", "--bare", ".", str(tmp_path / "bare"))
+
+    assert "bare" in change_set(Place("s", tmp_path / "bare")).reason
+    assert "gone" in change_set(Place("s", tmp_path / "nothing")).reason
+
+
+def test_a_worktree_without_its_git_file_is_never_taken_for_the_main_checkout(repo):
+    (repo.work / ".git").unlink()
+    repo.write("x", "x")
+
+    found = change_set(repo.place)
+
+    assert not found.git_available
+    assert "not a" in found.reason
+
+
+def test_a_worktree_that_points_to_another_repository_is_refused(repo, tmp_path):
+    other = type(repo)(tmp_path / "other")
+    (repo.work / ".git").write_text(f"gitdir: {other.main}/.git/worktrees/{other.work.name}\n")
+
+    assert "not a worktree of" in change_set(repo.place).reason
+
+
+def test_a_detached_head_and_a_branch_without_commits(repo, tmp_path):
+    repo.git("switch", "-q", "--detach", folder=repo.work)
+    assert change_set(repo.place).branch is None
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    repo.git("init", "-q", "-b", "main", folder=empty)
+    repo.write("x", "x\n", empty)
+    repo.git("add", "x", folder=empty)
+
+    found = change_set(Place("s", empty))
+
+    assert (found.head, found.branch, found.ahead, found.staged) == (None, "main", None, (ChangeEntry("x", "A"),))
+    assert "+x" in file_diff(open_checkout(Place("s", empty)), "x", "index").diff
+    with pytest.raises(FileMissing):
+        read_text(open_checkout(Place("s", empty)), "x", "head")
+
+
+@pytest.mark.parametrize("path", ["../etc/passwd", "/etc/passwd", ".git/config", "out/passwd", "out", "in/file"])
+def test_vector_19_no_file_endpoint_leaves_the_worktree(repo, path):
+    (repo.work / "out").symlink_to("/etc")
+    repo.write("real/file", "x")
+    (repo.work / "in").symlink_to("real")
+    checkout = repo.checkout
+    for side in ("worktree", "index"):
+        with pytest.raises(PathRefused):
+            file_diff(checkout, path, side)
+    for rev in ("worktree", "index", "head"):
+        with pytest.raises((PathRefused, FileMissing)):
+            read_text(checkout, path, rev)
+    with pytest.raises(PathRefused):
+        write_text(checkout, path, "owned")
+
+    assert (repo.work / "real" / "file").read_text() == "x"
+
+
+def test_a_link_within_the_worktree_is_a_change_like_others(repo):
+    (repo.work / "link").symlink_to("README.md")
+
+    assert "+README.md" in file_diff(repo.checkout, "link").diff
+    with pytest.raises(PathRefused):
+        read_text(repo.checkout, "link")
+
+
+def test_fifos_and_folders_are_not_files(repo):
+    os.mkfifo(repo.work / "fifo")
+    (repo.work / "folder").mkdir()
+    for name in ("fifo", "folder"):
+        with pytest.raises(PathRefused):
+            read_text(repo.checkout, name)
+        with pytest.raises(PathRefused):
+            write_text(repo.checkout, name, "x")
+
+
+@pytest.mark.parametrize(("side", "context"), [("head", 3), ("worktree", 21), ("worktree", -1)])
+def test_sides_and_context_have_their_bounds(repo, side, context):
+    with pytest.raises(UsageInvalid):
+        file_diff(repo.checkout, "README.md", side, context)
+
+
+def test_a_binary_file_is_told_by_size_and_sum(repo):
+    content = b"\0\1\2" * 100
+    repo.write("blob", content)
+    untracked = file_diff(repo.checkout, "blob")
+    repo.git("add", "blob", folder=repo.work)
+    staged = file_diff(repo.checkout, "blob", "index")
+
+    for told in (untracked, staged):
+        assert (told.is_binary, told.diff, told.size) == (True, "", 300)
+        assert told.sha == hashlib.sha256(content).hexdigest()
+
+
+def test_a_large_diff_is_refused_and_a_huge_file_is_not_even_read(repo):
+    repo.write("long", "line\n" * 200_000)
+    with (repo.work / "huge").open("wb") as file:
+        file.truncate(LARGE)
+    repo.write("text", "a" * (2 << 20))
+    for path in ("long", "huge"):
+        with pytest.raises(FileTooLarge):
+            file_diff(repo.checkout, path)
+    for path in ("huge", "text"):
+        with pytest.raises(FileTooLarge):
+            read_text(repo.checkout, path)
+
+    assert [one.path for one in change_set(repo.place).unstaged] == ["huge", "long", "text"]
+
+
+def test_a_tracked_file_that_became_huge_is_not_read_either(repo):
+    with (repo.work / "README.md").open("r+b") as file:
+        file.truncate(LARGE)
+
+    with pytest.raises(FileTooLarge):
+        file_diff(repo.checkout, "README.md")
+    assert change_set(repo.place).unstaged == (ChangeEntry("README.md", "M"),)
+
+
+def test_git_that_takes_too_long_is_given_up(repo, monkeypatch):
+    monkeypatch.setattr(diffs, "DIFF_TIMEOUT_S", 0.0)
+
+    with pytest.raises(ChangesTimedOut):
+        file_diff(repo.checkout, "README.md")
+
+
+def test_only_utf_8_is_text(repo):
+    repo.write("latin", b"gr\xfc\xdfe\n")
+
+    assert "gr\ufffd" in file_diff(repo.checkout, "latin").diff
+    with pytest.raises(FileNotText):
+        read_text(repo.checkout, "latin")
+    with pytest.raises(FileNotText):
+        write_text(repo.checkout, "x", "\ud800")
+
+
+NAMES = [
+    "a b",
+    "tab\there",
+    "new\nline",
+    'quo"te',
+    "-n",
+    ":(top)x",
+    "*",
+    "[a]",
+    "gr\u00fc\u00dfe",
+    "\udcff",
+    "back\\slash",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_with_odd_names_are_files(repo, name):
+    path = os.fsencode(repo.work) + b"/" + os.fsencode(name)
+    with open(path, "wb") as file:  # noqa: PTH123 - a name of bytes
+        file.write(b"one\n")
+    assert [one.path for one in change_set(repo.place).unstaged] == [name]
+    assert "+one" in file_diff(repo.checkout, name).diff
+    repo.git("add", "-A", folder=repo.work)
+    assert [one.path for one in change_set(repo.place).staged] == [name]
+    assert "+one" in file_diff(repo.checkout, name, "index").diff
+    assert read_text(repo.checkout, name, "index").content == "one\n"
+
+    write_text(repo.checkout, name, "two\n")
+
+    assert "+two" in file_diff(repo.checkout, name).diff
+
+
+def test_a_look_starts_nothing_that_the_repository_s_configuration_names(repo, tmp_path):
+    seen = tmp_path / "seen"
+    run = f"touch {seen}; cat"
+    repo.write("README.md", "# Hello\n", repo.main)
+    for key, value in {
+        "filter.bad.clean": run,
+        "filter.bad.smudge": run,
+        "filter.bad.process": run,
+        "filter.bad.required": "true",
+        "diff.bad.command": run,
+        "diff.bad.textconv": run,
+        "diff.external": run,
+        "core.fsmonitor": run,
+        "core.hooksPath": str(tmp_path),
+        "core.pager": run,
+        "merge.bad.driver": run,
+        "gpg.program": run,
+        "log.showSignature": "true",
+    }.items():
+        repo.git("config", key, value)
+    repo.write(".gitattributes", "* filter=bad diff=bad merge=bad\n")
+    repo.write("README.md", "# Other\n")
+    repo.write("new", "new\n")
+    seen.unlink(missing_ok=True)
+
+    found = change_set(repo.place)
+    told = file_diff(repo.checkout, "README.md")
+    read_text(repo.checkout, "README.md", "head")
+
+    assert not seen.exists()
+    assert {one.path for one in found.unstaged} == {".gitattributes", "README.md", "new"}
+    assert "-# Hello" in told.diff
+    assert "+# Other" in told.diff
+
+
+def test_a_submodule_is_told_without_going_into_it(repo, tmp_path):
+    other = type(repo)(tmp_path / "other")
+    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other.main), "module", folder=repo.work)
+    repo.commit("Add a module")
+    repo.write("module/README.md", "changed\n")
+    assert change_set(repo.place).unstaged == ()
+    repo.git("-c", "user.name=x", "-c", "user.email=x", "commit", "-qam", "x", folder=repo.work / "module")
+
+    assert change_set(repo.place).unstaged == (ChangeEntry("module", "M", None, is_submodule=True),)
+    assert "+Subproject commit" in file_diff(repo.checkout, "module").diff
