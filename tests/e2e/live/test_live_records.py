@@ -93,6 +93,15 @@ def test_a_session_that_a_command_has_left_is_no_orphan(live, agents):
     assert ("running", live.host_of(session).host_pid) == (process["status"], process["owner_pid"])
 
 
+def same(told, session):
+    """Return the session as `list --live` has it, without its schema's version, but with that of `status`."""
+    listed = told("session", "list", "--live")
+    shown = told("session", "status", session)
+    found = [{"schema_version": listed["schema_version"], **one} for one in listed["sessions"]]
+    assert [shown] == found
+    return found
+
+
 def test_scripts_get_what_is_promised(live, tmp_path, agents, told):
     begun = told("session", "new", "--runtime", "demo-codex1", "--cwd", str(tmp_path), "--prompt", "1 + 1", "--wait")
     session = begun["session_id"]
@@ -101,6 +110,7 @@ def test_scripts_get_what_is_promised(live, tmp_path, agents, told):
     live.request(session)
 
     status = told("session", "status", session)
+    assert [status] == same(told, session)
     assert {"status": "running", "busy": True, "pending_approval": True, "queue": [], "turn_id": sent["turn_id"]} == {
         key: status[key] for key in ("status", "busy", "pending_approval", "queue", "turn_id")
     }
@@ -115,6 +125,13 @@ def test_scripts_get_what_is_promised(live, tmp_path, agents, told):
     }
     assert "close: done\n" == agents("session", "close", session).out
     live.until_closed(session)
+    told("session", "send", session, "hello [[approve:ls]]")
+    live.request(session)
+    live.kill(live.host_of(session).host_pid)
+    live.until_closed(session)
+    (left,) = same(told, session)
+    assert ("recoverable", False, False) == (left["status"], left["busy"], left["pending_approval"])
+    assert left["capabilities"]["steer"]
     followed = [json.loads(line) for line in agents("session", "follow", session, "--json").out.splitlines()]
     kept = live.live.events(session, limit=1000)
     assert [(one.seq, one.at, type_of(one.event)) for one in kept] == [

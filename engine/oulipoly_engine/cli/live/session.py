@@ -258,7 +258,7 @@ def _status(context: Context, options: Namespace) -> int:
 
 def list_live(context: Context, limit: int | None, *, as_json: bool) -> int:
     """Print the live sessions, the one that changed last first."""
-    found = context.engine.live.list_sessions(limit or _ALL)
+    found = context.engine.live.list_sessions(limit or _ALL, asks_hosts=True)
     if as_json:
         output.write_json({"schema_version": SCHEMA_VERSION, "sessions": [status_json(one) for one in found]})
     elif not found:

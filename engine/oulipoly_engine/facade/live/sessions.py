@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.core.accounts.accounts import restrict_to_account
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Numbered
-from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, choose_policy, read_profile
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
 from oulipoly_engine.core.live.recovery import (
     BindingStatus,
     Blocked,
@@ -32,9 +32,11 @@ from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedM
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, UsageInvalid
 from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.live import standing
+from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.process.signals import Guard
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.launch import LiveLauncher, options_of
@@ -84,21 +86,6 @@ class Begun(Record):
     why: str  # it is this account's, or how a fork has its past
     turn_id: str | None = None
     losses: tuple[str, ...] = ()  # what of the past a fork does not have
-
-
-class LiveStatus(Record):
-    """How a session stands."""
-
-    session: LiveSession
-    status: str  # starting, running, waiting_input, closed, recoverable, fenced
-    busy: bool = False
-    turn_id: str | None = None
-    pending_approval: bool = False
-    queue: tuple[QueuedMessage, ...] = ()
-    model: str = ""
-    policy: str = ""
-    capabilities: Mapping[str, bool] = {}
-    usage: Mapping[str, Any] = {}
 
 
 class TurnResult(Record):
@@ -242,19 +229,11 @@ class LiveSessions:
             raise RequestRefused(f"several live sessions begin with {identity!r}: {names}; give more of the id")
         raise RequestRefused(f"there is no live session {identity!r}: `agents session list --live` lists them")
 
-    def list_sessions(self, limit: int = 200) -> tuple[LiveStatus, ...]:
-        """Return the live sessions, the one that changed last first."""
+    def list_sessions(self, limit: int = 200, *, asks_hosts: bool = False) -> tuple[LiveStatus, ...]:
+        """Return the live sessions, the one that changed last first. asks_hosts: as `status` tells each."""
         with self._home.lend_store_to_read() as store:
-            sessions = live_sessions.list_sessions(store, limit)
-            open_turns = {turn.session_id: turn for turn in live_sessions.open_turns(store)}
-            waiting = {request.session_id for request in live_requests.pending(store)}
-        living = {host.session_id for host in hosts.survey(self._home.paths)}
-        return tuple(
-            _judge(
-                one, open_turns.get(one.session_id), is_alive=one.session_id in living, waits=one.session_id in waiting
-            )
-            for one in sessions
-        )
+            found = live_sessions.list_sessions(store, limit)
+            return standing.describe(store, self._home.paths, found, self._who() if asks_hosts else "")
 
     def hosts(self) -> tuple[LiveHost, ...]:
         """Return the processes that hold live sessions now."""
@@ -275,16 +254,8 @@ class LiveSessions:
 
     def status(self, identity: str) -> LiveStatus:
         """Return how one session stands, as its host says where one lives."""
-        session = self.find(identity)
         with self._home.lend_store_to_read() as store:
-            queue = live_queue.waiting(store, session.session_id)
-            turn = next(iter(live_sessions.open_turns(store, [session.session_id])), None)
-        try:
-            with hosts.connect(self._home.paths, session.session_id, self._who()) as client:
-                told = client.order("status")
-        except (HostUnreachable, HostGone):
-            return replace(_judge(session, turn, is_alive=False, waits=False), queue=queue)
-        return LiveStatus(self.find(session.session_id), queue=queue, **told)
+            return standing.describe(store, self._home.paths, (self.find(identity),), self._who())[0]
 
     def events(self, identity: str, before: int | None = None, limit: int = 200) -> tuple[Numbered, ...]:
         """Return the last events of a session before a number, oldest first; deltas are not kept."""
@@ -595,18 +566,6 @@ def _wait_for_end(client: LiveClient) -> None:
         deadline = time.monotonic() + _START_S
         while time.monotonic() < deadline:
             client.wait(_TURN_END_S)
-
-
-def _judge(session: LiveSession, turn: Turn | None, *, is_alive: bool, waits: bool) -> LiveStatus:
-    if session.status == "fenced":
-        status = "fenced"
-    elif is_alive:
-        status = "running" if turn is not None else "waiting_input"
-    else:
-        status = "closed" if turn is None else "recoverable"
-    policy = choose_policy(session.runtime_kind, read_profile(session.opening.get("profile"))).policy
-    turn_id = None if turn is None else turn.turn_id
-    return LiveStatus(session, status, is_alive and turn is not None, turn_id, waits, policy=policy)
 
 
 def _as_open(status: str) -> BindingStatus:

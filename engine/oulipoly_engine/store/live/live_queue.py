@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from oulipoly_engine.clock import from_text, to_text
@@ -9,7 +10,7 @@ from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.sessions import QueuedMessage
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import literal
+from oulipoly_engine.store.base.dialect import each_of, literal
 from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.models.live import QueuedMessageRow
 
@@ -53,6 +54,18 @@ def waiting(store: Store, session_id: str) -> tuple[QueuedMessage, ...]:
     """Return the messages that wait, the next one first."""
     with store.read():
         return tuple(map(_read, store.rows(_select_waiting(session_id))))
+
+
+def waiting_of(store: Store, session_ids: Collection[str]) -> dict[str, tuple[QueuedMessage, ...]]:
+    """Return the messages that wait, the next one first, by their sessions."""
+    row = QueuedMessageRow
+    mine = row.session_id.in_(each_of(session_ids)) & (row.state == "queued")
+    found: dict[str, tuple[QueuedMessage, ...]] = {}
+    with store.read():
+        for values in store.rows(row.select(*_FIELDS).where(mine).order_by(row.place)):
+            message = _read(values)
+            found[message.session_id] = (*found.get(message.session_id, ()), message)
+    return found
 
 
 def change(store: Store, message_id: str, event: str, *, turn_id: str | None = None) -> bool:

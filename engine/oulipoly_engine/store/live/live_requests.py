@@ -71,6 +71,13 @@ def pending(store: Store, session_id: str | None = None) -> tuple[LiveRequest, .
         return tuple(map(_read, store.rows(query.order_by(row.created_at, row.request_id))))
 
 
+def asking_sessions(store: Store) -> set[str]:
+    """Return the sessions with requests that wait for an answer."""
+    row = LiveRequestRow
+    with store.read():
+        return {session_id for (session_id,) in store.rows(row.select(row.session_id).where(row.status == "pending"))}
+
+
 def latest(store: Store, limit: int) -> tuple[LiveRequest, ...]:
     """Return the last requests whatever became of them, the newest first."""
     row = LiveRequestRow

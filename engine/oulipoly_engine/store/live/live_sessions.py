@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -173,6 +173,15 @@ def open_turns(store: Store, session_ids: Iterable[str] | None = None) -> tuple[
         query = query.where(row.session_id.in_(each_of([*session_ids])))
     with store.read():
         return tuple(map(_read_turn, store.rows(query.order_by(row.created_at))))
+
+
+def open_turn_ids(store: Store, session_ids: Collection[str]) -> dict[str, str]:
+    """Return the turn that is not over of each session that has one, by the sessions' ids."""
+    row = LiveTurnRow
+    mine = row.session_id.in_(each_of(session_ids)) & row.status.in_(states.TURN_OPEN)
+    with store.read():
+        found = store.rows(row.select(row.session_id, row.turn_id).where(mine).order_by(row.created_at))
+    return dict(found)
 
 
 def _dump(value: object) -> str:

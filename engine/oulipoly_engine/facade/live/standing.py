@@ -1,0 +1,82 @@
+"""How live sessions stand: as their hosts say where they live, else as the records tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oulipoly_engine.core.live.permissions import choose_policy, read_profile
+from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage
+from oulipoly_engine.drivers.base import Capabilities
+from oulipoly_engine.host.link import HostGone, HostUnreachable
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record, asdict, replace
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
+
+_PATIENCE_S = 5.0  # for a host that was stopped
+
+
+class LiveStatus(Record):
+    """How a session stands."""
+
+    session: LiveSession
+    status: str  # starting, running, waiting_input, closed, recoverable, fenced
+    busy: bool = False
+    turn_id: str | None = None
+    pending_approval: bool = False
+    queue: tuple[QueuedMessage, ...] = ()
+    model: str = ""
+    policy: str = ""
+    capabilities: Mapping[str, bool] = {}
+    usage: Mapping[str, Any] = {}
+
+
+def describe(store: Store, paths: Paths, sessions: Sequence[LiveSession], asker: str) -> tuple[LiveStatus, ...]:
+    """Return how sessions stand. asker: who asks the hosts; empty: none is asked, and the records alone tell."""
+    ids = [one.session_id for one in sessions]
+    turns = live_sessions.open_turn_ids(store, ids)
+    asking = live_requests.asking_sessions(store)
+    queues = live_queue.waiting_of(store, ids)
+    living = {host.session_id for host in hosts.survey(paths)}
+    found = []
+    for session in sessions:
+        identity = session.session_id
+        is_alive = identity in living
+        asks, queue = identity in asking, queues.get(identity, ())
+        status = _judge(session, turns.get(identity), queue, is_alive=is_alive, asks=asks)
+        found.append(replace(status, **(_ask(paths, session, asker) if is_alive and asker else {})))
+    return tuple(found)
+
+
+def _ask(paths: Paths, session: LiveSession, asker: str) -> Mapping[str, Any]:
+    """Return what a host says; nothing where it is ending, or does not answer."""
+    try:
+        with hosts.connect(paths, session.session_id, asker) as client:
+            return client.order("status", patience_s=_PATIENCE_S)
+    except (HostUnreachable, HostGone):
+        return {}
+
+
+def _judge(
+    session: LiveSession, turn_id: str | None, queue: tuple[QueuedMessage, ...], *, is_alive: bool, asks: bool
+) -> LiveStatus:
+    if session.status == "fenced":
+        status = "fenced"
+    elif is_alive:
+        status = "running" if turn_id is not None else "waiting_input"
+    else:
+        status = "closed" if turn_id is None else "recoverable"
+    able = session.opening.get("capabilities")
+    return LiveStatus(
+        session,
+        status,
+        busy=is_alive and turn_id is not None,
+        turn_id=turn_id,
+        pending_approval=is_alive and asks,
+        queue=queue,
+        model=str(session.opening.get("model") or ""),
+        policy=choose_policy(session.runtime_kind, read_profile(session.opening.get("profile"))).policy,
+        capabilities={} if able is None else {name: name in able for name in asdict(Capabilities())},
+    )
