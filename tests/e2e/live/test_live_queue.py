@@ -119,6 +119,18 @@ def test_a_cli_that_has_ended_gets_no_message(live, tmp_path):
     assert ["next", "last"] == live.texts()[1:]
 
 
+def test_nobody_waits_for_a_message_that_was_taken_back(live, busy):
+    session, *_ = busy
+    command = [sys.executable, "-m", "oulipoly_tui", "session", "send", session, "--wait", "--json", "never"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as sends:
+        queue = live.until(session, lambda event: "never" in str(getattr(event, "messages", ""))).messages
+        change(live, session, "remove", queue[0][0])
+        told = json.load(sends.stdout)
+
+    assert (1, "revoked", "the message was taken back") == (sends.returncode, told["status"], told["message"])
+    assert "revoked" == live.live.wait(session, queue[0][0]).status
+
+
 def test_what_was_sent_cannot_be_changed(live, busy):
     session, turn, _ = busy
 

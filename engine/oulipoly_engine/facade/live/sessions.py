@@ -92,7 +92,7 @@ class TurnResult(Record):
     """How a turn stands, or ended."""
 
     turn_id: str
-    status: str  # queued, starting, running, completed, failed, interrupted, blocked, waiting_approval
+    status: str  # queued, revoked, starting, running, completed, failed, interrupted, blocked, waiting_approval
     reply: str | None = None
     message: str = ""
     code: str = ""
@@ -400,19 +400,27 @@ class LiveSessions:
         try:
             while True:
                 for numbered in client.wait(_TURN_END_S):
-                    if isinstance(numbered.event, ev.TurnEnded) and numbered.event.turn_id == turn_id:
-                        return self._result(session_id, turn_id)
+                    match numbered.event:
+                        case ev.TurnEnded() if numbered.event.turn_id == turn_id:
+                            return self._result(session_id, turn_id)
+                        case ev.QueueChanged() if turn_id not in [one[0] for one in numbered.event.messages]:
+                            result = self._result(session_id, turn_id)
+                            if result.status == "revoked":
+                                return result
         except HostGone:
             return self._result(session_id, turn_id)
 
     def _result(self, session_id: str, turn_id: str) -> TurnResult:
         with self._home.lend_store_to_read() as store:
             turn = live_sessions.find_turn(store, turn_id)
+            message = live_queue.find(store, turn_id) if turn is None else None
         failed = self._last_end(session_id)
+        if message is not None and message.state == "revoked":
+            return TurnResult(turn_id, "revoked", None, message.note or "the message was taken back")
         if turn is None:
             return TurnResult(turn_id, "queued", None, "" if failed is None else failed.message)
-        message = turn.message or (failed.message if failed is not None and turn.ended_at is None else "")
-        return TurnResult(turn_id, turn.status, turn.reply or None, message, turn.code)
+        why = turn.message or (failed.message if failed is not None and turn.ended_at is None else "")
+        return TurnResult(turn_id, turn.status, turn.reply or None, why, turn.code)
 
     def _last_end(self, session_id: str) -> ev.SessionFailed | ev.SessionClosed | None:
         """Return why the last process of a session has ended, if that is among the last things that it said."""
