@@ -171,7 +171,7 @@ async def test_approving_for_the_session_says_what_that_covers_and_asks(live):
         await one.until(lambda: 1 == len(one.app.screen_stack))
         assert one.pane.request is not None
 
-        await one.pause()
+        await one.pilot.pause(answer_guard.HELD_S + 0.05)  # the same key again
         await one.press("s")
         await one.until(lambda: 2 == len(one.app.screen_stack))
         await one.press("y")

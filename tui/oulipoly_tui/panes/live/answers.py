@@ -85,7 +85,8 @@ class LiveAnswers:
         request = self.request
         if request is None:
             return None
-        reason = can(request, method) or self.guard.refuse(monotonic())
+        is_key = self.app.has_keys_under_way  # else a hint was clicked
+        reason = can(request, method) or (self.guard.refuse_key() if is_key else self.guard.refuse(monotonic()))
         if reason is not None:
             self.app.say(reason[:1].upper() + reason[1:], severity="warning")
             return None

@@ -333,8 +333,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
 
     def on_key(self, event: events.Key) -> None:
         """Take note that a key came: an answer needs a pause before it."""
-        del event
-        self.guard.take_key(monotonic())
+        self.guard.take_key(event.key, event.time)
 
     def on_descendant_focus(self) -> None:
         """Take note that the keys were elsewhere until now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 SEEN_S, PAUSE_S = 0.5, 0.5
+HELD_S = 1.0  # a key that is held down comes again after 660 ms at most, then many times a second
 _TOO_SOON = "too soon: the request has just come up"
 _TYPED_ON = "not answered: that key came in the middle of others"
 
@@ -16,6 +17,7 @@ class AnswerGuard:
     def __init__(self) -> None:
         self._seen_at: float | None = None
         self._shown: str | None = None
+        self._key = ""
         self._key_at = float("-inf")
         self._is_after_pause = True
 
@@ -29,15 +31,22 @@ class AnswerGuard:
         self._seen_at = now
         self._key_at, self._is_after_pause = now, False
 
-    def take_key(self, now: float) -> None:
-        """Take note of a key."""
-        self._is_after_pause = now - self._key_at >= PAUSE_S
-        self._key_at = now
+    def take_key(self, key: str, now: float) -> None:
+        """Take note of a key, at the time when it was pressed: it may be heard much later."""
+        self._is_after_pause = now - self._key_at >= (HELD_S if key == self._key else PAUSE_S)
+        self._key, self._key_at = key, now
+
+    def refuse_key(self) -> str | None:
+        """Say why the key that came last answers nothing; None: it may."""
+        if self._is_unseen(self._key_at):
+            return _TOO_SOON
+        return None if self._is_after_pause else _TYPED_ON
 
     def refuse(self, now: float) -> str | None:
-        """Say why nothing is answered now; None: it may be."""
-        if self._seen_at is None or now - self._seen_at < SEEN_S:
+        """Say why nothing is answered now but by a key; None: it may be."""
+        if self._is_unseen(now):
             return _TOO_SOON
-        if not self._is_after_pause and now - self._key_at < PAUSE_S:
-            return _TYPED_ON
-        return None
+        return _TYPED_ON if now - self._key_at < PAUSE_S else None
+
+    def _is_unseen(self, now: float) -> bool:
+        return self._seen_at is None or now - self._seen_at < SEEN_S
