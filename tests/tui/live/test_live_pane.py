@@ -104,6 +104,25 @@ async def test_a_held_key_approves_nothing(live):
         assert any("in the middle of others" in text for text in one.said)
 
 
+async def test_a_long_request_is_shown_from_its_beginning_and_approved_when_its_end_was_seen(live):
+    async with live() as one:
+        await one.begin()
+        commands = [f"echo {sign * 2000}; rm -rf {sign}" for sign in "vw"]
+        await one.write(" ".join(f"[[approve:{command}]]" for command in commands))
+        await one.asked()
+        await one.sees("scrolls on: approve when its end was seen", "d deny")
+        await one.press("a")
+        assert any("its end was not on the screen yet" in text for text in one.said)
+        await one.press("G")
+        await one.sees("rm -rf v", "a approve")
+        await one.pilot.pause(answer_guard.HELD_S + 0.05)
+        await one.press("a")
+        await one.until(lambda: one.pane.request is not None and commands[1] == one.pane.request.prompt.command)
+        await one.sees("echo w", "scrolls on: approve")
+
+        assert 0 == one.panel.scroll_y
+
+
 async def test_enter_and_a_paste_approve_nothing(live):
     async with live() as one:
         await one.begin()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.view.live.answer_guard import AnswerGuard
 from oulipoly_tui.view.live.questions import answers_of, questions_page
-from oulipoly_tui.view.live.request_lines import can
+from oulipoly_tui.view.live.request_lines import APPROVALS, can
+from oulipoly_tui.widgets.live.request_panel import RequestPanel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ class LiveAnswers:
     talk: Conversation
     _capabilities: Mapping[str, bool]
     order: Callable[..., None]
+    query_one: Callable[..., Any]
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
         super().__init__(**more)
@@ -80,13 +82,22 @@ class LiveAnswers:
         if request is not None:
             self._answer(request, "cancel")
 
+    def reason_against(self, request: OpenRequest, method: str) -> str | None:
+        """Say why a request cannot be answered so now; None: it can."""
+        is_approval = request.kind != "user_input" and method in APPROVALS
+        if is_approval and not self.query_one(RequestPanel).is_read:
+            return "read it first: its end was not on the screen yet"
+        return can(request, method)
+
     def _meant(self, method: str) -> OpenRequest | None:
         """Return the request that a key means; None where it can mean none, which is said."""
         request = self.request
         if request is None:
             return None
         is_key = self.app.has_keys_under_way  # else a hint was clicked
-        reason = can(request, method) or (self.guard.refuse_key() if is_key else self.guard.refuse(monotonic()))
+        reason = self.reason_against(request, method) or (
+            self.guard.refuse_key() if is_key else self.guard.refuse(monotonic())
+        )
         if reason is not None:
             self.app.say(reason[:1].upper() + reason[1:], severity="warning")
             return None

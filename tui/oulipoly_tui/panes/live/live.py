@@ -25,7 +25,7 @@ from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.live.block_lines import is_foldable
 from oulipoly_tui.view.live.composer_keys import composer_keys
 from oulipoly_tui.view.live.conversation import Conversation, OpenRequest, elapsed_s
-from oulipoly_tui.view.live.request_lines import answer_line, can, request_lines, title_line
+from oulipoly_tui.view.live.request_lines import answer_line, request_lines, title_line
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, queue_lines, working_line
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
@@ -158,7 +158,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         if self.session is None:
             return "no live session is open: l lists them"
         if action in _ANSWERS:
-            return "nothing is asked" if self.request is None else can(self.request, action)
+            return "nothing is asked" if self.request is None else self.reason_against(self.request, action)
         if action == "interrupt" and self.talk.turn is None and not self.screen.get_selected_text():
             return "no turn runs"
         if action == "edit_queue" and not self.talk.queue:
@@ -368,6 +368,12 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
     def _handle_completion_key(self, message: Composer.CompletionKey) -> None:
         self.press_completion_key(message.key)
 
+    @on(RequestPanel.Read)
+    def _handle_read(self) -> None:
+        self._draw_request()
+        app: Any = self.app
+        app.show_keys()
+
     @on(ConversationView.Moved)
     def _handle_move(self) -> None:
         self.show_keys_soon()
@@ -417,11 +423,9 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         lines = request_lines(request, width)
         panel.border_title = escape(title_line(request, len(self.talk.requests)))
         most = max(3, int(self.size.height * _REQUEST_SHARE) - 4)
-        panel.styles.height = min(len(lines), most) + 2
-        panel.border_subtitle = "more below: scroll" if len(lines) > most else ""
-        panel.show_lines(lines)
+        panel.show_request(request.request_id, lines, most)
         keys = {name: self._key(f"live.{name}") for name in _ANSWERS}
-        line = answer_line(request, keys)
+        line = answer_line(request, keys, "" if panel.is_read else self._key("lists.last") or "scroll")
         if self.composer.has_focus:
             line = (("esc", "key"), (", then  ", "dim"), *line)
         answers = wrap_lines((line,), max(20, self.size.width - 4))

@@ -24,6 +24,7 @@ _ANSWERS = (  # method of the pane, what it does
     ("deny_with_reason", "deny, say why …"),
     ("cancel_request", "deny, interrupt"),
 )
+APPROVALS = ("approve", "approve_for_session")  # only of what was read to its end
 
 
 def can(request: OpenRequest, method: str) -> str | None:
@@ -45,11 +46,17 @@ def title_line(request: OpenRequest, count: int) -> str:
     return f"? wants to {KINDS.get(request.kind, 'ask something')}{more}"
 
 
-def answer_line(request: OpenRequest, keys: Mapping[str, str]) -> Line:
-    """Return the answers that there are, with their keys by the pane's methods."""
+def answer_line(request: OpenRequest, keys: Mapping[str, str], end_key: str = "") -> Line:
+    """Return the answers that there are, with their keys by the pane's methods.
+
+    end_key: shows the end of the request, which was not on the screen yet.
+    """
     is_question = request.kind == "user_input"
-    spans: list[Span] = []
+    is_unread = bool(end_key) and not is_question and can(request, "approve") is None
+    spans: list[Span] = [(end_key, "key"), (" scrolls on: approve when its end was seen", "warn")] if is_unread else []
     for method, words in _ANSWERS:
+        if is_unread and method in APPROVALS:
+            continue
         if can(request, method) is None and keys.get(method):
             text = "answer" if is_question and method == "approve" else words
             spans += [("  " if spans else "", ""), (keys[method], "key"), (f" {text}", "")]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import BindingType
+from textual.message import Message
 
+from oulipoly_tui.view.transcript.spans import Line
 from oulipoly_tui.widgets.lines import Lines, VirtualList
 
 
@@ -17,6 +20,32 @@ class RequestPanel(Lines, can_focus=True):
     RequestPanel { height: auto; border: round $warning; border-title-color: $text-warning; padding: 0 1; }
     RequestPanel:focus { border: heavy $warning; }
     """
+
+    class Read(Message):
+        """The end of the request has come on the screen."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.is_read = False  # its end was on the screen
+        self._request_id = ""
+
+    def show_request(self, request_id: str, lines: Sequence[Line], rows: int) -> None:
+        """Show a request in so many rows at most, another one from its beginning."""
+        if request_id != self._request_id:
+            self.is_read = True  # whatever the scrolling below does, it is not of this one
+            self.scroll_to(y=0, animate=False, immediate=True)
+            self._request_id, self.is_read = request_id, False
+        self.is_read = self.is_read or len(lines) <= rows
+        self.styles.height = min(len(lines), rows) + 2
+        self.border_subtitle = "more below: scroll" if len(lines) > rows else ""
+        self.show_lines(lines)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Take note that the end is on the screen."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self.is_read and round(new_value) >= self.max_scroll_y > 0:
+            self.is_read = True
+            self.post_message(self.Read())
 
     def action_down(self) -> None:
         """Scroll down."""
