@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -184,6 +184,13 @@ class LiveWorld:
     def texts(self):
         """Return the messages that began turns of the scripted CLI."""
         return [one["params"]["input"][0]["text"] for one in self.heard("turn/start")]
+
+    @contextmanager
+    def attached(self, session, after, engine=None):
+        """Yield a connection that follows a session from a number on."""
+        with (engine or self.engine).live.connect(session) as client:
+            client.follow(after)
+            yield client
 
     def until(self, session, is_it, *, after=0, within_s=20.0):
         """Follow a session until an event that is meant; returns it."""

@@ -30,7 +30,7 @@ def watch(live, session, killed):
     """Answer what a session asks, and call `killed` with the number of each event; returns when its host is gone."""
     deadline = time.monotonic() + 100.0
     try:
-        with live.live.attached(session, 0) as client:
+        with live.attached(session, 0) as client:
             while True:
                 assert time.monotonic() < deadline, live.live.events(session)[-10:]
                 for numbered in client.wait(10.0):

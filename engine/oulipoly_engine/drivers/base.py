@@ -69,6 +69,8 @@ class Opening(Record):
     start_words: tuple[str, ...] = ()  # of ACP and plain: what makes the CLI speak so, `--acp` for example
     args: tuple[str, ...] = ()  # the user's own, checked by `core.live.launch_arguments`
     marker: str = ""  # of the plain driver: the line that ends a turn
+    startup_s: float = 30.0  # to `SessionOpened`
+    request_s: float = 120.0  # that the CLI may take to answer an order
     is_probe: bool = False  # say who answers, who is logged in and which models there are; open no session
 
 

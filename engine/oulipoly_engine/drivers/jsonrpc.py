@@ -115,21 +115,22 @@ class _Open(Record, frozen=False):
 class Endpoint:
     """Our end. `take` what is to be written; `receive` gives what is not an answer to us."""
 
-    def __init__(self, *, has_version: bool) -> None:
-        """has_version: messages carry `"jsonrpc": "2.0"`."""
+    def __init__(self, *, has_version: bool, patience_s: float = 120.0) -> None:
+        """has_version: messages carry `"jsonrpc": "2.0"`. patience_s: that a request of ours waits for its answer."""
+        self._patience_s = patience_s
         self._head: dict[str, Json] = {"jsonrpc": "2.0"} if has_version else {}
         self._next = 0
         self._open: dict[int | str, _Open] = {}
         self._asked: dict[int | str, str] = {}  # open requests of the other end: their method
         self._out = bytearray()
 
-    def request(self, method: str, params: Json, settle: Settle, patience_s: float | None = 120.0) -> int:
+    def request(self, method: str, params: Json, settle: Settle, patience_s: float | None = 0.0) -> int:
         """Ask; `settle` is called once with the result or the failure. Returns the id.
 
-        patience_s: seconds from the next `tick` on; None: as long as it takes.
+        patience_s: seconds from the next `tick` on; None: as long as it takes; 0: as the endpoint's requests do.
         """
         identity, self._next = self._next, self._next + 1
-        self._open[identity] = _Open(method, settle, patience_s)
+        self._open[identity] = _Open(method, settle, patience_s if patience_s != 0.0 else self._patience_s)
         self._write({"id": identity, "method": method, "params": params})
         return identity
 

@@ -55,7 +55,7 @@ def test_another_version_is_refused_with_a_sentence(live):
 def test_a_client_that_never_reads_holds_nobody_up(live):
     session = live.begin(runtime=live.scripted())
     script = json.dumps([["say", "x" * 10_000]] * 100)
-    with connect(live, session) as deaf, live.live.attached(session, 0) as client:
+    with connect(live, session) as deaf, live.attached(session, 0) as client:
         deaf.sendall(encode(Hello(VERSION, "deaf")) + encode(Follow()))
         turn = live.live.send(session, script).turn_id
         seen = []

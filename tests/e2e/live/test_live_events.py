@@ -41,7 +41,7 @@ def test_what_is_told_is_what_is_kept_from_every_cursor(live):
 
     replays = {cursor: [] for cursor in range(len(whole) + 1)}
     for cursor, replay in replays.items():
-        with live.live.attached(session, cursor) as client:
+        with live.attached(session, cursor) as client:
             while len(replay) < len(whole) - cursor:
                 replay += client.wait(10.0)
     live.live.order(session, "close", starts=False)
@@ -62,7 +62,7 @@ def test_what_is_told_is_what_is_kept_from_every_cursor(live):
 
 def test_two_clients_see_the_same(live):
     session = live.begin()
-    with live.live.attached(session, 0) as one, live.open_engine().live.attached(session, 0) as other:
+    with live.attached(session, 0) as one, live.attached(session, 0, live.open_engine()) as other:
         live.live.send(session, "hello", waits=True)
         seen = [take_until_end(client) for client in (one, other)]
 
@@ -83,7 +83,7 @@ def test_items_that_are_open_come_with_their_text_so_far(live, tmp_path):
     session, turn = live.begin_turn(json.dumps(script), runtime="scripted")
     live.until_said(session, "far")
 
-    with live.live.attached(session, len(live.live.events(session))) as client:
+    with live.attached(session, len(live.live.events(session))) as client:
         seen = []
         while len(seen) < 2:
             seen += client.wait(10.0)
@@ -107,7 +107,7 @@ def test_deltas_are_left_out_for_who_wants_none(live):
 
 def test_a_flood_loses_deltas_at_most(live):
     session = live.begin()
-    with live.live.attached(session, 0) as client:
+    with live.attached(session, 0) as client:
         result = live.live.send(session, "x [[flood:50000]]", waits=True)
         seen = take_until_end(client)  # it has read nothing until now
 

@@ -73,11 +73,13 @@ def test_it_ends_in_its_turn(live, number):
     assert turn == left(live)
 
 
-def test_its_last_words_hold_no_password(live):
+def test_its_last_words_hold_no_password_and_are_as_many_as_configured(live):
     said = f"cannot reach http://ann:CANARY@127.0.0.1:9 {'x' * 900}\n"
-    session, _ = run(live, ["complain", said], ["exit", 3], proxy="http://ann:CANARY@127.0.0.1:9")
+    settings = {"proxy": "http://ann:CANARY@127.0.0.1:9", "stderr_ring_lines": 1}
+    session, _ = run(live, ["complain", "x\n"], ["complain", said], ["exit", 3], **settings)
 
-    assert (False, True) == ("CANARY" in (end(live, session).message), "127.0.0.1:9" in end(live, session).message)
+    message = end(live, session).message
+    assert (True, False, False) == ("127.0.0.1:9" in message, "CANARY" in message, " · " in message)
 
 
 def test_it_is_killed_in_its_turn(live):
@@ -108,7 +110,7 @@ def test_lines_may_come_in_pieces(live):
 
 def test_a_long_line_reaches_everybody(live):
     session = live.begin(runtime=live.scripted())
-    with live.live.attached(session, 0) as client:
+    with live.attached(session, 0) as client:
         turn = live.live.send(session, json.dumps([["big", 40_000_000]])).turn_id
         reply = live.live.wait(session, turn).reply
         seen = []
@@ -129,7 +131,7 @@ def test_an_event_that_no_frame_takes_ends_no_host(live):
         connection.execute("UPDATE live_events SET event = ? WHERE session_id = ? AND seq = 2", (event, session))
         connection.commit()
 
-    with live.live.attached(session, 0) as client:
+    with live.attached(session, 0) as client:
         seen = []
         while len(seen) < 3:
             seen += client.wait(10.0)

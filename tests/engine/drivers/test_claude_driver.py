@@ -169,6 +169,15 @@ def test_what_is_refused_is_reported_as_the_order_it_was():
     assert (events.OrderFailed("set_model", "no such model"),) == said.events
 
 
+def test_an_order_that_claude_does_not_answer_has_failed():
+    one = driver(request_s=5.0)
+    one.set_model("x")
+    one.take()
+
+    assert [5.0, 1.0, None] == [one.tick(now) for now in (0.0, 4.0, 5.0)]
+    assert (events.OrderFailed("set_model", "claude did not answer in time"),) == one.take().events
+
+
 def test_a_compaction_that_fails_fails_its_turn():
     one = driver()
     one.compact("turn")

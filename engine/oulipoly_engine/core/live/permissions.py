@@ -7,15 +7,12 @@ What is in force is the stricter of the two where both are given: nothing here l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from oulipoly_engine.records import Record, field, replace
 
 Profile = Literal["supervised", "auto_accept_edits", "full_access"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
-# stricter_fallback: the CLI has no such policy, the next stricter one is taken. legacy_narrowed: one that was written
-# down earlier is stricter, and is kept.
-Quality = Literal["exact", "stricter_fallback", "legacy_narrowed"]
 OF_NEW_SESSIONS: Profile = "supervised"  # where nobody has named another: a person is there to answer
 UNNAMED: Profile = "full_access"  # of options that name none, as those of before there were profiles (contract, B.7)
 
@@ -25,7 +22,6 @@ class Policy(Record):
 
     profile: Profile
     policy: str  # in the CLI's own word; empty: the CLI has none, its own settings decide
-    quality: Quality = "exact"
     note: str = ""  # why it is not what somebody asked for
     sandbox: str = ""  # of codex: what its commands reach
 
@@ -33,8 +29,7 @@ class Policy(Record):
 class _Policies(Record):
     """One CLI's policies."""
 
-    key: str  # of its options
-    by_profile: Mapping[Profile, tuple[str, Quality]]
+    by_profile: Mapping[Profile, str]
     ranks: Mapping[str, int]  # the higher, the stricter
     sandboxes: Mapping[Profile, str] = field(default_factory=dict)
 
@@ -44,12 +39,7 @@ class _Policies(Record):
 # `untrusted` asks before every change of a file and before every command that is not known to be safe (seen 2026-11).
 _KINDS: Mapping[str, _Policies] = {
     "codex": _Policies(
-        "approval_policy",
-        {
-            "full_access": ("never", "exact"),
-            "auto_accept_edits": ("on-request", "stricter_fallback"),
-            "supervised": ("untrusted", "exact"),
-        },
+        {"full_access": "never", "auto_accept_edits": "on-request", "supervised": "untrusted"},
         {"never": 0, "on-request": 1, "unless-trusted": 1, "on-failure": 1, "untrusted": 2, "always": 2, "ask": 2},
         {
             "full_access": "danger-full-access",
@@ -58,12 +48,7 @@ _KINDS: Mapping[str, _Policies] = {
         },
     ),
     "claude": _Policies(
-        "permission_mode",
-        {
-            "full_access": ("bypassPermissions", "exact"),
-            "auto_accept_edits": ("acceptEdits", "exact"),
-            "supervised": ("default", "exact"),
-        },
+        {"full_access": "bypassPermissions", "auto_accept_edits": "acceptEdits", "supervised": "default"},
         {"bypassPermissions": 0, "acceptEdits": 1, "default": 2, "ask": 2},
     ),
 }
@@ -86,8 +71,8 @@ def choose_policy(kind: str, profile: Profile | None, legacy: str = "") -> Polic
     known = _KINDS.get(kind)
     if known is None:
         return Policy(chosen, "", note="" if chosen == "full_access" else "the agent's own settings say when it asks")
-    policy, quality = known.by_profile[chosen]
-    own = Policy(chosen, policy, quality, sandbox=known.sandboxes.get(chosen, ""))
+    policy = known.by_profile[chosen]
+    own = Policy(chosen, policy, sandbox=known.sandboxes.get(chosen, ""))
     if not legacy or legacy == policy:
         return own
     rank, least = known.ranks.get(legacy), known.ranks[policy]
@@ -95,7 +80,7 @@ def choose_policy(kind: str, profile: Profile | None, legacy: str = "") -> Polic
         return _keep_unknown(own, legacy)
     if rank < least:
         return replace(own, note=f"the policy {legacy!r} is left out: it would broaden {chosen}")
-    return replace(own, policy=legacy, quality="legacy_narrowed" if rank > least else quality)
+    return replace(own, policy=legacy)
 
 
 def read_profile(word: object) -> Profile:
@@ -110,17 +95,6 @@ def describe_policy(profile: str, told: str) -> str:
     """
     name = profile.replace("_", " ")
     return (f"{name} ({told})" if name else told) if told and told not in (profile, name) else name
-
-
-def apply_profile(kind: str, options: Mapping[str, Any], profile: Profile | None) -> tuple[Mapping[str, Any], Policy]:
-    """Return the options of a turn with the policy of a profile in them, and that policy; all others stay as they are.
-
-    options: `approval_policy` of codex and `permission_mode` of claude are looked at.
-    """
-    known = _KINDS.get(kind)
-    legacy = options.get(known.key) if known is not None else None
-    policy = choose_policy(kind, profile, legacy if isinstance(legacy, str) else "")
-    return (options if known is None else {**options, known.key: policy.policy}), policy
 
 
 def _keep_unknown(own: Policy, legacy: str) -> Policy:

@@ -9,7 +9,7 @@ from oulipoly_engine.core.live.events import Question
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.errors import RequestRefused
 
-Decision = Literal["approve", "approve_for_session", "deny", "cancel", "answer", "expire", "fail"]
+Decision = Literal["approve", "approve_for_session", "deny", "cancel", "answer", "expire"]
 STATUS: Mapping[Decision, str] = {
     "approve": "answered",
     "approve_for_session": "answered",
@@ -17,7 +17,6 @@ STATUS: Mapping[Decision, str] = {
     "answer": "answered",
     "cancel": "cancelled",
     "expire": "expired",
-    "fail": "resolved",
 }
 DIFF_LIMIT = 4096  # characters of a diff that a request keeps
 

@@ -33,7 +33,7 @@ class Runtime(Record):
     unset_environment: tuple[str, ...] = ()
     custom_models: tuple[str, ...] = ()
     startup_s: float = 30.0
-    request_s: float = 120.0
+    request_s: float = 120.0  # that the CLI may take to answer an order
     idle_s: float = 1800.0
     answer_s: float = 6 * 3600.0  # that a request waits for a person
     marker: str = ""  # plain: the line that ends a turn

@@ -57,7 +57,7 @@ class AcpDriver(Driver):
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)
-        self._endpoint = Endpoint(has_version=True)
+        self._endpoint = Endpoint(has_version=True, patience_s=opening.request_s)
         self._handshake = Handshake(opening, self._endpoint, self._say, self._opened)
         self._settings = self._handshake.settings
         self._turns = Turns(self._say, opening.cwd)

@@ -63,6 +63,7 @@ class ClaudeDriver(Driver):
         self._turns = Turns(self._say, opening.cwd, self._started)
         self._requests: dict[str, requests.ToolRequest] = {}
         self._asked: dict[str, _Settle] = {}  # our own control requests
+        self._deadlines: dict[str, float] = {}  # of those, from the first tick on
         self._count = 0  # of our requests and messages
 
     @classmethod
@@ -151,6 +152,14 @@ class ClaudeDriver(Driver):
         if not self._is_opened:
             self._is_opened = True
             self._say(SessionFailed(failures.CLOSED, "claude ended before it was ready"))
+
+    def tick(self, now: float) -> float | None:
+        """Settle what claude does not answer in time."""
+        self._deadlines = {key: self._deadlines.get(key, now + self.opening.request_s) for key in self._asked}
+        for key in [key for key, deadline in self._deadlines.items() if deadline <= now]:
+            del self._deadlines[key]
+            self._asked.pop(key)({}, "claude did not answer in time")
+        return min((deadline - now for deadline in self._deadlines.values()), default=None)
 
     # What claude writes ----------------------------------------------------------------------------------------------
     def receive(self, line: bytes) -> None:

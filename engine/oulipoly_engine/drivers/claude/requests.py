@@ -14,7 +14,6 @@ _REFUSALS = {
     "deny": "The user denied this.",
     "cancel": "The user stopped here.",
     "expire": "Nobody answered in time.",
-    "fail": "This cannot be answered here.",
     "answer": "The answer does not fit the question.",
 }
 
@@ -27,7 +26,6 @@ class ToolRequest(Record):
     suggestions: tuple[Mapping[str, Json], ...]
     tool_use_id: str
     reason: str
-    blocked_path: str
 
 
 def tool_request(request: Mapping[str, Json]) -> ToolRequest:
@@ -38,7 +36,6 @@ def tool_request(request: Mapping[str, Json]) -> ToolRequest:
         suggestions=tuple(mapping(one) for one in listing(request.get("permission_suggestions"))),
         tool_use_id=text_of(request.get("tool_use_id")),
         reason=text_of(request.get("description")) or text_of(request.get("decision_reason")),
-        blocked_path=text_of(request.get("blocked_path")),
     )
 
 

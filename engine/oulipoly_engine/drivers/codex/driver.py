@@ -70,7 +70,7 @@ class CodexDriver(Driver):
         """Prepare it; nothing is said before `begin`."""
         super().__init__(opening)
         self.capabilities = CAPABILITIES
-        self._endpoint = Endpoint(has_version=False)
+        self._endpoint = Endpoint(has_version=False, patience_s=opening.request_s)
         self._start = Start(self._endpoint, opening, self._say)
         self._policy = choose_policy("codex", opening.profile)
         self._model, self._effort = opening.model, opening.effort
@@ -350,11 +350,9 @@ class CodexDriver(Driver):
 
         return settle
 
-    def _request(
-        self, method: str, params: dict[str, Any], settle: Settle, *, patience_s: float | None = 120.0
-    ) -> None:
+    def _request(self, method: str, params: dict[str, Any], settle: Settle) -> None:
         whole = {"threadId": self._start.thread_id, **params}
-        self._endpoint.request(method, whole, settle, patience_s=patience_s)
+        self._endpoint.request(method, whole, settle)
         self._flush()
 
     def _flush(self) -> None:

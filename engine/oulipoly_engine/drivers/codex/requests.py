@@ -28,7 +28,6 @@ _WORDS: Mapping[Decision, str] = {
     "approve": "accept",
     "approve_for_session": "acceptForSession",
     "deny": "decline",
-    "fail": "decline",
     "answer": "decline",  # an approval takes no answers
     "cancel": "cancel",
     "expire": "cancel",

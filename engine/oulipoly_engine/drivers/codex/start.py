@@ -19,7 +19,6 @@ from oulipoly_engine.drivers.codex.fields import Json
 from oulipoly_engine.drivers.jsonrpc import Endpoint, Failure, Settle
 
 CLIENT = {"name": "agent-runner", "title": "Agent Runner", "version": "1"}
-_STARTUP_S = 30.0
 _LONGEST_ID = 128  # characters (contract, D.5)
 _OPERATIONS = {"thread/start": "start a session", "thread/resume": "resume the session", "thread/fork": "fork it"}
 
@@ -52,7 +51,7 @@ class Start:
         self._ask("initialize", {"clientInfo": CLIENT, "capabilities": capabilities}, self._take_hello)
 
     def _ask(self, method: str, params: dict[str, Any], settle: Settle) -> None:
-        self._endpoint.request(method, params, settle, patience_s=_STARTUP_S)
+        self._endpoint.request(method, params, settle, patience_s=self._opening.startup_s)
 
     def _take_hello(self, result: Json, failure: Failure | None) -> None:
         if failure is not None:
@@ -175,7 +174,7 @@ class Start:
         if failure.kind == "closed":
             self._end(failures.CLOSED, f"codex ended before it answered `{method}`")
         elif failure.kind == "timeout":
-            self._end(failures.TIMED_OUT, f"codex did not answer `{method}` within {_STARTUP_S:.0f} s")
+            self._end(failures.TIMED_OUT, f"codex did not answer `{method}` within {self._opening.startup_s:g} s")
         elif "already has an active writer" in said:
             self._end(
                 failures.ACTIVE_WRITER,

@@ -10,7 +10,7 @@ import socket
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -553,13 +553,6 @@ class LiveSessions:
                 hosts.expire_left(store, self._home.clock, self._home.paths)
             message = f"the request {request.request_id} is stale: its session's process has ended"
             raise requests.RequestStale(message) from error
-
-    @contextmanager
-    def attached(self, identity: str, after: int) -> Iterator[LiveClient]:
-        """Yield a connection that follows a session from a number on."""
-        with self.connect(identity) as client:
-            client.follow(after)
-            yield client
 
     def _who(self) -> str:
         try:

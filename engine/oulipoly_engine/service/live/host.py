@@ -39,7 +39,6 @@ from oulipoly_engine.store.live import live_events
 from oulipoly_engine.store.runs import invocations
 
 _CHUNK = 64 << 10
-_STDERR_LINES = 200
 _SHOWN_STDERR = 5  # lines of it that tell why the CLI has ended
 _LINE = 500  # characters of each
 _GOODBYE_S = 3.0  # from the end of its stdin to the first signal
@@ -52,11 +51,12 @@ _PAGE = 500  # events of a replay at a time
 
 
 class Limits(Record):
-    """How long things may take, in seconds."""
+    """How long things may take, in seconds, and how much is kept."""
 
     startup_s: float = 30.0
     idle_s: float = 1800.0
-    request_s: float = 6 * 3600.0
+    answer_s: float = 6 * 3600.0  # that a request waits for a person
+    stderr_lines: int = 200
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
 
 
@@ -85,7 +85,7 @@ class Host:
         self.turns = turns(self._tell)
         self._selector = selectors.DefaultSelector()
         self._lines = LineSplitter(driver.longest_line)
-        self._errors: deque[str] = deque(maxlen=_STDERR_LINES)
+        self._errors: deque[str] = deque(maxlen=limits.stderr_lines)
         self._error_lines = LineSplitter(_CHUNK)
         self._clients: dict[int, ClientSeat] = {}
         self._unsent = bytearray()
@@ -383,7 +383,7 @@ class Host:
     def _do_due(self, now: float) -> float | None:
         waits: list[float | None] = [self._driver.tick(now)]
         self._pump()
-        waits.append(self.turns.expire(self._limits.request_s))
+        waits.append(self.turns.expire(self._limits.answer_s))
         self._pump()  # what was expired is told to the CLI now, not with what it says next
         if self.turns.turn is not None and now >= self._look_at:
             self._descendants.look()

@@ -94,7 +94,11 @@ class LiveLauncher(Record):
             kind=runtime.kind,
             opening=opening,
             limits=Limits(
-                runtime.startup_s, runtime.idle_s, runtime.answer_s, float(session.opening.get("turn_silence_s") or 0)
+                startup_s=runtime.startup_s,
+                idle_s=runtime.idle_s,
+                answer_s=runtime.answer_s,
+                stderr_lines=runtime.stderr_lines,
+                turn_silence_s=float(session.opening.get("turn_silence_s") or 0),
             ),
             invocation_row=row,
             invocation_uuid=identity,
@@ -145,6 +149,8 @@ class LiveLauncher(Record):
             start_words=runtime.start_words,
             args=tuple(said.get("args") or runtime.args),
             marker=runtime.marker,
+            startup_s=runtime.startup_s,
+            request_s=runtime.request_s,
         )
 
 

@@ -51,6 +51,8 @@ def run_probe(
         start_words=runtime.start_words,
         args=runtime.args,
         marker=runtime.marker,
+        startup_s=runtime.startup_s,
+        request_s=runtime.request_s,
         is_probe=True,
     )
     command = Command((program, *driver.words(opening)), environ, folder)

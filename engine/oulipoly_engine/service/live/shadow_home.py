@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import ShadowHomeRefused
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record
@@ -40,11 +39,6 @@ def prepare(kind: str, home: Path, shadow: Path) -> None:
     except OSError as error:
         message = f"the shadow home {shadow} cannot be prepared: {error.strerror or error}"
         raise ShadowHomeRefused(message) from error
-
-
-def continuation_key(runtime: Runtime) -> str:
-    """Return what two runtimes have in common where either can go on with the other's sessions; empty: nothing."""
-    return f"{runtime.kind}:{os.path.realpath(runtime.home)}" if runtime.home else ""
 
 
 def _prepare(parts: _Parts, home: Path, shadow: Path) -> None:

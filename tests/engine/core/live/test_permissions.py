@@ -8,7 +8,6 @@ from oulipoly_engine.core.live.permissions import (
     OF_NEW_SESSIONS,
     PROFILES,
     Policy,
-    apply_profile,
     choose_policy,
     describe_policy,
 )
@@ -22,20 +21,20 @@ _RANKS = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "profile", "policy", "quality"),
+    ("kind", "profile", "policy"),
     [
-        ("codex", "full_access", "never", "exact"),
-        ("codex", "auto_accept_edits", "on-request", "stricter_fallback"),
-        ("codex", "supervised", "untrusted", "exact"),  # the contract's `on-request` lets codex write unasked
-        ("claude", "full_access", "bypassPermissions", "exact"),
-        ("claude", "auto_accept_edits", "acceptEdits", "exact"),
-        ("claude", "supervised", "default", "exact"),
+        ("codex", "full_access", "never"),
+        ("codex", "auto_accept_edits", "on-request"),
+        ("codex", "supervised", "untrusted"),  # the contract's `on-request` lets codex write unasked
+        ("claude", "full_access", "bypassPermissions"),
+        ("claude", "auto_accept_edits", "acceptEdits"),
+        ("claude", "supervised", "default"),
     ],
 )
-def test_a_profile_stands_for_a_policy_of_each_cli(kind, profile, policy, quality):
+def test_a_profile_stands_for_a_policy_of_each_cli(kind, profile, policy):
     chosen = choose_policy(kind, profile)
 
-    assert (profile, policy, quality, "") == (chosen.profile, chosen.policy, chosen.quality, chosen.note)
+    assert (profile, policy, "") == (chosen.profile, chosen.policy, chosen.note)
 
 
 def test_codex_works_in_a_sandbox_unless_all_is_allowed():
@@ -49,11 +48,8 @@ def test_new_sessions_ask_where_nobody_has_named_a_profile():
     assert "supervised" == OF_NEW_SESSIONS == Opening("/w", "id").profile == NewSession(Path("/w")).profile
 
 
-def test_options_that_name_no_profile_ask_for_nothing_and_stay():  # vector 35
-    options, policy = apply_profile("codex", {"effort": "high"}, None)
-
-    assert ("never", "exact") == (policy.policy, policy.quality)
-    assert {"effort": "high", "approval_policy": "never"} == options
+def test_options_that_name_no_profile_ask_for_nothing():  # vector 35
+    assert "never" == choose_policy("codex", None).policy
 
 
 def test_a_broader_policy_of_earlier_is_left_out_with_a_note():  # vector 36
@@ -81,9 +77,7 @@ def test_what_is_in_force_is_told_with_the_clis_own_word(profile, told, shown):
 
 
 def test_a_stricter_policy_of_earlier_is_kept():  # vector 37
-    assert Policy("auto_accept_edits", "default", "legacy_narrowed") == choose_policy(
-        "claude", "auto_accept_edits", "default"
-    )
+    assert Policy("auto_accept_edits", "default") == choose_policy("claude", "auto_accept_edits", "default")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +102,4 @@ def test_no_policy_of_earlier_makes_a_profile_broader(kind, profile, legacy):
 
 @pytest.mark.parametrize("kind", ["acp", "plain"])
 def test_an_agent_without_policies_says_who_decides(kind):
-    options, policy = apply_profile(kind, {"effort": "low"}, "supervised")
-
-    assert {"effort": "low"} == options
-    assert "own settings" in policy.note
+    assert "own settings" in choose_policy(kind, "supervised").note

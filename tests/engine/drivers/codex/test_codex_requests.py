@@ -78,7 +78,6 @@ def test_reach_of_a_folder_is_told(running):
         ("deny", "decline"),
         ("cancel", "cancel"),
         ("expire", "cancel"),
-        ("fail", "decline"),
         ("answer", "decline"),
     ],
 )

@@ -2,9 +2,8 @@
 
 import pytest
 
-from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.errors import ShadowHomeRefused
-from oulipoly_engine.service.live.shadow_home import continuation_key, prepare
+from oulipoly_engine.service.live.shadow_home import prepare
 
 
 @pytest.fixture
@@ -99,12 +98,3 @@ def test_what_the_system_refuses_is_told(home, tmp_path):
 
     with pytest.raises(ShadowHomeRefused, match="cannot be prepared"):
         prepare("codex", home, tmp_path / "file" / "shadow")
-
-
-def test_runtimes_of_one_home_go_on_with_each_others_sessions(home, tmp_path):
-    (tmp_path / "alias").symlink_to(home)
-    one = Runtime("a", "codex", "A", "codex", home=str(home))
-    other = Runtime("b", "codex", "B", "codex", home=str(tmp_path / "alias"), shadow_home=str(tmp_path / "s"))
-
-    assert continuation_key(one) == continuation_key(other) != ""
-    assert "" == continuation_key(Runtime("c", "codex", "C", "codex"))
