@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.live.events import ItemDelta, ItemEnded, Notice, SessionClosed, SessionFailed, TurnStarted
+from oulipoly_engine.core.live.events import (
+    ItemDelta,
+    ItemEnded,
+    Notice,
+    RequestResolved,
+    SessionClosed,
+    SessionFailed,
+    TurnStarted,
+)
 from oulipoly_engine.errors import RunnerError
 
 LIMIT = 64 << 20
@@ -183,6 +191,22 @@ def test_descendants_in_their_own_session_end_too(live, tmp_path, way):
 
     live.until_closed(session)
     assert is_gone(child)
+
+
+def test_a_turn_of_which_nothing_is_heard_says_so(live):
+    script = json.dumps([["approve"], ["listen"]])
+    session, turn = live.begin_turn(script, runtime=live.scripted(), more={"notice_s": 0.2})
+    request = live.request(session)
+    with live.attached(session, live.live.last_number(session)) as client:
+        assert () == tuple(client.wait(0.3))  # it is for us to speak
+    live.live.answer(request.request_id, "approve")
+    live.until(session, lambda event: "0.4 s" in getattr(event, "text", ""))
+    live.live.order(session, "interrupt", starts=False)
+    live.live.wait(session, turn)
+
+    told = [one.event for one in live.live.events(session) if isinstance(one.event, Notice | RequestResolved)]
+    assert ["", "silent", "silent"] == [getattr(event, "code", "") for event in told]
+    assert "0.2 s" in told[1].text
 
 
 def test_it_never_says_that_it_is_ready(live):

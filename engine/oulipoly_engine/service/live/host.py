@@ -57,6 +57,7 @@ class Limits(Record):
     idle_s: float = 1800.0
     answer_s: float = 6 * 3600.0  # that a request waits for a person
     stderr_lines: int = 200
+    notice_s: float = 60.0  # of a running turn of which nothing is heard, until that is told; then twice that
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
 
 
@@ -91,6 +92,7 @@ class Host:
         self._unsent = bytearray()
         self._used_at = self._began_at = time.monotonic()
         self._heard_at = self._began_at  # anything of the CLI
+        self._told_silence_s = 0.0  # since then
         self._interrupted_at: float | None = None
         self._mute_at = 0.0  # when its stdout was closed
         self._ending: tuple[str, str] | None = None  # reason, message: somebody wanted it to end
@@ -340,6 +342,8 @@ class Host:
                     if self._ending is not None or self.turns.is_ending:
                         return Answer(order.number, error={"slug": SESSION_ENDS, "message": "the session is ending"})
                     data = self.turns.order(order.verb, order.data, seat.name)
+                    if order.verb == "answer":
+                        self._heard_at = time.monotonic()  # it was for us to speak
                     is_cancelled = order.verb == "answer" and data.get("status") == "cancelled"
                     if self._interrupted_at is None and (order.verb == "interrupt" or is_cancelled):
                         self._interrupted_at = time.monotonic()
@@ -393,6 +397,7 @@ class Host:
             waits.append(max(0.0, self._look_at - now))
         if self._ending is None:
             waits.append(self._check_patience(now))
+            waits.append(self._tell_silence(now))
         for seat in self._clients.values():
             waits.append(seat.send_due(now))
             self._watch(seat)
@@ -402,6 +407,25 @@ class Host:
         if self._ladder:
             waits.append(self._ladder[0][0] - now)
         return min((max(0.0, one) for one in waits if one is not None), default=None)
+
+    def _tell_silence(self, now: float) -> float | None:
+        """Tell when nothing is heard of a running turn: some CLIs ask their API again for minutes without a word.
+
+        Returns the seconds until that is to be told.
+        """
+        if self.turns.turn is None or self.turns.waits_for_others:
+            return None
+        silent_s = now - self._heard_at
+        if silent_s < self._told_silence_s:
+            self._told_silence_s = 0.0
+        due_s = 2 * self._told_silence_s or self._limits.notice_s
+        if silent_s >= due_s:
+            self._told_silence_s = due_s
+            text = f"nothing was heard of the CLI for {due_s:g} s; an interrupt ends the turn"
+            self._driver.note(Notice(text, "info", "silent"))
+            self._pump()
+            due_s *= 2
+        return due_s - silent_s
 
     def _check_patience(self, now: float) -> float | None:
         """End what takes too long: the start, the idle time, an interruption. Returns the seconds until the next."""

@@ -98,6 +98,7 @@ class LiveLauncher(Record):
                 idle_s=runtime.idle_s,
                 answer_s=runtime.answer_s,
                 stderr_lines=runtime.stderr_lines,
+                notice_s=float(session.opening.get("notice_s") or Limits().notice_s),
                 turn_silence_s=float(session.opening.get("turn_silence_s") or 0),
             ),
             invocation_row=row,
