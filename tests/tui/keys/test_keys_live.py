@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from oulipoly_engine.facade.live.sessions import NewSession
+from oulipoly_tui.screens import review
 from oulipoly_tui.view.live import answer_guard
 from oulipoly_tui.widgets.live.composer import Composer
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
@@ -79,7 +80,8 @@ async def test_a_approves_s_does_for_the_session_after_a_yes_d_denies_and_capita
         await one.until(lambda: is_done(one))
         await asked(one)
         await one.press("s")
-        await one.at("Confirm")
+        await one.at("Review")
+        await one.pilot.pause(review.PAUSE_S + 0.05)
         await one.press("y")
         await one.until(lambda: is_done(one))
         statuses = {one.decision for one in one.app.engine.live.requests(all_states=True)}

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from textual.widgets import Static
 
 from oulipoly_demo import world as worlds
 from oulipoly_engine.clock import SystemClock
@@ -110,10 +109,6 @@ class Live:
 
     async def sees(self, *words):
         await self.until(lambda: all(one in self.text() for one in words))
-
-    def dialog(self):
-        """Return what a question on top says."""
-        return " ".join(str(one.render()) for one in self.app.screen.query(Static))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from oulipoly_engine.core.live.events import Item, ItemEnded
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_tui.panes.live.jobs import WINDOW
+from oulipoly_tui.screens import review
 from oulipoly_tui.view.live import answer_guard
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
 
@@ -181,11 +182,13 @@ async def test_approving_for_the_session_says_what_that_covers_and_asks(live):
         await one.write(f"[[approve:{COMMAND}]] please")
         await one.asked()
         reach = one.pane.request.prompt.reach
-        await one.press("s")
+        await one.press("s", "y")  # typed on: it answers nothing
         await one.until(lambda: 2 == len(one.app.screen_stack))
-
         assert reach
-        assert reach.split(",")[0] in one.dialog()
+        await one.sees(reach.split(",")[0], "Approve for the whole session?")
+        assert one.pane.request is not None
+
+        await one.pilot.pause(review.PAUSE_S + 0.05)
         await one.press("enter")  # no is what a careless enter answers
         await one.until(lambda: 1 == len(one.app.screen_stack))
         assert one.pane.request is not None
@@ -193,6 +196,7 @@ async def test_approving_for_the_session_says_what_that_covers_and_asks(live):
         await one.pilot.pause(answer_guard.HELD_S + 0.05)  # the same key again
         await one.press("s")
         await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.pilot.pause(review.PAUSE_S + 0.05)
         await one.press("y")
         await one.until(lambda: one.pane.request is None)
 

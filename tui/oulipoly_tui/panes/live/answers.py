@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.view.live.answer_guard import AnswerGuard
 from oulipoly_tui.view.live.questions import answers_of, questions_page
-from oulipoly_tui.view.live.request_lines import APPROVALS, can
+from oulipoly_tui.view.live.request_lines import APPROVALS, can, reach_lines
 from oulipoly_tui.widgets.live.request_panel import RequestPanel
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ class LiveAnswers:
 
     def action_approve_for_session(self) -> None:
         """Approve this and the like of it, after a question that says what that covers."""
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
+        from oulipoly_tui.screens.review import Review  # noqa: PLC0415 - only when it is asked
 
         request = self._meant("approve_for_session")
         if request is None:
             return
-        text = f"{request.prompt.command or request.prompt.title}\n\nFor the session: {request.prompt.reach}"
-        question = Confirm("Approve for the whole session?", text, "approve all of it")
+        head, body = reach_lines(request)
+        question = Review("Approve for the whole session?", head, body, yes="Yes, all of it", waits=True)
         self.app.push_screen(question, lambda yes: self._answer(request, "approve_for_session") if yes else None)
 
     def action_deny(self) -> None:

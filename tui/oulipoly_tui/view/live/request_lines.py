@@ -68,6 +68,14 @@ def request_lines(request: OpenRequest, width: int) -> tuple[Line, ...]:
     return wrap_lines(_lines(request.prompt, request.kind, max(12, width)), max(12, width))
 
 
+def reach_lines(request: OpenRequest) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """Return what an approval for the whole session covers, and what is asked for now."""
+    prompt = request.prompt
+    covers: Line = (("for the session: ", "dim"), (visible_line(prompt.reach), "warn"))
+    asked = visible_text(prompt.command or prompt.title).split("\n")
+    return (covers,), tuple(((line, "key"),) for line in asked)
+
+
 def _lines(prompt: Prompt, kind: str, width: int) -> Iterator[Line]:
     if prompt.title and prompt.title != prompt.command:
         yield ((visible_line(prompt.title), "strong"),)
