@@ -1,9 +1,16 @@
 """Live sessions in plain lines: begun, talked to, what they ask answered."""
 
 import importlib.util
+import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from oulipoly_engine.core.live.events import Prompt
+from oulipoly_tui.linear import linear, live
+from oulipoly_tui.linear.talk import Talk
 
 _PATH = Path(__file__).parents[1] / "live" / "conftest.py"
 _SPEC = importlib.util.spec_from_file_location("live_of_linear", _PATH)
@@ -31,7 +38,7 @@ def test_a_session_is_begun_talked_to_and_its_request_approved(talk):
 
     assert "Assistant: " in text
     assert "It wants to run a command." in text
-    assert "The request is answered." in text
+    assert "The request is approved." in text
     assert 2 == text.count("Turn completed.")
 
 
@@ -48,3 +55,25 @@ def test_nothing_is_sent_in_read_only_mode(talk):
 
     assert "No live sessions." in text
     assert "Begin one" not in text
+
+
+def test_lines_that_were_typed_ahead_on_a_terminal_approve_nothing(monkeypatch):
+    mine, its = os.openpty()
+    answered = []
+    engine = SimpleNamespace(live=SimpleNamespace(answer=lambda *given, **_more: answered.append(given)))
+    request = SimpleNamespace(
+        request_id="r", kind="command_approval", prompt=Prompt("Run ls", "ls", reach="every ls of the session")
+    )
+    typed = {"Answer": "Approve for the session", "Approve every ls of the session?": ""}
+
+    def read_line(label):
+        words = next(text for begin, text in typed.items() if label.startswith(begin))
+        os.write(mine, f"{words}\ny\n".encode())  # the y is typed ahead
+        return sys.stdin.readline().rstrip("\n")
+
+    os.write(mine, b"Approve once\n")
+    with os.fdopen(its) as stdin, os.fdopen(mine, "rb", 0):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        live._answer(Talk(engine, read_line, False, linear.drop_typed_ahead), request)
+
+    assert [] == answered

@@ -6,6 +6,7 @@ Each line is whole by itself; nothing is drawn over, no colour and no box says a
 from __future__ import annotations
 
 import sys
+import termios
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 
@@ -49,7 +50,7 @@ def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
     engine.command_log.list()  # it watches from now on
     for text in engine.state_file.repair_at_start():
         diagnostics.note(f"Note: {text}")
-    talk = Talk(engine, _read_line, read_only)
+    talk = Talk(engine, _read_line, read_only, drop_typed_ahead)
     try:
         _top(talk)
     except KeyboardInterrupt:
@@ -150,6 +151,12 @@ def _read_line(label: str) -> str:
     if not (line := sys.stdin.readline()):
         raise EOFError
     return line.rstrip("\n")
+
+
+def drop_typed_ahead() -> None:
+    """Forget lines that were typed ahead on a terminal; what stands in a file or a pipe was written for this."""
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def _late_lines(place: str) -> Lines:

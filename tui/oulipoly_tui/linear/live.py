@@ -172,14 +172,17 @@ def _answer(talk: Talk, request: LiveRequest) -> bool:
         if request.kind == "user_input":
             return _answer_questions(talk, request)
         names = [_APPROVE, *((_SESSION,) if request.prompt.reach else ()), _DENY, _CANCEL]
+        talk.drop_typed_ahead()
         chosen = talk.choose("Answer", [_CANCEL] if request.kind == "other" else names)
         if chosen is None:
             talk.say("It waits on.")
             return False
         decision = {_APPROVE: "approve", _SESSION: "approve_for_session", _DENY: "deny", _CANCEL: "cancel"}[chosen]
-        if decision == "approve_for_session" and not talk.confirm(f"Approve {request.prompt.reach}?"):
-            talk.say("It waits on.")
-            return False
+        if decision == "approve_for_session":
+            talk.drop_typed_ahead()
+            if not talk.confirm(f"Approve {request.prompt.reach}?"):
+                talk.say("It waits on.")
+                return False
         reason = talk.ask("Reason, empty for none").strip() if decision == "deny" else ""
         talk.engine.live.answer(request.request_id, decision, reason=reason)
     except RunnerError as error:  # somebody else has answered it, or its turn is over
@@ -195,6 +198,7 @@ def _answer_questions(talk: Talk, request: LiveRequest) -> bool:
             talk.say("It is a secret, which would be seen here: `agents requests answer` asks for it unseen.")
             return False
         labels = [label for label, _ in question.options]
+        talk.drop_typed_ahead()
         if labels and not question.takes_other:
             given = talk.choose("Answer", labels) or ""
         else:

@@ -27,6 +27,7 @@ class Talk(Record):
     engine: Engine
     read_line: ReadLine
     read_only: bool
+    drop_typed_ahead: Callable[[], None]  # before what must not be answered by what was typed for something else
 
     def say(self, text: str) -> None:
         """Print a line of ours, its durations in words."""
