@@ -1,0 +1,196 @@
+"""A branch moved from one commit to another, with the files of the folder where it is checked out.
+
+Every move is noted before its first step and ended after its last, under the repository's lock. The steps: a backup
+reference, then index and files, then the branch by compare-and-set. Where a kill has cut them, git is the judge: a
+branch that has moved is done; one that has not gets its files back.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.worktrees.changes import Moved
+from oulipoly_engine.core.worktrees.refusals import BranchMoved, IndexLocked
+from oulipoly_engine.core.worktrees.worktrees import Operation
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.changes.checkout_files import has_files_of, restore_files
+from oulipoly_engine.service.worktrees.changes.kept import reference_time
+from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
+from oulipoly_engine.service.worktrees.changes.orders import for_looking, git_in, look_at, order
+from oulipoly_engine.service.worktrees.changes.place import commit_of
+from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.repository_lock import common_folder, lock_repository
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.worktrees import operations
+
+BACKUP = "refs/agent-runner/backup"
+KINDS = ("merge", "rebase", "apply", "undo")
+_LOCK_PATIENCE_S = 3.0  # for a git that a kill has orphaned, and which is being ended
+_PAUSE_S = 0.02
+
+
+class Journal(Record):
+    """Where moves are noted, and where the locks lie."""
+
+    store: Store
+    locks: Path  # `Paths.locks`
+    clock: Clock
+
+
+class Move(Record):
+    """A move that is to be made."""
+
+    session_id: str
+    kind: str  # of `KINDS`
+    folder: Path  # a worktree of the repository
+    branch: str
+    old: str  # commit
+    new: str  # commit; of apply: a tree, and no branch moves
+    checkout: Path | None  # where files change along
+    reason: str  # for the reflog
+
+    @property
+    def reference(self) -> str:
+        """Return the reference that moves; empty: none."""
+        return "" if _is_tree_only(self.kind, self.branch) else f"refs/heads/{self.branch}"
+
+
+def _is_tree_only(kind: str, branch: str) -> bool:
+    return kind == "apply" or not branch
+
+
+@contextmanager
+def moving(journal: Journal, folder: Path) -> Iterator[None]:
+    """Hold the lock of a repository for the block, with all moves settled that a kill has cut.
+
+    Raises RepositoryBusy, and IndexLocked where one of them cannot be settled now.
+    """
+    with lock_repository(journal.locks, folder):
+        settle_repository(journal, folder)
+        yield
+
+
+def carry_out(journal: Journal, move: Move) -> Moved:
+    """Make a move; within `moving`. Raises BranchMoved, IndexLocked or what git says, with nothing moved."""
+    now = journal.clock.now()
+    backup = f"{BACKUP}/{move.session_id}/{reference_time(now)}"
+    git = git_in(move.folder if move.checkout is None else move.checkout)
+    quiet = for_looking(git)
+    if move.reference and commit_of(quiet, move.reference) != move.old:
+        raise BranchMoved(f"{move.branch!r} was moved by somebody else meanwhile: look at it, and try again")
+    files = changed_files(quiet, move.old, move.new)
+    if move.checkout is not None:
+        _wait_for_index(quiet)
+    operation = Operation(str(uuid.uuid4()), move.session_id, move.kind, "begun", _detail(move, backup), now)
+    operations.begin(journal.store, operation)
+    try:
+        order(git, "update-ref", "-m", f"before {move.reason}", backup, move.old, "")
+        if move.checkout is not None:
+            git.run("update-index", "-q", "--refresh")  # a file that was only touched would be taken for a change
+            order(git, "read-tree", "-m", "-u", move.old, move.new, timeout_s=600.0)
+        if move.reference:
+            order(git, "update-ref", "-m", move.reason, move.reference, move.new, move.old)
+    except BaseException as error:
+        with suppress(RequestRefused):  # what cannot be settled now is settled before the next move
+            _settle(journal, operation)
+        if (
+            isinstance(error, RequestRefused)
+            and move.reference
+            and commit_of(quiet, move.reference) not in (move.old, move.new)
+        ):
+            text = f"{move.branch!r} was moved by somebody else meanwhile: look at it, and try again"
+            raise BranchMoved(text) from error
+        raise
+    operations.end(journal.store, operation.operation_id, "finish", journal.clock.now())
+    checkout = None if move.checkout is None else str(move.checkout)
+    return Moved(move.kind, move.branch, move.old, move.new, backup, checkout, files)
+
+
+def _detail(move: Move, backup: str) -> dict[str, str]:
+    return {
+        "folder": str(move.folder),
+        "branch": move.branch,
+        "reference": move.reference,
+        "old": move.old,
+        "new": move.new,
+        "checkout": "" if move.checkout is None else str(move.checkout),
+        "backup": backup,
+    }
+
+
+def settle_repository(journal: Journal, folder: Path) -> tuple[str, ...]:
+    """Finish or undo the moves of a repository that a kill has cut; under its lock. Returns what was done, in words."""
+    cut = [one for one in operations.begun(journal.store) if one.kind in KINDS]
+    if not cut:
+        return ()
+    common = common_folder(git_in(folder))
+    return tuple(
+        _settle(journal, operation) for operation in cut if _common_or_none(Path(operation.detail["folder"])) == common
+    )
+
+
+def _common_or_none(folder: Path) -> Path | None:
+    with suppress(RequestRefused):
+        return common_folder(git_in(folder))
+    return None
+
+
+def settle_all(journal: Journal) -> tuple[str, ...]:
+    """Do the same for every repository that has such moves; those under way in other processes are waited for."""
+    told: list[str] = []
+    for operation in operations.begun(journal.store):
+        folder = Path(str(operation.detail.get("folder", "")))
+        if operation.kind in KINDS:
+            if not folder.is_dir():
+                operations.end(journal.store, operation.operation_id, "fail", journal.clock.now())
+                continue
+            with suppress(RequestRefused), lock_repository(journal.locks, folder):
+                told += settle_repository(journal, folder)
+    return tuple(told)
+
+
+def _settle(journal: Journal, operation: Operation) -> str:
+    """Finish or undo one move by what git says of it. Raises IndexLocked where a killed git has left the lock."""
+    at: Mapping[str, str] = operation.detail
+    checkout = Path(at["checkout"]) if at["checkout"] else None
+    folder = Path(at["folder"]) if checkout is None or not checkout.is_dir() else checkout
+    quiet = for_looking(git_in(folder))
+    if at["reference"]:
+        is_done = commit_of(quiet, at["reference"]) == at["new"]
+    else:
+        is_done = checkout is not None and checkout.is_dir() and has_files_of(quiet, at["old"], at["new"])
+    if not is_done and checkout is not None and checkout.is_dir():
+        _wait_for_index(quiet)
+        restore_files(checkout, at["old"], at["new"])
+    event = "finish" if is_done else "undo"
+    operations.end(journal.store, operation.operation_id, event, journal.clock.now())
+    done = "was finished" if is_done else "was undone"
+    return f"a {operation.kind} of {at['branch'] or folder} that was cut off {done}"
+
+
+def _wait_for_index(quiet: Git) -> None:
+    told = os.fsdecode(look_at(quiet, "rev-parse", "--git-path", "index.lock")).rstrip("\n")
+    path = quiet.folder / told
+    deadline = time.monotonic() + _LOCK_PATIENCE_S
+    while path.exists():
+        if time.monotonic() > deadline:
+            raise IndexLocked(
+                f"another git is at work in {quiet.folder}: wait until it has ended; if none is, a killed one has left "
+                f"{path}: delete that file"
+            )
+        time.sleep(_PAUSE_S)
+
+
+def last_move(journal: Journal, session_id: str) -> Operation | None:
+    """Return the last move of a session that has been made."""
+    made = [
+        one for one in operations.of_session(journal.store, session_id) if one.kind in KINDS and one.state == "done"
+    ]
+    return made[-1] if made else None

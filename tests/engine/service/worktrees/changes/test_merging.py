@@ -1,0 +1,348 @@
+"""Merge, rebase, apply, undo: known before anything moves, with a backup, and never over what a person has there."""
+
+from datetime import timedelta
+from itertools import count
+
+import pytest
+
+from oulipoly_engine.core.worktrees.refusals import (
+    BranchMoved,
+    BranchRefused,
+    CheckoutDirty,
+    FileMissing,
+    IndexLocked,
+    MergeConflicts,
+)
+from oulipoly_engine.process.lock import hold_lock
+from oulipoly_engine.service.worktrees.changes import merging, moves
+from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
+from oulipoly_engine.service.worktrees.changes.moves import Journal
+from oulipoly_engine.service.worktrees.repository_lock import RepositoryBusy, lock_path, lock_repository
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.worktrees import operations
+from oulipoly_engine.testing import FakeClock
+
+
+@pytest.fixture
+def journal(tmp_path):
+    store = open_store(tmp_path / "state.db")
+    yield Journal(store, tmp_path / "locks", TickingClock())
+    store.close()
+
+
+class TickingClock(FakeClock):
+    """A clock that never tells the same time twice: references are named by it."""
+
+    def __init__(self):
+        super().__init__()
+        self._ticks = count()
+
+    def now(self):
+        return super().now() + timedelta(seconds=next(self._ticks))
+
+
+def states(journal, repo):
+    return [(one.kind, one.state) for one in operations.of_session(journal.store, repo.place.session_id)]
+
+
+def tip(repo, name="main"):
+    return repo.git("rev-parse", name)
+
+
+def test_a_branch_ahead_is_merged_by_fast_forward_with_the_main_checkout(repo, journal):
+    repo.write("new/file", "x\n")
+    (repo.work / "README.md").unlink()
+    head = repo.commit("Change")
+    before = tip(repo)
+    repo.write("untracked", "mine", repo.main)
+    told = plan_merge(repo.checkout).preview
+    assert (told.into, told.is_fast_forward, told.checkout) == ("main", True, str(repo.main))
+    assert [one.subject for one in told.commits] == ["Change"]
+    assert set(told.files) == {"new/file", "README.md"}
+
+    moved = merging.merge(journal, repo.checkout)
+
+    assert (moved.branch, moved.before, moved.after) == ("main", before, head)
+    assert tip(repo) == head
+    assert repo.status(repo.main) == "?? untracked"
+    assert (repo.main / "new" / "file").read_text() == "x\n"
+    assert tip(repo, moved.backup) == before
+    assert moved.backup.startswith(f"refs/agent-runner/backup/{repo.place.session_id}/")
+    assert states(journal, repo) == [("merge", "done")]
+    assert "merge aw/" in repo.git("reflog", "-1", "main")
+
+
+def test_branches_that_have_both_moved_get_a_merge_commit(repo, journal):
+    repo.write("mine", "x\n")
+    head = repo.commit("Mine")
+    repo.write("theirs", "y\n", repo.main)
+    main = repo.commit("Theirs", folder=repo.main)
+    repo.write("README.md", "being edited\n", repo.main)
+
+    merging.merge(journal, repo.checkout, message="Bring it together")
+
+    assert repo.git("log", "-1", "--format=%P %s") == f"{main} {head} Bring it together"
+    assert repo.status(repo.main) == " M README.md"
+    assert (repo.main / "mine").exists()
+
+
+def test_a_branch_that_is_checked_out_nowhere_moves_alone(repo, journal):
+    repo.git("branch", "release")
+    repo.write("mine", "x\n")
+    head = repo.commit()
+
+    moved = merging.merge(journal, repo.checkout, "release")
+
+    assert (moved.checkout, tip(repo, "release"), tip(repo)) == (None, head, repo.base_commit)
+    assert repo.status(repo.main) == ""
+
+
+def test_a_conflict_is_known_before_anything_moves_and_can_be_handed_over(repo, journal):
+    repo.write("README.md", "# Mine\n")
+    repo.commit("Mine")
+    repo.write("README.md", "# Theirs\n", repo.main)
+    before = repo.commit("Theirs", folder=repo.main)
+    assert plan_merge(repo.checkout).preview.conflicts == ("README.md",)
+    for attempt in (merging.merge, merging.rebase, merging.apply):
+        with pytest.raises(MergeConflicts) as error:
+            attempt(journal, repo.checkout)
+        assert error.value.extra == {"conflicts": ["README.md"]}
+
+    told = merging.hand_conflict_over(repo.checkout)
+
+    assert "- README.md" in told
+    assert "Theirs" in told
+    assert (tip(repo), repo.status(repo.main), repo.status()) == (before, "", "")
+    assert states(journal, repo) == []
+    repo.git("merge", "-q", "main", folder=repo.work, check=False)  # as the agent does
+    repo.write("README.md", "# Both\n")
+    repo.commit("Merge main")
+    merging.merge(journal, repo.checkout)
+    assert (repo.main / "README.md").read_text() == "# Both\n"
+    with pytest.raises(BranchRefused):
+        merging.hand_conflict_over(repo.checkout)
+
+
+def test_what_is_merged_already_moves_nothing(repo, journal):
+    moved = merging.merge(journal, repo.checkout)
+
+    assert moved.before == moved.after == tip(repo)
+    assert states(journal, repo) == []
+
+
+def test_files_that_are_not_committed_are_not_left_out_in_silence(repo, journal):
+    repo.write("mine", "x\n")
+    repo.commit()
+    repo.write("forgotten", "x\n")
+    for attempt in (merging.merge, merging.apply):
+        with pytest.raises(CheckoutDirty, match="forgotten is not committed"):
+            attempt(journal, repo.checkout)
+
+    merging.merge(journal, repo.checkout, committed_only=True)
+
+    assert not (repo.main / "forgotten").exists()
+
+
+@pytest.mark.parametrize("way", ["changed", "staged", "untracked", "ignored", "folder", "file for folder", "deleted"])
+def test_nothing_in_the_main_checkout_is_ever_overwritten(repo, journal, way):
+    repo.write("README.md", "# Mine\n")
+    repo.write("new", "x\n")
+    repo.write("deep/er/file", "x\n")
+    repo.commit()
+    before = tip(repo)
+    if way in ("changed", "staged"):
+        repo.write("README.md", "# Person\n", repo.main)
+        if way == "staged":
+            repo.git("add", "README.md")
+    elif way == "deleted":
+        (repo.main / "README.md").unlink()
+    elif way == "folder":
+        repo.write("new/thing", "precious", repo.main)
+    elif way == "file for folder":
+        repo.write("deep", "precious", repo.main)
+    else:
+        repo.write("new", "precious", repo.main)
+        if way == "ignored":
+            repo.write(".git/info/exclude", "new\n/.agent-runner-worktrees/\n", repo.main)
+    status = repo.status(repo.main)
+    assert plan_merge(repo.checkout).preview.in_the_way
+    for attempt in (merging.merge, merging.apply):
+        with pytest.raises(CheckoutDirty, match="would be overwritten"):
+            attempt(journal, repo.checkout)
+
+    assert (tip(repo), repo.status(repo.main)) == (before, status)
+    assert states(journal, repo) == []
+
+
+def test_a_file_may_become_a_folder_and_a_folder_a_file(repo, journal):
+    repo.write("a", "x\n", repo.main)
+    repo.write("b/c", "x\n", repo.main)
+    repo.commit(folder=repo.main)
+    repo.git("merge", "-q", "--ff-only", "main", folder=repo.work)
+    (repo.work / "a").unlink()
+    repo.write("a/c", "y\n")
+    (repo.work / "b" / "c").unlink()
+    (repo.work / "b").rmdir()
+    repo.write("b", "y\n")
+    repo.commit()
+
+    merging.merge(journal, repo.checkout)
+
+    assert ((repo.main / "a" / "c").read_text(), (repo.main / "b").read_text()) == ("y\n", "y\n")
+    assert repo.status(repo.main) == ""
+
+
+def test_rebase_puts_the_commits_on_top_and_keeps_their_authors(repo, journal):
+    repo.write("one", "1\n")
+    repo.git("add", "-A", folder=repo.work)
+    author = "Jürgen <j@example.com>"
+    date = "2020-01-02T03:04:05+01:00"
+    repo.git("commit", "-qm", "One\n\nBody", f"--author={author}", f"--date={date}", folder=repo.work)
+    repo.write("two", "2\n")
+    head = repo.commit("Two")
+    repo.write("theirs", "y\n", repo.main)
+    main = repo.commit("Theirs", folder=repo.main)
+    repo.write("loose", "stays\n")
+
+    moved = merging.rebase(journal, repo.checkout)
+
+    assert (moved.before, moved.after) == (head, tip(repo, repo.branch))
+    assert repo.git("log", "--format=%s", f"main..{repo.branch}") == "Two\nOne"
+    assert tip(repo, f"{repo.branch}~2") == main
+    assert repo.git("log", "-1", "--format=%an <%ae> %aI%n%b", f"{repo.branch}~1").strip() == f"{author} {date}\nBody"
+    assert repo.status() == "?? loose"
+    assert tip(repo, moved.backup) == head
+    assert merging.rebase(journal, repo.checkout).before == moved.after
+
+
+def test_rebase_leaves_out_what_the_other_branch_has(repo, journal):
+    repo.write("one", "1\n")
+    repo.commit("One")
+    repo.write("one", "1\n", repo.main)
+    main = repo.commit("The same", folder=repo.main)
+
+    assert merging.rebase(journal, repo.checkout).after == main
+
+
+def test_a_branch_with_merges_is_not_rebased(repo, journal):
+    repo.write("theirs", "y\n", repo.main)
+    repo.commit(folder=repo.main)
+    repo.write("mine", "x\n")
+    repo.commit()
+    repo.git("merge", "-q", "--no-edit", "main", folder=repo.work)
+    repo.write("more", "y\n", repo.main)
+    repo.commit(folder=repo.main)
+
+    with pytest.raises(BranchRefused, match="merge commit"):
+        merging.rebase(journal, repo.checkout)
+
+
+def test_apply_stages_the_changes_without_a_commit_and_undo_takes_them_out_again(repo, journal):
+    repo.write("mine", "x\n")
+    repo.write("README.md", "# Mine\n")
+    repo.commit()
+    before = tip(repo)
+    repo.write("staged", "by a person\n", repo.main)
+    repo.git("add", "staged")
+
+    moved = merging.apply(journal, repo.checkout)
+
+    assert (moved.branch, tip(repo)) == ("main", before)
+    assert repo.status(repo.main) == "M  README.md\nA  mine\nA  staged"
+    merging.undo_move(journal, repo.checkout)
+    assert repo.status(repo.main) == "A  staged"
+    assert states(journal, repo) == [("apply", "done"), ("undo", "done")]
+
+
+def test_a_merge_is_undone_as_long_as_nothing_was_built_on_it(repo, journal):
+    before = tip(repo)
+    repo.write("mine", "x\n")
+    repo.commit()
+    merging.merge(journal, repo.checkout)
+    merging.undo_move(journal, repo.checkout)
+    assert (tip(repo), repo.status(repo.main)) == (before, "")
+    with pytest.raises(FileMissing):
+        merging.undo_move(journal, repo.checkout)
+    merging.merge(journal, repo.checkout)
+    repo.write("built", "y\n", repo.main)
+    repo.commit(folder=repo.main)
+
+    with pytest.raises(BranchMoved):
+        merging.undo_move(journal, repo.checkout)
+
+
+def test_branches_that_cannot_be_merged_into(repo, journal):
+    for into, word in (("nothing", "no branch"), (repo.branch, "itself"), ("-x", "no branch"), ("a..b", "no branch")):
+        with pytest.raises(BranchRefused, match=word):
+            plan_merge(repo.checkout, into)
+    repo.git("switch", "-q", "-c", "other")
+    repo.git("branch", "-q", "-D", "main")
+    with pytest.raises(BranchRefused, match="'main' that it began at is gone"):
+        merging.merge(journal, repo.checkout)
+    repo.git("switch", "-q", "--detach", folder=repo.work)
+    with pytest.raises(BranchRefused, match="no branch is checked out"):
+        merging.merge(journal, repo.checkout, "other")
+
+
+def test_a_branch_that_another_moves_meanwhile_is_not_run_over(repo, journal, monkeypatch):
+    repo.write("mine", "x\n")
+    repo.commit()
+    kept = moves.order
+
+    def order(git, *words, **options):
+        if words[:3] == ("update-ref", "-m", f"merge {repo.branch}"):
+            repo.git("update-ref", "refs/heads/main", other)
+        return kept(git, *words, **options)
+
+    other = repo.git("commit-tree", "main^{tree}", "-p", "main", "-m", "Other")
+    monkeypatch.setattr(moves, "order", order)
+    with pytest.raises(BranchMoved):
+        merging.merge(journal, repo.checkout)
+
+    assert (tip(repo), repo.status(repo.main)) == (other, "")
+    assert states(journal, repo) == [("merge", "undone")]
+
+
+def test_a_locked_index_stops_a_merge_before_its_first_step(repo, journal, monkeypatch):
+    monkeypatch.setattr(moves, "_LOCK_PATIENCE_S", 0.05)
+    repo.write("mine", "x\n")
+    repo.commit()
+    (repo.main / ".git" / "index.lock").touch()
+
+    with pytest.raises(IndexLocked):
+        merging.merge(journal, repo.checkout)
+
+    assert (tip(repo), states(journal, repo)) == (repo.base_commit, [])
+
+
+def test_one_process_at_a_time_works_on_a_repository(repo, journal):
+    with hold_lock(lock_path(journal.locks, repo.main / ".git"), 1.0) as is_ours:
+        assert is_ours
+        with pytest.raises(RepositoryBusy), lock_repository(journal.locks, repo.work, 0.05):
+            pass
+
+
+def test_a_session_in_the_repository_itself_has_nothing_to_apply(repo, journal):
+    checkout = merging.Checkout(
+        repo.place.__class__("s", repo.main), repo.main, repo.main / ".git", repo.checkout.git, repo.checkout.quiet
+    )
+
+    with pytest.raises(BranchRefused):
+        merging.apply(journal, checkout)
+
+
+def test_a_merge_driver_that_the_repository_names_is_not_run(repo, journal, tmp_path):
+    repo.write("README.md", "1\n2\n3\n4\n5\n", repo.main)
+    repo.write(".gitattributes", "* merge=bad\n", repo.main)
+    repo.commit(folder=repo.main)
+    repo.git("merge", "-q", "--ff-only", "main", folder=repo.work)
+    repo.write("README.md", "1\n2\n3\n4\nfive\n")
+    repo.commit()
+    repo.write("README.md", "one\n2\n3\n4\n5\n", repo.main)
+    repo.commit(folder=repo.main)
+    repo.git("config", "merge.bad.driver", f"touch {tmp_path / 'seen'}")
+
+    merging.merge(journal, repo.checkout)
+
+    assert not (tmp_path / "seen").exists()
+    assert (repo.main / "README.md").read_text() == "one\n2\n3\n4\nfive\n"
