@@ -20,6 +20,8 @@ WORKTREE: Mapping[tuple[str, str], str] = {
     ("removing", "gone"): "removed",
     ("removing", "keep"): "ready",  # the removal could not be done, and nothing was lost
     ("removed", "restore"): "creating",
+    ("creating", "undo"): "removed",  # a restore that was cut off: what was kept is still kept
+    ("failed", "again"): "creating",
 }
 
 # What is done to a repository in steps that a kill may cut: noted before the first step, ended after the last.
@@ -38,7 +40,7 @@ class Worktree(Record):
     repository: str  # the main worktree's folder, as the real path
     path: str  # the worktree's own folder
     branch: str  # without refs/heads/
-    base: str  # the branch, tag or commit that it began at, as it was named; `HEAD` where none was
+    base: str  # the branch, tag or commit that it began at, as it was named; else what the checkout stood at
     base_commit: str
     state: str  # of `WORKTREE`
     created_at: datetime
@@ -48,7 +50,8 @@ class Worktree(Record):
     port_first: int | None = None  # the first of its own range of ports
     port_count: int = 0
     salvage: str = ""  # the reference that holds what a removal would have lost
-    settings: Mapping[str, Any] = field(default_factory=dict)  # set-up and tear-down as they were when it was made
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of its repository, as they were when it was made
+    git_folder: str = ""  # what all worktrees of the repository share, as the real path
 
 
 class Operation(Record):

@@ -15,6 +15,7 @@ _TIMEOUT_S = 30.0
 _OUTPUT_LIMIT = 16 << 20  # bytes
 # What an agent may have written into the repository's configuration must not run because somebody looks.
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "protocol.ext.allow=never", "-c", "color.ui=false")
+_FED = 'input=$1; shift; exec "$@" <"$input"'  # the line that gives a command a file as its stdin
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
@@ -37,13 +38,18 @@ class Git(Record):
         timeout_s: float = _TIMEOUT_S,
         output_limit: int = _OUTPUT_LIMIT,
         hooks: bool = False,
+        stdin: Path | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> ScriptResult:
-        """Run `git WORDS` and return how it ended, whatever that was. hooks: the repository's own may run."""
+        """Run `git WORDS` and return how it ended, whatever that was.
+
+        hooks: the repository's own may run. stdin: a file that it reads; None: it finds nothing there.
+        """
         argv = ("git", *_SAFE, *(() if hooks else _NO_HOOKS), "-C", str(self.folder), *words)
-        given = _environment() | dict(self.env) | dict(env or {})
+        given = clean_environment() | dict(self.env) | dict(env or {})
+        line, arguments = (EXEC, argv) if stdin is None else (_FED, (str(stdin), *argv))
         return run_script(
-            EXEC, given, arguments=argv, timeout_s=timeout_s, output_limit=output_limit, cancelled=cancelled
+            line, given, arguments=arguments, timeout_s=timeout_s, output_limit=output_limit, cancelled=cancelled
         )
 
     def check(self, *words: str, **options: object) -> bytes:
@@ -69,7 +75,7 @@ def _name(words: tuple[str, ...]) -> str:
     return next((word for word in words if not word.startswith("-")), "")
 
 
-def _environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     """Return our environment without git's own variables, which would name another repository or a program."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     return kept | {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

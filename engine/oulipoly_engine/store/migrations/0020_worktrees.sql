@@ -13,6 +13,7 @@ CREATE TABLE worktrees (
     port_count INTEGER NOT NULL DEFAULT 0,
     salvage TEXT NOT NULL DEFAULT '',
     settings TEXT NOT NULL DEFAULT '{}',
+    git_folder TEXT NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL
 );

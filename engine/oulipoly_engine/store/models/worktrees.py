@@ -22,6 +22,7 @@ class WorktreeRow(Row):
     port_count = IntegerField(constraints=[Default(0)])
     salvage = TextField(constraints=[Default("''")])
     settings = TextField(constraints=[Default("'{}'")])  # JSON
+    git_folder = TextField()
     created_at = TextField()
     updated_at = TextField()
 

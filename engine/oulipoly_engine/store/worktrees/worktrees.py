@@ -9,6 +9,7 @@ from typing import Any
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.worktrees.worktrees import WORKTREE, Worktree
+from oulipoly_engine.records import asdict
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.models.worktrees import WorktreeRow
 
@@ -16,26 +17,27 @@ _COLUMNS = WorktreeRow._meta.sorted_fields
 
 
 def insert(store: Store, worktree: Worktree) -> None:
-    """Write a worktree that is about to be made."""
+    """Write a worktree that is about to be made, in place of one of the same session that failed."""
+    row = WorktreeRow
     with store.write():
-        store.insert(
-            WorktreeRow,
-            session_id=worktree.session_id,
-            repository=worktree.repository,
-            path=worktree.path,
-            branch=worktree.branch,
-            base=worktree.base,
-            base_commit=worktree.base_commit,
-            state=worktree.state,
-            is_new_branch=int(worktree.is_new_branch),
-            reason=worktree.reason,
-            port_first=worktree.port_first,
-            port_count=worktree.port_count,
-            salvage=worktree.salvage,
-            settings=json.dumps(worktree.settings, ensure_ascii=False),
-            created_at=to_text(worktree.created_at),
-            updated_at=to_text(worktree.updated_at),
-        )
+        store.run(row.delete().where(row.session_id == worktree.session_id, row.state == "failed"))
+        store.insert(row, **_columns(worktree))
+
+
+def _columns(worktree: Worktree) -> dict[str, Any]:
+    told = asdict(worktree) | {"settings": json.dumps(worktree.settings, ensure_ascii=False)}
+    told["is_new_branch"] = int(worktree.is_new_branch)
+    return told | {name: to_text(told[name]) for name in ("created_at", "updated_at")}
+
+
+def note(store: Store, session_id: str, **changes: Any) -> None:  # noqa: ANN401 - columns
+    """Change fields of a worktree, not its state."""
+    row = WorktreeRow
+    if "settings" in changes:
+        changes["settings"] = json.dumps(changes["settings"], ensure_ascii=False)
+    told = {getattr(row, name): value for name, value in changes.items()}
+    with store.write():
+        store.run(row.update(told).where(row.session_id == session_id))
 
 
 def move(store: Store, session_id: str, event: str, now: datetime, **changes: Any) -> bool:  # noqa: ANN401 - columns
@@ -55,6 +57,15 @@ def find(store: Store, session_id: str) -> Worktree | None:
     with store.read():
         found = store.rows(row.select(*_COLUMNS).where(row.session_id == session_id))
     return _read(found[0]) if found else None
+
+
+def find_beginning(store: Store, identity: str) -> tuple[Worktree, ...]:
+    """Return the worktrees whose session's id is this or begins so; an exact one is the only one."""
+    row = WorktreeRow
+    with store.read():
+        query = row.select(*_COLUMNS).where(row.session_id.startswith(identity)).order_by(row.created_at)
+        found = tuple(map(_read, store.rows(query)))
+    return tuple(one for one in found if one.session_id == identity) or found
 
 
 def list_worktrees(store: Store, states: Sequence[str] = (), repository: str | None = None) -> tuple[Worktree, ...]:

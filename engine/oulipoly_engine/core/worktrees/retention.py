@@ -1,0 +1,54 @@
+"""What is known of a worktree at a moment, and whether it may go by itself. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from oulipoly_engine.core.worktrees.worktrees import Worktree
+from oulipoly_engine.records import Record
+
+
+class Look(Record):
+    """What git says of a worktree."""
+
+    exists: bool = False  # its folder is there
+    head: str = ""
+    ahead: int | None = None  # commits that its base has not; None: the base is gone
+    behind: int | None = None
+    changed_files: int = 0  # staged, not staged and untracked ones
+    untracked_files: int = 0
+    unfinished: str = ""  # merge, rebase, cherry-pick, revert, bisection, patch
+    submodules: bool = False
+    is_merged: bool = False  # all its commits are in its base, or what they change is
+    problem: str = ""  # why it cannot be looked at, or may not be used
+
+
+class WorktreeStatus(Record):
+    """A worktree with what is known of it now."""
+
+    worktree: Worktree
+    look: Look
+    is_running: bool = False
+    size_bytes: int | None = None  # of its folder on the disk; None: it was not counted, or is not there
+    is_size_cut: bool = False  # it is larger: counting took too long
+    salvaged_at: datetime | None = None
+
+
+def why_kept(status: WorktreeStatus) -> str:
+    """Return why a worktree does not go by itself; empty: it is clean, merged, and nobody works in it."""
+    worktree, look = status.worktree, status.look
+    if worktree.state != "ready":
+        return f"it is {worktree.state}"
+    if status.is_running:
+        return "its session runs"
+    if not look.exists:
+        return look.problem or "its folder was deleted"
+    if look.problem:
+        return look.problem
+    if look.unfinished:
+        return f"it has an unfinished {look.unfinished}"
+    if look.changed_files:
+        return f"it has {look.changed_files} changed files"
+    if not look.is_merged:
+        return "it has commits that are not merged" if worktree.base else "its base is gone"
+    return ""

@@ -1,0 +1,186 @@
+"""Worktrees of sessions: make, guard, list, remove and restore them.
+
+Every method blocks and may be called from any thread. Each settles first what a kill has cut off.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from oulipoly_engine.core.worktrees.retention import Look, WorktreeStatus, why_kept
+from oulipoly_engine.core.worktrees.setup_file import Setup
+from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeNotFound
+from oulipoly_engine.core.worktrees.worktrees import Worktree
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.worktrees import create, guard, reconcile, remove, restore, survey
+from oulipoly_engine.service.worktrees.create import NewWorktree
+from oulipoly_engine.service.worktrees.reconcile import Settled
+from oulipoly_engine.service.worktrees.remove import Removal
+from oulipoly_engine.service.worktrees.repository import Resources, commit_of, open_repository
+from oulipoly_engine.service.worktrees.setup import settings
+from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.worktrees import permissions, worktrees
+
+__all__ = ["NewWorktree", "Pruned", "Removal", "RepositorySetup", "Settled", "WorktreeStatus", "Worktrees"]
+
+_MEASURING_S = 2.0  # for all sizes of a list
+_LIVING = ("creating", "ready", "removing")
+
+
+class RepositorySetup(Record):
+    """What a repository's file of settings asks for, and whether a person has allowed its commands."""
+
+    repository: str
+    setup: Setup
+    is_allowed: bool
+
+
+class Pruned(Record):
+    """What went by itself, or would, and what stays."""
+
+    gone: tuple[WorktreeStatus, ...]
+    kept: tuple[tuple[WorktreeStatus, str], ...]  # with the reason
+
+
+class Worktrees:
+    """The worktrees of one user's sessions."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    # Making ----------------------------------------------------------------------------------------------------------
+    def create(
+        self, session_id: str, repository: Path, base: str = "", reuses: bool = False, *, runs_setup: bool = True
+    ) -> Worktree:
+        """Make the worktree of a session, on the branch `aw/<session id>` from a base, and return it.
+
+        base: a branch, tag or commit; empty: what the folder stands at. reuses: work on the branch `base` itself.
+        Raises RequestRefused, and leaves nothing then; SetupNotAllowed where the repository's commands need a person.
+        """
+        self._home.refuse_if_read_only("make a worktree")
+        with self._home.lend_store() as store:
+            resources = self._settled(store)
+            wish = NewWorktree(session_id, repository, base, reuses, runs_setup)
+            return create.create(resources, wish)
+
+    def setup_of(self, repository: Path, base: str = "") -> RepositorySetup:
+        """Return what a repository's file of settings asks for, as a base has it."""
+        opened = open_repository(repository)
+        commit = commit_of(opened.git, base or "HEAD")
+        if commit is None:
+            raise RequestRefused(f"there is no branch, tag or commit {base or 'HEAD'!r} in {repository}")
+        setup = settings.find_setup(opened, commit)
+        with self._home.lend_store_to_read() as store:
+            return RepositorySetup(str(opened.folder), setup, settings.is_allowed(store, opened, setup))
+
+    def allow_setup(self, repository: Path, digest: str) -> None:
+        """Note that a person has seen and allowed the commands that a digest stands for."""
+        self._home.refuse_if_read_only("allow commands")
+        opened = open_repository(repository)
+        with self._home.lend_store() as store:
+            permissions.allow(store, str(opened.git_folder), digest, self._home.now())
+
+    # Using -----------------------------------------------------------------------------------------------------------
+    def guard(self, session_id: str) -> None:
+        """Raise WorktreeBlocked unless the session's worktree is what it was made as."""
+        with self._home.lend_store_to_read() as store:
+            guard.guard(store, session_id)
+
+    def environment(self, session_id: str) -> dict[str, str]:
+        """Return what a session finds in its environment for its worktree: PORT_FIRST and others."""
+        with self._home.lend_store_to_read() as store:
+            worktree = worktrees.find(store, session_id)
+        return {} if worktree is None else worktree_environment(worktree)
+
+    # Finding ---------------------------------------------------------------------------------------------------------
+    def find(self, identity: str) -> Worktree:
+        """Return the worktree of the session whose id begins so. Raises WorktreeNotFound."""
+        with self._home.lend_store_to_read() as store:
+            found = worktrees.find_beginning(store, identity) if identity else ()
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(one.session_id[:8] for one in found[:5])
+            raise WorktreeNotFound(f"several worktrees begin with {identity!r}: {names}; give more of the id")
+        raise WorktreeNotFound(f"no session {identity!r} has a worktree: `agents worktree list` lists those there are")
+
+    def list(
+        self, repository: Path | None = None, *, has_removed: bool = False, measures: bool = True
+    ) -> tuple[WorktreeStatus, ...]:
+        """Return the worktrees with what git says of them now, oldest first.
+
+        repository: only those of this one. has_removed: those that can be restored, and that failed, too.
+        measures: with their sizes, for two seconds at most.
+        """
+        folder = None if repository is None else str(open_repository(repository).folder)
+        with self._home.lend_store_to_read() as store:
+            self._home.write_along(store, lambda: self._settled(store), None)
+            found = worktrees.list_worktrees(store, () if has_removed else _LIVING, folder)
+        running = {host.session_id for host in hosts.survey(self._home.paths)}
+        deadline = time.monotonic() + _MEASURING_S
+        return tuple(_judge(one, running, deadline if measures else None) for one in found)
+
+    # Removing --------------------------------------------------------------------------------------------------------
+    def remove(self, identity: str, *, force: bool = False) -> Removal:
+        """Remove a worktree; what it holds is kept first. force: one with uncommitted changes too."""
+        self._home.refuse_if_read_only("remove a worktree")
+        with self._home.lend_store() as store:
+            resources = self._settled(store)
+            session_id = self.find(identity).session_id
+            return remove.remove(resources, session_id, force=force, is_running=self._is_running)
+
+    def restore(self, identity: str) -> Worktree:
+        """Bring back a worktree that was removed."""
+        self._home.refuse_if_read_only("restore a worktree")
+        with self._home.lend_store() as store:
+            resources = self._settled(store)
+            return restore.restore(resources, self.find(identity).session_id)
+
+    def prune(self, *, dry_run: bool = False, repository: Path | None = None) -> Pruned:
+        """Remove the worktrees that are clean and merged and whose session does not run. dry_run: only say which."""
+        if not dry_run:
+            self._home.refuse_if_read_only("remove worktrees")
+        gone, kept = [], []
+        for one in self.list(repository, measures=dry_run):
+            reason = why_kept(one)
+            if not reason and not dry_run:
+                try:
+                    self.remove(one.worktree.session_id)
+                except RequestRefused as error:  # it has changed since
+                    reason = error.message
+            if reason:
+                kept.append((one, reason))
+            else:
+                gone.append(one)
+        return Pruned(tuple(gone), tuple(kept))
+
+    def reconcile(self) -> tuple[Settled, ...]:
+        """Settle what a kill has cut off, and return what came of it."""
+        self._home.refuse_if_read_only("settle worktrees")
+        with self._home.lend_store() as store:
+            return reconcile.reconcile(self._resources(store))
+
+    def _is_running(self, session_id: str) -> bool:
+        return any(host.session_id == session_id for host in hosts.survey(self._home.paths))
+
+    def _settled(self, store: Store) -> Resources:
+        resources = self._resources(store)
+        reconcile.reconcile(resources)
+        return resources
+
+    def _resources(self, store: Store) -> Resources:
+        paths = self._home.paths
+        return Resources(store, paths.locks, paths.data / "worktrees", self._home.clock)
+
+
+def _judge(worktree: Worktree, running: set[str], deadline: float | None) -> WorktreeStatus:
+    look = survey.look_at(worktree) if worktree.state in _LIVING else Look()
+    size, is_cut = None, False
+    if deadline is not None and look.exists:
+        size, is_cut = survey.measure(Path(worktree.path), deadline)
+    return WorktreeStatus(worktree, look, worktree.session_id in running, size, is_cut)

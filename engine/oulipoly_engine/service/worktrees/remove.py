@@ -1,0 +1,149 @@
+"""Remove a worktree: what it holds is kept first, under a reference, and only then is anything taken away."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from oulipoly_engine.core.worktrees.setup_file import setup_from
+from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy, WorktreeKept, WorktreeNotFound
+from oulipoly_engine.core.worktrees.worktrees import Worktree
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.worktrees.create import begin_operation, log_of
+from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
+from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.repository import Resources, commit_of, hold_repository, hold_session
+from oulipoly_engine.service.worktrees.salvage.take import take_salvage
+from oulipoly_engine.service.worktrees.setup.commands import run_commands
+from oulipoly_engine.service.worktrees.setup.submodules import find_unsaved_submodule
+from oulipoly_engine.service.worktrees.survey import is_merged, look_at
+from oulipoly_engine.store.worktrees import operations, worktrees
+
+
+class Removal(Record):
+    """A worktree that is gone."""
+
+    worktree: Worktree
+    was_gone: bool = False  # before: somebody else has removed it
+    deleted_branch: bool = False
+
+
+def remove(
+    resources: Resources, session_id: str, *, force: bool = False, is_running: Callable[[str], bool] = lambda _id: False
+) -> Removal:
+    """Remove a worktree, after what it holds was kept. What is on its branch alone stays on its branch.
+
+    force: also one with changes that are not committed, or with an unfinished merge or rebase; they are kept, and
+    `restore` brings them back. Raises WorktreeKept without it, and WorktreeBusy for a session that runs.
+    """
+    with hold_session(resources, session_id):
+        worktree = worktrees.find(resources.store, session_id)
+        if worktree is None:
+            raise WorktreeNotFound(
+                f"session {session_id} has no worktree: `agents worktree list` lists those there are"
+            )
+        if worktree.state in ("removed", "creating"):
+            return Removal(worktree, was_gone=True)
+        if is_running(session_id):
+            raise WorktreeBusy(f"session {session_id} runs: `agents session close {session_id}` ends it first")
+        if worktree.state != "removing":  # else one whose reconciliation has failed, and is tried again
+            _refuse_loss(worktree, force=force)
+            worktree = _begin(resources, worktree)
+        return finish_removal(resources, worktree, force=force)
+
+
+def _begin(resources: Resources, worktree: Worktree) -> Worktree:
+    store = resources.store
+    with store.write():
+        worktrees.move(store, worktree.session_id, "remove", resources.clock.now(), salvage="", reason="")
+        begin_operation(resources, worktree, "remove")
+    return replace(worktree, state="removing", salvage="")
+
+
+def _refuse_loss(worktree: Worktree, *, force: bool) -> None:
+    """Raise WorktreeKept for what cannot be kept, and without force for what a person may want to look at first."""
+    refuse_foreign(worktree)
+    path = Path(worktree.path)
+    if not path.is_dir() or path.is_symlink():
+        return  # it was deleted; what git knows of it is kept
+    if not Path(worktree.git_folder).is_dir():
+        raise WorktreeKept(
+            f"the repository {worktree.repository} is gone, so what is in {path} cannot be kept: move it there again, "
+            "or delete that folder yourself"
+        )
+    look = look_at(worktree)
+    if look.submodules:
+        modules = Path(worktree.git_folder) / "modules"
+        unsaved = find_unsaved_submodule(Git(path), modules)
+        if unsaved:
+            raise WorktreeKept(f"{worktree.path} is not removed: {unsaved}; commit and push it, or move it away")
+    if force:
+        return
+    if look.unfinished:
+        raise WorktreeKept(
+            f"{worktree.path} has an unfinished {look.unfinished}: finish it, or remove with --force; "
+            "what there is of it is kept"
+        )
+    if look.changed_files:
+        raise WorktreeKept(
+            f"{worktree.path} has {look.changed_files} files with changes that are not committed: commit them, "
+            "or remove with --force; they are kept, and `agents worktree restore` brings them back"
+        )
+
+
+def finish_removal(resources: Resources, worktree: Worktree, *, force: bool) -> Removal:
+    """Do the steps of a removal that were not done yet; the session's lock is held, and the row says `removing`."""
+    store = resources.store
+    try:
+        _tear_down(resources, worktree)
+    except Exception as error:
+        if not force:
+            keep(resources, worktree, str(getattr(error, "message", error)))
+            raise
+    with hold_repository(resources, Path(worktree.git_folder)):
+        if not worktree.salvage and Path(worktree.git_folder).is_dir():
+            try:
+                salvage = take_salvage(worktree, resources.clock.now())
+            except Exception as error:
+                keep(resources, worktree, str(getattr(error, "message", error)))
+                raise
+            worktree = replace(worktree, salvage=salvage.ref)
+            worktrees.note(store, worktree.session_id, salvage=salvage.ref)
+        take_away(worktree)
+        deleted = _delete_branch(worktree)
+    now = resources.clock.now()
+    with store.write():
+        worktrees.move(store, worktree.session_id, "gone", now, reason="")
+        _end_operations(resources, worktree, "finish")
+    return Removal(replace(worktree, state="removed", reason="", updated_at=now), deleted_branch=deleted)
+
+
+def keep(resources: Resources, worktree: Worktree, reason: str) -> None:
+    """Note that a worktree was not removed, and why."""
+    store = resources.store
+    with store.write():
+        worktrees.move(store, worktree.session_id, "keep", resources.clock.now(), reason=reason)
+        _end_operations(resources, worktree, "fail")
+
+
+def _end_operations(resources: Resources, worktree: Worktree, event: str) -> None:
+    for one in operations.begun(resources.store, worktree.session_id):
+        if one.kind == "remove":
+            operations.end(resources.store, one.operation_id, event, resources.clock.now())
+
+
+def _tear_down(resources: Resources, worktree: Worktree) -> None:
+    """Run the tear-down that was allowed when the worktree was made; a folder that is gone needs none."""
+    setup = setup_from(worktree.settings)
+    if setup.teardown and not worktree.salvage and os.path.isdir(worktree.path):  # noqa: PTH112 - a text
+        run_commands(worktree, setup.teardown, setup.timeout_s, log_of(resources, worktree.session_id))
+
+
+def _delete_branch(worktree: Worktree) -> bool:
+    """Delete the branch that was made for the worktree where all of it is merged; another one stays."""
+    if not worktree.is_new_branch or not Path(worktree.git_folder).is_dir():
+        return False
+    git = Git(Path(worktree.git_folder))
+    tip = commit_of(git, f"refs/heads/{worktree.branch}")
+    return tip is not None and is_merged(git, worktree, tip) and delete_branch(worktree, tip)

@@ -1,0 +1,196 @@
+"""The repository that a folder belongs to, and what all steps on its worktrees need."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.worktrees.worktree_list import GitWorktree, parse_worktrees
+from oulipoly_engine.core.worktrees.worktree_refusals import RepositoryUnusable, WorktreeBusy
+from oulipoly_engine.core.worktrees.worktrees import FOLDER
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.process.lock import hold_lock
+from oulipoly_engine.process.script import ScriptResult
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.git import Git, GitFailed, describe_failure
+from oulipoly_engine.service.worktrees.repository_lock import RepositoryBusy, lock_path
+from oulipoly_engine.store.base.db import Store
+
+LONG_S = 900.0  # for a checkout, which may be large
+_PATIENCE_S = 60.0
+_SESSION_ID = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]|\.(?!\.|lock$|$)){0,127}")
+_NO_GIT = 127  # the shell's exit code for a program that is not there
+_LOCK_FILE = re.compile(r"Unable to create '(.*\.lock)'")
+
+
+class Resources(Record):
+    """What steps on worktrees work with."""
+
+    store: Store
+    locks: Path  # `Paths.locks`
+    logs: Path  # a folder of ours: what set-up commands print
+    clock: Clock
+
+
+class Repository(Record):
+    """A repository with a main worktree."""
+
+    folder: Path  # of the main worktree, as the real path
+    git_folder: Path  # what all its worktrees share, as the real path
+    asked: Path  # the folder that was asked for, which may be another worktree of it
+
+    @property
+    def git(self) -> Git:
+        """Return git in the main worktree."""
+        return Git(self.folder)
+
+    @property
+    def worktrees(self) -> Path:
+        """Return the folder of the sessions' worktrees."""
+        return self.folder / FOLDER
+
+    def checkouts(self) -> tuple[GitWorktree, ...]:
+        """Return all worktrees, the main one first."""
+        return parse_worktrees(check(self.git, "worktree", "list", "--porcelain", "-z"))
+
+
+def open_repository(folder: Path) -> Repository:
+    """Return the repository that a folder lies in. Raises RepositoryUnusable, which says what to do."""
+    if not folder.is_dir():
+        raise RepositoryUnusable(f"the folder {folder} does not exist: name a folder of a git repository")
+    git = Git(Path(os.path.realpath(folder)))
+    common = _ask(git, "--git-common-dir", folder)
+    own = _ask(git, "--absolute-git-dir", folder)
+    if git.text("rev-parse", "--is-bare-repository") == "true":
+        raise RepositoryUnusable(
+            f"{folder} is a bare repository, which has no files to work on: clone it, and name the clone's folder"
+        )
+    shared = Path(os.path.realpath(git.folder / common))
+    if Path(os.path.realpath(own)) == shared:
+        main = Path(os.path.realpath(_ask(git, "--show-toplevel", folder)))
+    else:
+        first = parse_worktrees(git.check("worktree", "list", "--porcelain", "-z"))[0]
+        if first.is_bare:
+            raise RepositoryUnusable(
+                f"{folder} belongs to the bare repository {first.path}: clone it, and name the clone's folder"
+            )
+        main = Path(os.path.realpath(first.path))
+    try:
+        os.fsencode(main).decode()
+    except UnicodeDecodeError as error:
+        raise RepositoryUnusable(f"the path {main} is not UTF-8: rename the folder") from error
+    return Repository(main, shared, git.folder)
+
+
+def _ask(git: Git, word: str, folder: Path) -> str:
+    result = git.run("rev-parse", word)
+    if result.succeeded:
+        return os.fsdecode(result.stdout.removesuffix(b"\n"))
+    said = result.stderr.decode("utf-8", "replace")
+    if result.exit_code == _NO_GIT:
+        raise RepositoryUnusable("git was not found: install it")
+    if "dubious ownership" in said:
+        raise RepositoryUnusable(
+            f"{folder} belongs to another user, so git does not touch it: "
+            f"`git config --global --add safe.directory {folder}` allows it"
+        )
+    if "not a git repository" in said or "must be run in a work tree" in said:
+        raise RepositoryUnusable(
+            f"{folder} is not in a git repository: run `git init` there, or begin the session without a worktree"
+        )
+    raise RepositoryUnusable(f"{folder}: {describe_failure(result)}")
+
+
+def check(
+    git: Git,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float = LONG_S,
+    output_limit: int = 16 << 20,
+    stdin: Path | None = None,
+) -> bytes:
+    """Run git and return what it printed. Raises GitFailed with what to do, where we know it."""
+    result = git.run(*words, env=env, timeout_s=timeout_s, output_limit=output_limit, stdin=stdin)
+    if not result.succeeded:
+        explain(result, next((word for word in words if word[:1] != "-" and "=" not in word), ""))
+    return result.stdout
+
+
+def explain(result: ScriptResult, what: str) -> NoReturn:
+    """Raise GitFailed for a call that failed."""
+    said = result.stderr.decode("utf-8", "replace")
+    if "No space left on device" in said or "Disk quota exceeded" in said:
+        raise GitFailed(f"git {what}: the disk is full: make room, and try again")
+    found = _LOCK_FILE.search(said)
+    if found:
+        raise GitFailed(
+            f"git {what}: {found[1]} is there: another git is at work, which you can wait for; "
+            "where none is, a killed one has left that file: delete it"
+        )
+    raise GitFailed(f"git {what}: {describe_failure(result)}")
+
+
+@contextmanager
+def hold_session(resources: Resources, session_id: str, patience_s: float = _PATIENCE_S) -> Iterator[None]:
+    """Hold the right to make, remove or restore one session's worktree. Raises WorktreeBusy after patience_s."""
+    check_session_id(session_id)
+    with hold_lock(resources.locks / f"worktree-{session_id}.lock", patience_s) as is_ours:
+        if not is_ours:
+            raise WorktreeBusy(f"another process works on the worktree of session {session_id}: try again later")
+        yield
+
+
+@contextmanager
+def hold_repository(resources: Resources, git_folder: Path, patience_s: float = _PATIENCE_S) -> Iterator[None]:
+    """Hold the lock of a repository, also where its folders are gone. Raises RepositoryBusy after patience_s."""
+    with hold_lock(lock_path(resources.locks, git_folder), patience_s) as is_ours:
+        if not is_ours:
+            raise RepositoryBusy(f"another process works on the branches of {git_folder}: try again later")
+        yield
+
+
+def check_session_id(session_id: str) -> None:
+    """Raise UsageInvalid unless an id can be the name of a folder and of a branch."""
+    if not _SESSION_ID.fullmatch(session_id):
+        raise UsageInvalid(f"{session_id!r} cannot be the id of a session that has a worktree")
+
+
+def find_admin_folder(git_folder: Path, path: Path) -> Path | None:
+    """Return the folder in which git keeps a worktree's index and HEAD, by what it says of itself; None: it is gone.
+
+    The worktree's own `.git` file is not asked: who works there can change it.
+    """
+    folder = git_folder / "worktrees"
+    try:
+        names = sorted(os.listdir(folder), key=lambda name: (name != path.name, name))  # noqa: PTH208 - names alone
+    except OSError:
+        return None
+    for name in names:
+        admin = folder / name
+        if read_link_file(admin / "gitdir", admin) == path / ".git":
+            return admin
+    return None
+
+
+def read_link_file(file: Path, folder: Path, prefix: str = "") -> Path | None:
+    """Return the path that a file of git's names, relative ones below `folder`; None: it is not such a file."""
+    try:
+        if file.is_symlink() or not file.is_file():
+            return None
+        text = os.fsdecode(file.read_bytes().rstrip(b"\r\n"))
+    except OSError:
+        return None
+    if not text.startswith(prefix) or text == prefix:
+        return None
+    return Path(os.path.normpath(folder / text.removeprefix(prefix)))
+
+
+def commit_of(git: Git, name: str) -> str | None:
+    """Return the commit that a name stands for; None: there is none."""
+    result = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return os.fsdecode(result.stdout).strip() if result.succeeded else None

@@ -1,0 +1,80 @@
+"""Fill a worktree that was just added, without any files, with what a salvage holds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
+from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.repository import LONG_S, check, find_admin_folder
+from oulipoly_engine.service.worktrees.salvage.scratch import Entry, Scratch, scratch
+from oulipoly_engine.service.worktrees.salvage.take import Salvage
+from oulipoly_engine.service.worktrees.setup.files import make_folders
+
+_GITLINK = "160000"
+_STATE = "state/"
+
+
+def bring_back(path: Path, git_folder: Path, salvage: Salvage) -> None:
+    """Give a worktree its index, its files and git's state of it. Raises GitFailed, OSError and SalvageFailed."""
+    admin = find_admin_folder(git_folder, path)
+    if admin is None:
+        raise SalvageFailed(f"git does not know the worktree {path}, which it has just made: try again")
+    git = Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)})
+    with scratch(git) as work:
+        _restore_state(work, admin, salvage)
+        check(git, "checkout-index", "--all", "--force", "--quiet", "--index", timeout_s=LONG_S)
+        _restore_files(work, path, salvage)
+
+
+def _restore_state(work: Scratch, admin: Path, salvage: Salvage) -> None:
+    """Write git's own files of the worktree, HEAD and the index among them."""
+    found = [one for one in work.list_tree(salvage.state) if one.path.startswith(_STATE)]
+    if not found:  # git knew nothing of the worktree any more
+        work.git.check("symbolic-ref", "HEAD", f"refs/heads/{salvage.branch}")
+        work.git.check("read-tree", salvage.index)
+        return
+    targets = [(one, admin / one.path.removeprefix(_STATE)) for one in found]
+    for _one, target in targets:
+        make_folders(admin, target.parent)
+    work.write_files(targets, admin / "restoring")
+
+
+def _restore_files(work: Scratch, path: Path, salvage: Salvage) -> None:
+    """Write what differed from the index, and what git did not know, byte by byte."""
+    raw = work.run("diff-tree", "-r", "-z", "--no-renames", "--raw", salvage.index, salvage.commit)
+    words = os.fsdecode(raw).split("\0")[:-1]
+    changed = []
+    for told, name in zip(words[::2], words[1::2], strict=True):
+        mode, blob, letter = told.split(" ")[1], told.split(" ")[3], told.split(" ")[4]
+        if _GITLINK in (mode, told[1:7]):
+            continue  # a submodule, which has its own way
+        if letter == "D":
+            _delete(path, name)
+        else:
+            changed.append(Entry(mode, blob, name))
+    changed += work.list_tree(salvage.untracked)
+    for one in changed:
+        _make_way(path, path / one.path)
+    work.write_files([(one, path / one.path) for one in changed], path / ".git-restoring")
+
+
+def _make_way(root: Path, target: Path) -> None:
+    """Make a file's folders; a link or a file where one has to be goes away, for the files came in its place."""
+    for folder in reversed(target.relative_to(root).parents[:-1]):
+        place = root / folder
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+    make_folders(root, target.parent)
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+
+
+def _delete(root: Path, name: str) -> None:
+    target = root / name
+    if any((root / folder).is_symlink() for folder in target.relative_to(root).parents[:-1]):
+        return
+    if os.path.lexists(target) and (target.is_symlink() or not target.is_dir()):
+        target.unlink()

@@ -1,0 +1,55 @@
+"""The repository's file of settings: found, and allowed once by a person in exactly its words."""
+
+from __future__ import annotations
+
+import os
+
+from oulipoly_engine.core.worktrees.setup_file import NAME, Setup, read_setup
+from oulipoly_engine.core.worktrees.worktree_refusals import SetupInvalid, SetupNotAllowed
+from oulipoly_engine.regular_files import CONFIGURATION_LIMIT, read_regular
+from oulipoly_engine.service.worktrees.repository import Repository
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.worktrees import permissions
+
+
+def find_setup(repository: Repository, commit: str) -> Setup:
+    """Return the settings as a commit has them, or else as the main checkout has them. Raises SetupInvalid."""
+    git = repository.git
+    listed = os.fsdecode(git.check("ls-tree", "-z", "--full-tree", commit, "--", NAME))
+    if listed.startswith("100"):
+        blob = listed.split(None, 3)[2]
+        return read_setup(_decode(git.check("cat-file", "blob", blob, output_limit=CONFIGURATION_LIMIT)))
+    if listed:
+        raise SetupInvalid(f"{NAME} is not a regular file: make it one")
+    file = repository.folder / NAME
+    if not os.path.lexists(file):
+        return Setup()
+    try:
+        return read_setup(_decode(read_regular(file, CONFIGURATION_LIMIT, follows_links=False)))
+    except OSError as error:
+        raise SetupInvalid(f"{NAME} cannot be read: {error.strerror or error}") from error
+
+
+def is_allowed(store: Store, repository: Repository, setup: Setup) -> bool:
+    """Tell whether there is nothing to allow, or a person has allowed it."""
+    return not setup.commands or permissions.is_allowed(store, str(repository.git_folder), setup.digest)
+
+
+def require_permission(store: Store, repository: Repository, setup: Setup) -> None:
+    """Raise SetupNotAllowed, which shows the commands, unless a person has allowed them."""
+    if is_allowed(store, repository, setup):
+        return
+    shown = "; ".join(setup.commands)
+    raise SetupNotAllowed(
+        f"{NAME} of {repository.folder} runs commands that nobody has allowed yet: {shown}. "
+        "`agents worktree allow` shows and allows them; `--no-setup` does without",
+        digest=setup.digest,
+        commands=list(setup.commands),
+    )
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise SetupInvalid(f"{NAME} is not UTF-8") from error

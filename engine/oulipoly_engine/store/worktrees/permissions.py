@@ -1,0 +1,25 @@
+"""Commands of a repository's settings that a person has allowed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.models.worktrees import WorktreePermissionRow
+
+
+def allow(store: Store, repository: str, digest: str, now: datetime) -> None:
+    """Note that a person allows the commands that a digest stands for."""
+    row = WorktreePermissionRow
+    with store.write():
+        store.run(row.delete().where(row.repository == repository, row.digest == digest))
+        store.insert(row, repository=repository, digest=digest, allowed_at=to_text(now))
+
+
+def is_allowed(store: Store, repository: str, digest: str) -> bool:
+    """Tell whether a person has allowed them."""
+    row = WorktreePermissionRow
+    with store.read():
+        found = store.rows(row.select(row.digest).where(row.repository == repository, row.digest == digest))
+    return bool(found)
