@@ -169,7 +169,7 @@ class WorkSessions:
             )
         except BaseException:
             if worktree is not None and not self._is_known(session_id):
-                self._worktrees().remove(session_id)
+                self._worktrees().remove(session_id, force=True)
             raise
         return BegunWork(begun.session, begun.why, worktree, begun.turn_id, waits_for)
 

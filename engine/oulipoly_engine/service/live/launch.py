@@ -31,9 +31,12 @@ from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.programs import launch_environment, prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
+from oulipoly_engine.service.worktrees.guard import guard
+from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.worktrees import worktrees
 
 ARTIFACTS_VARIABLE = "OULIPOLY_SESSION_ARTIFACTS"
 PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
@@ -57,6 +60,7 @@ class LiveLauncher(Record):
         parent: markers.ParentRef | None = None,
     ) -> LiveHost | None:
         """Start the host of a session; None: another process has started one. Raises RunnerError."""
+        guard(self.store, session.session_id, session.workspace)
         if not runtime.is_enabled:
             raise AccountUnusable(f"the runtime {runtime.id!r} is switched off: set `enabled = true` in config.toml")
         opening = self._opening(session, runtime)
@@ -126,6 +130,8 @@ class LiveLauncher(Record):
             folder = session_artifacts(self.paths, session.session_id)
             make_folder(folder)
             env[ARTIFACTS_VARIABLE] = str(folder)
+        worktree = worktrees.find(self.store, session.session_id)
+        env |= {} if worktree is None else worktree_environment(worktree)
         env |= markers.parent_env(runtime.account or runtime.id, identity)
         return env | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
 

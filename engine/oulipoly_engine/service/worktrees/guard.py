@@ -25,9 +25,9 @@ _STATES = {
 def guard(store: Store, session_id: str, folder: str | None = None) -> None:
     """Raise WorktreeBlocked unless a session may be started. A session without a worktree may.
 
-    folder: where it would be started; None: where its worktree is.
+    folder: where it would be started, which may be the worktree that a session was forked from; None: where its own is.
     """
-    worktree = worktrees.find(store, session_id)
+    worktree = worktrees.find(store, session_id) or (None if folder is None else worktrees.find_at(store, folder))
     if worktree is None:
         return
     if worktree.state != "ready":

@@ -59,6 +59,15 @@ def find(store: Store, session_id: str) -> Worktree | None:
     return _read(found[0]) if found else None
 
 
+def find_at(store: Store, path: str) -> Worktree | None:
+    """Return the worktree whose folder this is, removed or not; of several the newest."""
+    row = WorktreeRow
+    query = row.select(*_COLUMNS).where(row.path == path).order_by(row.created_at.desc()).limit(1)
+    with store.read():
+        found = store.rows(query)
+    return _read(found[0]) if found else None
+
+
 def find_beginning(store: Store, identity: str) -> tuple[Worktree, ...]:
     """Return the worktrees whose session's id is this or begins so; an exact one is the only one."""
     row = WorktreeRow
