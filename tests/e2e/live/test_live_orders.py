@@ -259,6 +259,17 @@ def test_a_session_that_cannot_be_is_not_begun(live, wish, match):
     assert () == live.live.list_sessions()
 
 
+def test_a_session_whose_program_is_missing_leaves_nothing(live):
+    session = live.begin()
+    live.scripted(program="/nowhere/codex")
+    with pytest.raises(RunnerError, match="nowhere"):
+        live.begin(runtime="scripted", prompt="hello")
+    with pytest.raises(RunnerError, match="nowhere"):
+        live.live.fork(session, runtime="scripted")
+
+    assert [session] == [one.session.session_id for one in live.live.list_sessions()]
+
+
 def test_a_logged_out_runtime_says_so(live):
     live.scripted("out")
     session, turn = live.begin_turn("1", runtime="scripted")

@@ -30,7 +30,7 @@ from oulipoly_engine.core.live.recovery import (
 from oulipoly_engine.core.live.requests import SessionIsOneshot
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
-from oulipoly_engine.errors import AccountUnusable, RequestRefused, UsageInvalid
+from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.standing import LiveStatus
@@ -117,7 +117,7 @@ class LiveSessions:
             session, decision_json, why = self._choose(store, wish, folder.resolve(), guard or Guard())
             live_sessions.insert(store, session)
             if wish.starts:
-                self._start(store, session, decision_json, wish.parent)
+                self._start_new(store, session, decision_json, wish.parent)
             elif wish.prompt is not None:
                 message = QueuedMessage(str(uuid.uuid4()), session.session_id, wish.prompt, "queued", self._home.now())
                 live_queue.append(store, message)
@@ -182,6 +182,16 @@ class LiveSessions:
         import json  # noqa: PLC0415 - the same
 
         return session, None if decision is None else json.dumps(decision, ensure_ascii=False), why
+
+    def _start_new(
+        self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
+    ) -> None:
+        """Start the first process of a session; where that fails the session goes: nobody has used it."""
+        try:
+            self._start(store, session, decision_json, parent)
+        except RunnerError:
+            live_sessions.drop_unused(store, session.session_id)
+            raise
 
     def _start(
         self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
@@ -473,7 +483,7 @@ class LiveSessions:
                 store, source, self.catalogue(), self._home.now(), at_turn, runtime, title
             )
             live_sessions.insert(store, session)
-            self._start(store, session)
+            self._start_new(store, session)
         return Begun(session, why, losses=losses)
 
     # Recovery --------------------------------------------------------------------------------------------------------

@@ -42,6 +42,13 @@ def insert(store: Store, session: LiveSession) -> None:
         )
 
 
+def drop_unused(store: Store, session_id: str) -> None:
+    """Remove a session that never had a process."""
+    row = LiveSessionRow
+    with store.write():
+        store.run(row.delete().where(row.session_id == session_id, row.generation == 0))
+
+
 def find(store: Store, identity: str) -> tuple[LiveSession, ...]:
     """Return the sessions whose own id, or whose CLI's id, is this or begins so; an exact one is the only one."""
     row = LiveSessionRow
