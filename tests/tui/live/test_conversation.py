@@ -15,6 +15,7 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.facade.live.sessions import LiveStatus
 from oulipoly_tui.view.live.block_lines import block_lines
 from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
+from oulipoly_tui.view.live.lists import start_rows
 from oulipoly_tui.view.live.request_lines import answer_line, can, request_lines
 from oulipoly_tui.view.live.stream import StreamLines
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, working_line
@@ -273,6 +274,22 @@ def test_the_working_line_fits_and_says_first_what_matters(width):
     assert width < 76 or all(one in line for one in ("ctrl+c interrupts", "claude2 5h 35 %", "context 43 %"))
     assert width < 200 or "opus" in line
     assert width < 200 or "supervised" in line
+
+
+def test_what_an_agent_without_policies_may_do_is_said_as_it_is():
+    session = LiveSession("s", "/w", "r", "acp", "m", NOW, NOW, opening={"profile": "supervised"})
+    talk = Conversation()
+    talk.take_status(LiveStatus(session, "waiting_input"))
+    assert "its own settings decide" == talk.may_do
+    talk.apply(numbered(ev.SessionOpened("n", policy="default")))
+    assert "supervised (default)" == talk.may_do
+
+    rows = {
+        kind: [plain(row.line) for row in start_rows(kind, has_terminal=False)] for kind in ("claude", "plain", "codex")
+    }
+    assert "asks before commands alone" in rows["claude"][1]
+    assert "on-request" in rows["codex"][1]
+    assert all("its own settings decide" in row for row in rows["plain"])
 
 
 def test_the_empty_line_says_what_enter_does():

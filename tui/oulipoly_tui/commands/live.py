@@ -64,7 +64,14 @@ def pick(app: AppInterface) -> None:
             if profile is not None:
                 start(app, wanted.pool or None, profile=profile, runtime=wanted.runtime, cli_model=wanted.cli_model)
 
-        app.push_screen(Choice(f"Talk to {wanted.name}", start_rows(has_terminal=False)), on_chosen)
+        def on_known(kind: str) -> None:
+            rows = start_rows(kind, has_terminal=False)
+            app.push_screen(Choice(f"Talk to {wanted.name}", rows), on_chosen)
+
+        pools = () if app.snapshot is None else app.snapshot.pools
+        likely = next((one.next_account for one in pools if one.model.name == wanted.pool), None)
+        work = partial(_find_kind, _engine(app), likely, wanted.runtime)
+        app.work("runtimes", work, on_known, lambda _: on_known(""))
 
     app.push_screen(ModelPicker(), on_picked)
 
@@ -102,8 +109,8 @@ def offer(
     """
     engine = _engine(app)
 
-    def on_known(can_drive: bool) -> None:
-        if not can_drive or not app.has_pane(_PANE):
+    def on_known(kind: str) -> None:
+        if not kind or not app.has_pane(_PANE):
             open_terminal()
             return
         from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
@@ -115,14 +122,16 @@ def offer(
             elif key is not None:
                 start(app, model, account, profile=key)
 
-        app.push_screen(Choice(f"Talk to {model}", start_rows()), on_chosen)
+        app.push_screen(Choice(f"Talk to {model}", start_rows(kind)), on_chosen)
 
-    app.work("runtimes", partial(_can_drive, engine, account or likely), on_known, lambda _: open_terminal())
+    app.work("runtimes", partial(_find_kind, engine, account or likely), on_known, lambda _: open_terminal())
 
 
-def _can_drive(engine: Engine, account: str | None) -> bool:
-    found = engine.live.catalogue().find_for_account(account or "")
-    return found is not None and found.is_enabled
+def _find_kind(engine: Engine, account: str | None, runtime: str = "") -> str:
+    """Return the kind of a runtime, or of an account's; empty: it cannot be driven."""
+    catalogue = engine.live.catalogue()
+    found = catalogue.find(runtime) if runtime else catalogue.find_for_account(account or "")
+    return found.kind if found is not None and found.is_enabled else ""
 
 
 def choose(app: AppInterface, _arguments: list[str]) -> None:

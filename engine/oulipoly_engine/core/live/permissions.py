@@ -14,6 +14,7 @@ from oulipoly_engine.records import Record, field, replace
 Profile = Literal["supervised", "auto_accept_edits", "full_access"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 OF_NEW_SESSIONS: Profile = "supervised"  # where nobody has named another: a person is there to answer
+OWN_SETTINGS = "its own settings decide"  # of a CLI that cannot be told what to ask for
 UNNAMED: Profile = "full_access"  # of options that name none, as those of before there were profiles (contract, B.7)
 
 
@@ -88,11 +89,14 @@ def read_profile(word: object) -> Profile:
     return next((profile for profile in PROFILES if profile == word), OF_NEW_SESSIONS)
 
 
-def describe_policy(profile: str, told: str) -> str:
+def describe_policy(profile: str, told: str, kind: str = "") -> str:
     """Return what is in force for people: the profile, and in brackets the CLI's own word for it where it has one.
 
-    told: the policy as the CLI or its driver has told it last.
+    told: the policy as the CLI or its driver has told it last. kind: of a runtime that has told what it does; one
+    without policies, that has told none, does not follow the profile.
     """
+    if kind and not told and kind not in _KINDS:
+        return OWN_SETTINGS
     name = profile.replace("_", " ")
     return (f"{name} ({told})" if name else told) if told and told not in (profile, name) else name
 

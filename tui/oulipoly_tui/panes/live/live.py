@@ -13,8 +13,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.markup import escape
 
-from oulipoly_engine.core.live.permissions import describe_policy
-from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.panes.live.answers import LiveAnswers
 from oulipoly_tui.panes.live.completing import CompletionList, LiveCompleting
@@ -438,7 +436,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
             line = working_line(self.talk, self._standing(), max(10, self.size.width - 4))
             self.query_one("#live-working", Lines).show_lines((line,))
             # What the session may do is always in view: on the pane's edge where the line has no room for it.
-            policy = visible_line(describe_policy(self.talk.profile, self.talk.policy))
+            policy = self.talk.may_do
             edge = "" if any(text == policy for text, _ in line) else escape(policy)
             if edge != self.border_subtitle:
                 self.border_subtitle = edge

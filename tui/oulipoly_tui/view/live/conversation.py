@@ -12,7 +12,9 @@ from typing import Any
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Item, Numbered, Prompt, Usage
+from oulipoly_engine.core.live.permissions import describe_policy
 from oulipoly_engine.core.live.requests import describe_end
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record, replace
 from oulipoly_tui.view.live.blocks import Block
 from oulipoly_tui.view.live.turn_notes import turn_end_note
@@ -59,7 +61,7 @@ class Conversation:
         self.cost_usd: float | None = None  # of the turns that were given
         self.windows: tuple[tuple[str, float, int | None], ...] = ()
         self.diff = ""  # of the last turn that told one
-        self.model = self.profile = self.policy = self.title = ""
+        self.model = self.kind = self.profile = self.policy = self.title = ""
         self.commands: tuple[tuple[str, str], ...] = ()
         self.models: tuple[ev.ModelInfo, ...] = ()
         self.is_open = False
@@ -100,6 +102,7 @@ class Conversation:
         """Take how the session stood before the events: what none of them tells."""
         self.model = status.model or self.model
         self.policy = status.policy or self.policy
+        self.kind = status.session.runtime_kind
         self.profile = str(status.session.opening.get("profile") or self.profile)
         self.title = status.session.title or self.title
         self.queue = tuple(Queued(one.message_id, one.text, one.note) for one in status.queue)
@@ -116,6 +119,11 @@ class Conversation:
         """Take note that no process of it lives, whatever its last events said."""
         self.is_open, self.turn = False, None
         self.requests.clear()
+
+    @property
+    def may_do(self) -> str:
+        """Return what the session may do unasked; before it has opened, what it was begun with."""
+        return visible_line(describe_policy(self.profile, self.policy, self.kind if self.is_open else ""))
 
     def turn_at(self, place: int) -> str:
         """Return the turn that a block belongs to, or the last one before it; empty: none is known."""

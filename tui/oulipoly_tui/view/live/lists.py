@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live.events import ModelInfo
+from oulipoly_engine.core.live.permissions import OWN_SETTINGS, Profile, choose_policy
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.live.request_lines import KINDS
@@ -66,16 +67,32 @@ def request_rows(found: Sequence[LiveRequest], names: Mapping[str, str], width: 
     return tuple(rows)
 
 
-def start_rows(*, has_terminal: bool = True) -> tuple[Row, ...]:
-    """Return the ways in which a CLI is talked to: in a terminal, or live with one of the permission profiles."""
-    told = (
-        ("terminal", "terminal", "the CLI's own screen"),
-        ("supervised", "live", "asks before commands and edits"),
-        ("auto_accept_edits", "live, edits accepted", "asks before commands alone"),
-        ("full_access", "live, full access", "asks nothing"),
-    )
-    shown = told if has_terminal else told[1:]
-    return tuple(Row(key, ((fit_text(name, 22), ""), (said, "dim"))) for key, name, said in shown)
+_STARTS: Mapping[Profile, tuple[str, str]] = {
+    "supervised": ("live", "asks before commands and edits"),
+    "auto_accept_edits": ("live, edits accepted", "asks before commands alone"),
+    "full_access": ("live, full access", "asks nothing"),
+}
+
+
+def start_rows(kind: str, *, has_terminal: bool = True) -> tuple[Row, ...]:
+    """Return the ways in which a CLI is talked to: in a terminal, or live with one of the permission profiles.
+
+    kind: of the runtime, which says what a profile comes to; empty: it is not known.
+    """
+    live = ((profile, name, _start_words(kind, profile, said)) for profile, (name, said) in _STARTS.items())
+    rows = (*((("terminal", "terminal", "the CLI's own screen"),) if has_terminal else ()), *live)
+    return tuple(Row(key, ((fit_text(name, 22), ""), (said, "dim"))) for key, name, said in rows)
+
+
+def _start_words(kind: str, profile: Profile, said: str) -> str:
+    policy = choose_policy(kind, profile)
+    if not kind:
+        return said
+    if not policy.policy:
+        return f"{said}, if it has such a mode; else {OWN_SETTINGS}" if kind == "acp" else OWN_SETTINGS
+    if policy.quality == "stricter_fallback":
+        return f"as near as its CLI comes to it: {policy.policy}, {policy.sandbox}".rstrip(", ")
+    return said
 
 
 def model_rows(models: Sequence[ModelInfo], current: str) -> tuple[Row, ...]:

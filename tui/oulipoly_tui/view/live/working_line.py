@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.core.live.permissions import describe_policy
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
@@ -55,8 +54,8 @@ def working_line(talk: Conversation, standing: Standing, width: int) -> Line:
         parts.append((5, (cost(talk.cost_usd), "dim")))
     if talk.model:
         parts.append((6, (visible_line(talk.model), "dim")))
-    if policy := describe_policy(talk.profile, talk.policy):
-        parts.append((4, (visible_line(policy), "dim")))
+    if talk.may_do:
+        parts.append((4, (talk.may_do, "dim")))
     while len(parts) > 1 and sum(cells(text) + 3 for _, (text, _) in parts) - 3 > width:
         parts.remove(max(parts, key=lambda part: part[0]))
     line: list[Span] = []
