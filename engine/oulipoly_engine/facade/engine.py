@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
     from oulipoly_engine.facade.terminals.programs import Programs
     from oulipoly_engine.facade.terminals.terminals import Terminals
+    from oulipoly_engine.facade.worktrees.changes import Changes
     from oulipoly_engine.facade.worktrees.work import WorkSessions
     from oulipoly_engine.facade.worktrees.worktrees import Worktrees
     from oulipoly_engine.paths import Paths
@@ -193,6 +194,13 @@ class Engine:
         return LiveSessions(self._home)
 
     @made_once
+    def changes(self) -> Changes:
+        """Return what is asked and ordered about the changes of sessions."""
+        from oulipoly_engine.facade.worktrees.changes import Changes
+
+        return Changes(self._home)
+
+    @made_once
     def worktrees(self) -> Worktrees:
         """Return the worktrees of sessions."""
         from oulipoly_engine.facade.worktrees.worktrees import Worktrees
@@ -202,7 +210,8 @@ class Engine:
     @made_once
     def work(self) -> WorkSessions:
         """Return the sessions that work by themselves."""
-        from oulipoly_engine.facade.worktrees.work import WorkSessions
+        from oulipoly_engine.facade.worktrees.changes import Changes
+    from oulipoly_engine.facade.worktrees.work import WorkSessions
 
         return WorkSessions(self._home, self.live, lambda: self.worktrees)
 

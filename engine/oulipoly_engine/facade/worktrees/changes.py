@@ -1,0 +1,229 @@
+"""The changes of sessions: looked at, staged, committed, merged, applied, pushed, and talked about.
+
+Each method takes a session's id, or its beginning, first. Raises RequestRefused; the kinds are in
+`core.worktrees.refusals`, each with the slug that tells faces what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.worktrees.prompts import Comment, comments_prompt
+from oulipoly_engine.core.worktrees.refusals import GitUnavailable
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts
+from oulipoly_engine.service.worktrees.changes.diffs import file_diff
+from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
+from oulipoly_engine.service.worktrees.changes.moves import Journal, settle_all
+from oulipoly_engine.service.worktrees.changes.place import Checkout, Place, open_checkout
+from oulipoly_engine.service.worktrees.changes.status import change_set
+from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.worktrees import worktrees
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.worktrees.changes import (
+        ChangeSet,
+        Committed,
+        Discarded,
+        FileDiff,
+        FileText,
+        MergePreview,
+        Moved,
+        Preflight,
+        Promoted,
+        Written,
+    )
+    from oulipoly_engine.core.worktrees.worktrees import Worktree
+    from oulipoly_engine.store.base.db import Store
+
+
+class Changes:
+    """What sessions have changed in their folders."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    # Looking ---------------------------------------------------------------------------------------------------------
+    def status(self, identity: str) -> ChangeSet:
+        """Return what differs in a session's folder; `git_available` is False where that is not a git repository."""
+        return change_set(self._place(identity)[0])
+
+    def diff(self, identity: str, path: str, side: str = "worktree", context: int = 3) -> FileDiff:
+        """Return how a file differs. side: `worktree` or `index`. context: 0 to 20 lines."""
+        return file_diff(self._open(identity), path, side, context)
+
+    def read_file(self, identity: str, path: str, rev: str = "worktree") -> FileText:
+        """Return a file as text. rev: `head`, `index` or `worktree`."""
+        return texts.read_text(self._open(identity), path, rev)
+
+    # Files and index -------------------------------------------------------------------------------------------------
+    def write_file(
+        self, identity: str, path: str, content: str, *, stage: bool = False, expected_etag: str | None = None
+    ) -> Written:
+        """Write a file of the worktree. expected_etag: of the file as it was read; None: whatever is there."""
+        checkout = self._open(identity, "write a file")
+        return texts.write_text(checkout, path, content, stage=stage, expected_etag=expected_etag)
+
+    def stage(self, identity: str, paths: Sequence[str] = ()) -> None:
+        """Stage files; none is every file."""
+        index.stage(self._open(identity, "stage files"), paths)
+
+    def unstage(self, identity: str, paths: Sequence[str] = ()) -> None:
+        """Take files out of the index again; none is every file."""
+        index.unstage(self._open(identity, "unstage files"), paths)
+
+    def discard(self, identity: str, paths: Sequence[str], side: str = "worktree") -> Discarded:
+        """Throw changes of files away; the answer's `reference` keeps them for `undo_discard`."""
+        return index.discard(self._open(identity, "discard changes"), paths, side, self._home.now())
+
+    def undo_discard(self, identity: str, reference: str = "") -> Discarded:
+        """Put back what a discard threw away. reference: empty is the last one."""
+        return kept.undo(self._open(identity, "change files"), reference, self._home.now())
+
+    def stage_hunk(
+        self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
+    ) -> None:
+        """Stage one hunk of `diff(side="worktree")`, or some of its lines, by their places in the hunk."""
+        index.stage_hunk(self._open(identity, "stage a hunk"), path, digest, lines=lines, context=context)
+
+    def unstage_hunk(
+        self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
+    ) -> None:
+        """Take one hunk of `diff(side="index")` out of the index."""
+        index.unstage_hunk(self._open(identity, "unstage a hunk"), path, digest, lines=lines, context=context)
+
+    def discard_hunk(
+        self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
+    ) -> Discarded:
+        """Throw one hunk of `diff(side="worktree")` away; the whole file is kept for `undo_discard`."""
+        checkout = self._open(identity, "discard a hunk")
+        return index.discard_hunk(checkout, path, digest, self._home.now(), lines=lines, context=context)
+
+    def commit(self, identity: str, message: str, *, stages_all: bool = False) -> Committed:
+        """Commit what is staged, with the repository's hooks. stages_all: every file is staged first."""
+        return index.commit(self._open(identity, "commit"), message, stages_all=stages_all)
+
+    # Branches --------------------------------------------------------------------------------------------------------
+    def preview_merge(self, identity: str, into: str = "") -> MergePreview:
+        """Return what a merge would do, conflicts included. into: empty is the branch that the session began at."""
+        return plan_merge(self._open(identity), into).preview
+
+    def merge(self, identity: str, into: str = "", message: str = "", *, committed_only: bool = False) -> Moved:
+        """Merge a session's branch into another."""
+        checkout = self._open(identity, "merge")
+        with self._journal() as journal:
+            return merging.merge(journal, checkout, into, message, committed_only=committed_only)
+
+    def rebase(self, identity: str, onto: str = "") -> Moved:
+        """Put a session's commits on top of another branch."""
+        checkout = self._open(identity, "rebase")
+        with self._journal() as journal:
+            return merging.rebase(journal, checkout, onto)
+
+    def apply(self, identity: str, *, committed_only: bool = False) -> Moved:
+        """Stage in the main checkout what a session's branch has changed, without a commit."""
+        checkout = self._open(identity, "apply changes")
+        with self._journal() as journal:
+            return merging.apply(journal, checkout, committed_only=committed_only)
+
+    def undo_move(self, identity: str) -> Moved:
+        """Take back the last merge, rebase or apply of a session."""
+        checkout = self._open(identity, "undo a merge")
+        with self._journal() as journal:
+            return merging.undo_move(journal, checkout)
+
+    def reconcile(self) -> tuple[str, ...]:
+        """Finish or undo every merge, rebase and apply that a kill has cut, and return what was done, in words."""
+        self._home.refuse_if_read_only("finish a merge")
+        with self._journal() as journal:
+            return settle_all(journal)
+
+    # Remote repositories ---------------------------------------------------------------------------------------------
+    def preflight(self, identity: str, branch: str = "") -> Preflight:
+        """Return what `promote` would do, and what stands against it."""
+        place, worktree = self._place(identity)
+        return push.preflight(open_checkout(place), branch, is_new_branch=worktree is None or worktree.is_new_branch)
+
+    def promote(
+        self, identity: str, message: str = "", branch: str = "", *, opens_pull_request: bool = False
+    ) -> Promoted:
+        """Commit everything, push it, and return where a pull request is made."""
+        self._home.refuse_if_read_only("push")
+        place, worktree = self._place(identity)
+        return push.promote(
+            open_checkout(place),
+            message,
+            branch,
+            is_new_branch=worktree is None or worktree.is_new_branch,
+            opens_pull_request=opens_pull_request,
+        )
+
+    # Telling the agent -----------------------------------------------------------------------------------------------
+    def comments_prompt(self, identity: str, comments: Sequence[Comment]) -> str:
+        """Return comments on lines as one prompt, each with the line as it stands in the worktree."""
+        place = self._place(identity)[0]
+        with suppress(GitUnavailable):
+            checkout = open_checkout(place)
+            comments = [_quote(checkout, one) for one in comments]
+        return comments_prompt(comments)
+
+    def hand_conflict_over(self, identity: str, into: str = "") -> str:
+        """Return what the agent is to be asked when its branch cannot be merged."""
+        return merging.hand_conflict_over(self._open(identity), into)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    def _open(self, identity: str, change: str = "") -> Checkout:
+        if change:
+            self._home.refuse_if_read_only(change)
+        return open_checkout(self._place(identity)[0])
+
+    @contextmanager
+    def _journal(self) -> Iterator[Journal]:
+        with self._home.lend_store() as store:
+            yield Journal(store, self._home.paths.locks, self._home.clock)
+
+    def _place(self, identity: str) -> tuple[Place, Worktree | None]:
+        with self._home.lend_store_to_read() as store:
+            session_id, workspace = _find(store, identity)
+            worktree = worktrees.find(store, session_id)
+        if worktree is None:
+            return Place(session_id, Path(workspace)), None
+        return (
+            Place(
+                session_id,
+                Path(worktree.path),
+                Path(worktree.repository),
+                worktree.branch,
+                worktree.base,
+                worktree.base_commit,
+            ),
+            worktree,
+        )
+
+
+def _find(store: Store, identity: str) -> tuple[str, str]:
+    """Return a session's id and folder. Raises RequestRefused."""
+    found = {one.session_id: one.workspace for one in live_sessions.find(store, identity)} if identity else {}
+    if not found and identity:
+        found = {one.session_id: one.path for one in worktrees.list_worktrees(store)}
+        found = {name: path for name, path in found.items() if name.startswith(identity)}
+    if len(found) == 1:
+        return next(iter(found.items()))
+    if found:
+        names = ", ".join(name[:8] for name in list(found)[:5])
+        raise RequestRefused(f"several sessions begin with {identity!r}: {names}; give more of the id")
+    raise RequestRefused(f"there is no live session {identity!r}: `agents session list --live` lists them")
+
+
+def _quote(checkout: Checkout, comment: Comment) -> Comment:
+    """Return a comment with the line that it is on, where that can be read."""
+    with suppress(RequestRefused):
+        lines = texts.read_text(checkout, comment.path).content.split("\n")
+        if 1 <= comment.line <= len(lines):
+            return replace(comment, quoted=lines[comment.line - 1])
+    return comment
