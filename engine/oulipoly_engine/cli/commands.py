@@ -47,6 +47,7 @@ SUBCOMMANDS = (  # in each section the most used first
         "repl", "runs.repl", "talk to a model's CLI in this terminal, or go on with a session", _WORK, needs=ACCOUNTS
     ),
     Subcommand("resume", "runs.resume", "send a prompt to a session, without a screen", _WORK, needs=ACCOUNTS),
+    Subcommand("worktree", "", "list, remove, restore, prune: the folders that sessions work in", _WORK),
     Subcommand("requests", "", "list, show, approve, deny, answer what live sessions ask", _WORK),
     Subcommand("turn", "", "resume: have a live session go on with a turn that was left", _WORK),
     Subcommand("recover", "live.recover", "turns of live sessions that their process has left", _WORK),
@@ -123,6 +124,12 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("requests answer", "live.requests", "answer its questions", ""),
     Subcommand("requests cancel", "live.requests", "refuse it and end the turn", ""),
     Subcommand("turn resume", "live.recover", "have the agent go on with a turn that was left", ""),
+    #
+    Subcommand("worktree list", "worktrees.worktree", "list them: branch, changes, merged, size", ""),
+    Subcommand("worktree remove", "worktrees.worktree", "remove one; what is in it is kept", ""),
+    Subcommand("worktree restore", "worktrees.worktree", "bring back one that was removed", ""),
+    Subcommand("worktree prune", "worktrees.worktree", "remove those that are clean, merged and not in use", ""),
+    Subcommand("worktree allow", "worktrees.worktree", "allow the set-up commands of a repository", ""),
     #
     Subcommand("terminal new", "terminals", "run any command in a terminal of its own", "", ("terminal",)),
     Subcommand("terminal list", "terminals", "list the terminals that are running", "", ("terminals",)),

@@ -154,6 +154,11 @@ TOP_LEVEL = {
     "terminal new": [["--size", LINES, "--", "true"], ["-p", LINES, "--detach", "--", "true"]],
     "trace": [[RUN_ID], [RUN_ID, "--json", "--inline-transcript"], [RUN_ID, "--why", "--transcript"], [LINES]],
     "wait": [[LINES], [RUN_ID]],
+    "worktree allow": [["--repo", LINES], ["--repo", "{repo}"], ["--repo", "{repo}", "--yes", "--json"], [LINES]],
+    "worktree list": [[], ["--json"], ["--all"], ["--repo", LINES], [LINES]],
+    "worktree prune": [["--dry-run"], ["--dry-run", "--json"], [LINES]],
+    "worktree remove": [["tree", "--dry-run"], ["tree", "--json", "--force"], ["tree"], [LINES]],
+    "worktree restore": [["tree"], ["tree", "--json"], [LINES]],
     "why": [["m"], ["m", "--json"], [RUN_ID], [RUN_ID, "--json"], [LINES], ["m", "--what-if", LINES]],
 }
 LIVE = "55555555-5555-4555-8555-555555555555"
@@ -229,7 +234,7 @@ SESSIONS = {
     "schema-probe": [[], [LINES]],
 }
 NOUNS = (
-    "account", "artifact", "config", "quota", "requests", "runtime", "session", "setup", "state", "terminal", "turn"
+    "account", "artifact", "config", "quota", "requests", "runtime", "session", "setup", "state", "terminal", "turn", "worktree"
 )  # fmt: skip
 LAST = [["migrate", "--rebuild"]]
 
@@ -241,6 +246,7 @@ def command_lines(tmp, terminal):
     sessions = [["session", name, *rest] for name, cases in SESSIONS.items() for rest in cases]
     lines = [*first, *own, *sessions, *([noun, LINES] for noun in NOUNS), *LAST]
     places = {"{tmp}": str(tmp), "{home}": str(tmp / f"home{HOSTILE}"), "{terminal}": terminal}
+    places["{repo}"] = str(tmp / f"home{HOSTILE}" / "repo")
     return [[replaced(word, places) for word in line] for line in lines]
 
 
@@ -339,6 +345,12 @@ transcript_script = {quoted(f"claude-code-locate-transcript {shlex.quote(str(roo
         f"proxy = {quoted(f'http://a:b@{LINES}')}\nhome = {quoted(f'/{LINES}')}\n"
         f"[runtimes.own]\nkind = 'codex'\nprogram = {quoted(LINES)}\ncustom_models = [{quoted(LINES)}]\n"
     )
+    git = ("git", "-c", "user.name=x", "-c", "user.email=x@y", "-C", str(home / "repo"))
+    subprocess.run(["git", "init", "-q", "-b", "main", home / "repo"], check=True)
+    (home / "repo" / ".agent-runner.toml").write_text(
+        f"[worktree]\nsetup = [{quoted(LINES)}]\nteardown = {quoted(LINES)}"
+    )
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", LINES], check=True)
     (config / "app.toml").write_text(f"[status]\n{quoted(LINES)} = {quoted(LINES)}\n")
 
 
@@ -380,6 +392,14 @@ def spoil(state):
                 "INSERT INTO live_queue(message_id, session_id, place, text, state, note, created_at)"
                 " VALUES (?, ?, 1, ?, 'queued', ?, ?)",
                 (LINES, LIVE, LINES, LINES, AT),
+            ),
+            *(
+                (
+                    "INSERT INTO worktrees(session_id, repository, path, branch, base, base_commit, state, reason,"
+                    " git_folder, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (name, LINES, LINES, LINES, LINES, LINES, state, LINES, LINES, AT, AT),
+                )
+                for name, state in (("tree", "ready"), (LINES, "creating"), (f"{LINES}2", "removed"))
             ),
             ("INSERT INTO session_chains VALUES (?, ?, ?, ?)", (BAD_CHAIN, AT, AT, LINES)),
             (

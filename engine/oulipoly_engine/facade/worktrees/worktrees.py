@@ -19,7 +19,7 @@ from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees import create, guard, reconcile, remove, restore, survey
 from oulipoly_engine.service.worktrees.create import NewWorktree
 from oulipoly_engine.service.worktrees.reconcile import Settled
-from oulipoly_engine.service.worktrees.remove import Removal
+from oulipoly_engine.service.worktrees.remove import Removal, RemovalWish
 from oulipoly_engine.service.worktrees.repository import Resources, commit_of, open_repository
 from oulipoly_engine.service.worktrees.setup import settings
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
@@ -126,13 +126,17 @@ class Worktrees:
         return tuple(_judge(one, running, deadline if measures else None) for one in found)
 
     # Removing --------------------------------------------------------------------------------------------------------
-    def remove(self, identity: str, *, force: bool = False) -> Removal:
-        """Remove a worktree; what it holds is kept first. force: one with uncommitted changes too."""
+    def remove(self, identity: str, force: bool = False, *, dry_run: bool = False) -> Removal:
+        """Remove a worktree; what it holds is kept first. force: one with uncommitted changes too.
+
+        dry_run: only look whether it would be removed. Raises WorktreeKept and WorktreeBusy where not.
+        """
         self._home.refuse_if_read_only("remove a worktree")
         with self._home.lend_store() as store:
             resources = self._settled(store)
             session_id = self.find(identity).session_id
-            return remove.remove(resources, session_id, force=force, is_running=self._is_running)
+            wish = RemovalWish(session_id, force, dry_run)
+            return remove.remove(resources, wish, is_running=self._is_running)
 
     def restore(self, identity: str) -> Worktree:
         """Bring back a worktree that was removed."""

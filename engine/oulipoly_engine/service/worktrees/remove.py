@@ -21,6 +21,14 @@ from oulipoly_engine.service.worktrees.survey import is_merged, look_at
 from oulipoly_engine.store.worktrees import operations, worktrees
 
 
+class RemovalWish(Record):
+    """A worktree to remove."""
+
+    session_id: str
+    force: bool = False  # also with changes that are not committed, or in the middle of a merge; they are kept
+    dry_run: bool = False  # only look whether it would go
+
+
 class Removal(Record):
     """A worktree that is gone."""
 
@@ -29,14 +37,13 @@ class Removal(Record):
     deleted_branch: bool = False
 
 
-def remove(
-    resources: Resources, session_id: str, *, force: bool = False, is_running: Callable[[str], bool] = lambda _id: False
-) -> Removal:
-    """Remove a worktree, after what it holds was kept. What is on its branch alone stays on its branch.
+def remove(resources: Resources, wish: RemovalWish, *, is_running: Callable[[str], bool]) -> Removal:
+    """Remove a worktree, after what it holds was kept. Commits that are on its branch alone stay there.
 
-    force: also one with changes that are not committed, or with an unfinished merge or rebase; they are kept, and
-    `restore` brings them back. Raises WorktreeKept without it, and WorktreeBusy for a session that runs.
+    is_running: tells of a session whether its process lives. Raises WorktreeKept for what a person may want to look at
+    first, or what cannot be kept, and WorktreeBusy for a session that runs.
     """
+    session_id = wish.session_id
     with hold_session(resources, session_id):
         worktree = worktrees.find(resources.store, session_id)
         if worktree is None:
@@ -48,9 +55,9 @@ def remove(
         if is_running(session_id):
             raise WorktreeBusy(f"session {session_id} runs: `agents session close {session_id}` ends it first")
         if worktree.state != "removing":  # else one whose reconciliation has failed, and is tried again
-            _refuse_loss(worktree, force=force)
-            worktree = _begin(resources, worktree)
-        return finish_removal(resources, worktree, force=force)
+            _refuse_loss(worktree, force=wish.force)
+            worktree = worktree if wish.dry_run else _begin(resources, worktree)
+        return Removal(worktree) if wish.dry_run else finish_removal(resources, worktree, force=wish.force)
 
 
 def _begin(resources: Resources, worktree: Worktree) -> Worktree:
