@@ -54,6 +54,8 @@ def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | N
             "archive": settings.value.archive,
             "archive_limit_mb": settings.value.archive_limit_bytes >> 20,
             "preimage_limit_mb": settings.value.preimage_limit_bytes >> 20,
+            "serve_roots": [*settings.value.serve_roots],
+            "serve_webhook": settings.value.serve_webhook,
             "work_max_running": settings.value.work_max_running,
             "transcript_line_limit_mb": settings.value.longest_line >> 20,
         },

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.programs import Programs
     from oulipoly_engine.facade.terminals.terminals import Terminals
     from oulipoly_engine.facade.worktrees.changes import Changes
+    from oulipoly_engine.facade.web.access import WebAccess
     from oulipoly_engine.facade.worktrees.work import WorkSessions
     from oulipoly_engine.facade.worktrees.worktrees import Worktrees
     from oulipoly_engine.paths import Paths
@@ -199,6 +200,13 @@ class Engine:
         from oulipoly_engine.facade.worktrees.changes import Changes
 
         return Changes(self._home)
+
+    @made_once
+    def web(self) -> WebAccess:
+        """Return who may use the server, and what it keeps."""
+        from oulipoly_engine.facade.web.access import WebAccess
+
+        return WebAccess(self._home)
 
     @made_once
     def worktrees(self) -> Worktrees:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from oulipoly_engine import __version__
 from oulipoly_engine.web import errors
 from oulipoly_engine.web.access.gate import Gate, Serving
-from oulipoly_engine.web.api import health
+from oulipoly_engine.web.api import access, machine, requests, sessions
 from oulipoly_engine.web.pages.router import page_routes
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def make_app(engine: Engine, serving: Serving | None = None) -> FastAPI:
     app = FastAPI(title="agents", version=__version__, docs_url=None, redoc_url=None)
     app.state.engine, app.state.serving = engine, serving or Serving()
     app.router.routes.extend(page_routes(engine))
-    app.include_router(health.router)
+    for each in (machine, sessions, requests, access):
+        app.include_router(each.router)
     errors.add_handlers(app)
-    app.add_middleware(Gate, serving=app.state.serving)
+    app.add_middleware(Gate, engine=engine, serving=app.state.serving)
     return app

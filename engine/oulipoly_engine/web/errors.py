@@ -19,7 +19,27 @@ if TYPE_CHECKING:
 
 _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "not-allowed": 403,
+    "confirmation-needed": 403,
+    "code-refused": 403,
+    "too-many-tries": 429,
+    "not-found": 404,
     "request-stale": 409,
+    "approval-gone": 409,
+    "turn-in-flight": 409,
+    "session-is-oneshot": 400,
+    "revive-failed": 503,
+    "spawn-failed": 500,
+    "path-refused": 400,
+    "file-missing": 404,
+    "file-changed": 409,
+    "too-large": 413,
+    "timed-out": 504,
+    "switched-off": 404,
+    "index-locked": 409,
+    "uncommitted-changes": 409,
+    "merge-conflicts": 409,
+    "branch-moved": 409,
+    "push-refused": 502,
 }
 _BY_CLASS: tuple[tuple[type[RunnerError], int], ...] = ((StoreLocked, 503), (RequestRefused, 400), (UsageInvalid, 400))
 

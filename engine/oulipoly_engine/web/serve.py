@@ -3,61 +3,89 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Self
 
 import uvicorn
 from fastapi import FastAPI
 
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.records import Record
+from oulipoly_engine.web.access.gate import Serving
+from oulipoly_engine.web.app import make_app
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.web.access.authority import Certificate
 
 DEFAULT_PORT = 8787
 _PATIENCE_S = 3  # for answers that are under way when it ends
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_BACKLOG = 256
 
 
-class Bound(Record):
-    """A socket that listens."""
+class Server:
+    """A server whose socket listens; a context that ends what belongs to it."""
 
-    socket: socket.socket
-    port: int
-    is_fallback: bool  # the default port was taken
+    def __init__(
+        self, engine: Engine, bound: socket.socket, serving: Serving, certificate: Certificate | None, address: str
+    ) -> None:
+        self._engine, self._socket, self._certificate = engine, bound, certificate
+        self.port: int = bound.getsockname()[1]
+        self.is_fallback = False
+        self.reloads = False
+        self.fingerprint = "" if certificate is None else certificate.fingerprint
+        shown = address if not ipaddress.ip_address(address).is_unspecified else _own_address(address)
+        name = f"[{shown}]" if ":" in shown else shown
+        self.url = f"{'http' if certificate is None else 'https'}://{name}:{self.port}"
+        self.app: FastAPI = make_app(engine, serving)
+
+    def __enter__(self) -> Self:
+        """Note that it serves, for other commands."""
+        self._engine.web.note_server(self.url, self.fingerprint)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the socket and the engine."""
+        self._socket.close()
+        self._engine.web.forget_server()
+        self._engine.close()
+
+    def run(self) -> bool:
+        """Serve until INT, TERM, HUP or QUIT. Returns whether a file of the program has changed instead."""
+        config = uvicorn.Config(
+            self.app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=_PATIENCE_S,
+            ssl_certfile=None if self._certificate is None else self._certificate.chain,
+        )
+        server = _Uvicorn(config)
+        ended = threading.Event()
+        changed: list[bool] = []
+        if self.reloads:
+            threading.Thread(target=_watch, args=(ended, changed, server), daemon=True).start()
+        try:
+            server.run(sockets=[self._socket])
+        finally:
+            ended.set()
+        return bool(changed)
 
 
-def bind(address: str, port: int | None) -> Bound:
-    """Listen on an address. port: None: the usual one, or any where it is taken; 0: any. Raises RequestRefused."""
-    wanted = DEFAULT_PORT if port is None else port
-    try:
-        return Bound(listener := _listen(address, wanted), listener.getsockname()[1], is_fallback=False)
-    except OSError as error:
-        if port is None and error.errno == errno.EADDRINUSE:
-            return Bound(listener := _listen(address, 0), listener.getsockname()[1], is_fallback=True)
-        raise RequestRefused(f"cannot listen on {address} port {wanted}: {error.strerror or error}") from error
-
-
-def _listen(address: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, port))
-        listener.listen(128)
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
-class _Server(uvicorn.Server):
-    """uvicorn's, which ends at a signal without sending itself the same one again."""
-
-    def __init__(self, config: uvicorn.Config, on_end: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_end = on_end
+class _Uvicorn(uvicorn.Server):
+    """uvicorn's server, which ends at a signal without sending itself the same one again."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -69,21 +97,76 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
-        self._on_end()
         self.should_exit = True
 
 
-def serve(app: FastAPI, bound: Bound, on_end: Callable[[], None] = lambda: None) -> None:
-    """Serve until INT, TERM, HUP or QUIT. on_end: called first, to end what waits for nothing else."""
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=_PATIENCE_S,
-    )
-    with bound.socket:
-        _Server(config, on_end).run(sockets=[bound.socket])
+def start(
+    engine: Engine,
+    *,
+    address: str,
+    port: int | None,
+    names: tuple[str, ...] = (),
+    behind_proxy: bool = False,
+    reloads: bool = False,
+) -> Server:
+    """Return a server that listens. port: None: the usual one, or any where it is taken; 0: any.
+
+    Another address than this computer's own gets TLS, unless a proxy has it. Raises RequestRefused.
+    """
+    certificate = None
+    own = ipaddress.ip_address(address)
+    hosts = ["127.0.0.1", "localhost", "::1", *(name.lower() for name in names)]
+    if not own.is_loopback:
+        shown = _own_address(address) if own.is_unspecified else address
+        hosts += [shown, socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"]
+        if not behind_proxy:
+            from oulipoly_engine.web.access.authority import make_certificate  # noqa: PLC0415 - 60 ms, not for loopback
+
+            certificate = make_certificate(engine.surroundings.paths.data / "web", hosts, engine.surroundings.clock)
+    bound, is_fallback = _bind(address, port)
+    serving = Serving(tuple(dict.fromkeys(hosts)), bound.getsockname()[1], certificate is not None, behind_proxy)
+    server = Server(engine, bound, serving, certificate, address)
+    server.is_fallback, server.reloads = is_fallback, reloads
+    return server
+
+
+def _bind(address: str, port: int | None) -> tuple[socket.socket, bool]:
+    wanted = DEFAULT_PORT if port is None else port
+    try:
+        return _listen(address, wanted), False
+    except OSError as error:
+        if port is None and error.errno == errno.EADDRINUSE:
+            return _listen(address, 0), True
+        raise RequestRefused(f"cannot listen on {address} port {wanted}: {error.strerror or error}") from error
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _own_address(any_address: str) -> str:
+    """Return the address by which others on the network reach this computer; nothing is sent to learn it."""
+    is_six = ":" in any_address
+    family, far = (socket.AF_INET6, "2001:db8::1") if is_six else (socket.AF_INET, "192.0.2.1")
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((far, 9))
+        return str(probe.getsockname()[0])
+    return "::1" if is_six else "127.0.0.1"
+
+
+def _watch(ended: threading.Event, changed: list[bool], server: uvicorn.Server) -> None:
+    from watchfiles import watch  # noqa: PLC0415 - for developers
+
+    root = Path(__file__).resolve().parents[1]
+    for _ in watch(root, stop_event=ended):
+        changed.append(True)
+        server.should_exit = True
+        return

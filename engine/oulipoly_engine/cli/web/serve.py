@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.core.web.devices import SCOPES
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from oulipoly_engine.web.serve import Server
 
 # ruff: noqa: PLC0415 - the server's libraries take half a second, and only a server needs them
 
 _HIGHEST_PORT = 65535
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_FIRST_CODE_LIFE = timedelta(minutes=10)  # of the code in the address that is printed at the start
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -20,29 +29,76 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=f"{context.program} {name}",
         description="Serve sessions to scripts (REST) and phones (pages). Nobody but this computer reaches it unless "
-        "--host says so.",
+        "--host says so; then it speaks TLS, with a certificate of its own.",
     )
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, metavar="PORT", help="default: 8787, or another where it is taken; 0: any")
-    parser.add_argument("--behind-proxy", action="store_true", help="a proxy on this computer does the encryption")
-    parser.add_argument("--json", action="store_true", help="print the address as one line of JSON")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further name that it is reached by, such as laptop.local or a proxy's; repeatable",
+    )
+    parser.add_argument(
+        "--behind-proxy", action="store_true", help="a proxy on this computer speaks TLS and passes requests on"
+    )
+    parser.add_argument("--json", action="store_true", help="print the address and a code as one line of JSON")
+    parser.add_argument("--reload", action="store_true", help="start again when a file of this program changes")
     options = parser.parse(arguments)
+    _check(options)
+    from oulipoly_engine.web.serve import DEFAULT_PORT, start
+
+    server = start(
+        context.engine,
+        address=options.host,
+        port=options.port,
+        names=tuple(options.allow_host),
+        behind_proxy=options.behind_proxy,
+        reloads=options.reload,
+    )
+    with server:
+        if server.is_fallback:
+            diagnostics.note(f"port {DEFAULT_PORT} is taken: this server has port {server.port}")
+        _tell(context, server, options)
+        changed = server.run()
+    if changed:
+        _start_again(server)
+    return 0
+
+
+def _check(options: Namespace) -> None:
     if options.port is not None and not 0 <= options.port <= _HIGHEST_PORT:
         raise UsageInvalid(f"argument --port: {options.port} is not between 0 and {_HIGHEST_PORT}")
-    from oulipoly_engine.web.app import make_app
-    from oulipoly_engine.web.serve import DEFAULT_PORT, bind, serve
-
-    bound = bind(options.host, options.port)
-    if bound.is_fallback:
-        diagnostics.note(f"port {DEFAULT_PORT} is taken: this server has port {bound.port}")
-    shown = f"[{options.host}]" if ":" in options.host else options.host
-    url = f"http://{shown}:{bound.port}"
-    if options.json:
-        output.write_json({"url": url, "pid": os.getpid()}, pretty=False)
-    else:
-        output.write_line(f"serving on {url}, ctrl+c ends it")
     try:
-        serve(make_app(context.engine), bound)
-    finally:
-        context.engine.close()
-    return 0
+        ipaddress.ip_address(options.host)
+    except ValueError as error:
+        message = f"argument --host: {options.host[:60]!r} is not an address, such as 127.0.0.1 or 0.0.0.0"
+        raise UsageInvalid(message) from error
+    for name in options.allow_host:
+        if not name or len(name) > 253 or any(not (letter.isalnum() or letter in ".-:") for letter in name):
+            raise UsageInvalid(f"argument --allow-host: {name[:60]!r} is not a host's name")
+
+
+def _tell(context: Context, server: Server, options: Namespace) -> None:
+    code = context.engine.web.make_code("this computer", SCOPES, _FIRST_CODE_LIFE).code
+    if options.json:
+        document = {"url": server.url, "pid": os.getpid(), "code": code}
+        fingerprint = {"fingerprint": server.fingerprint} if server.fingerprint else {}
+        output.write_json(document | fingerprint, pretty=False)
+        return
+    output.write_line(f"serving on {server.url}, ctrl+c ends it")
+    output.write_line(f"open {server.url}/pair#{code} in a browser of yours, within ten minutes, once")
+    if server.fingerprint:
+        output.write_line(f"its certificate is of its own; the browser must show this SHA-256: {server.fingerprint}")
+    output.write_line(f"a phone: `{context.program} device pair` shows a QR code")
+
+
+def _start_again(server: Server) -> None:
+    import sys
+
+    from oulipoly_engine.facade.own_process import inherited_environment, replace_process
+
+    words = [word for word in sys.argv[1:] if not word.startswith("--port")]
+    diagnostics.note("a file has changed: the server starts again")
+    replace_process((sys.executable, "-m", "oulipoly_tui", *words, "--port", str(server.port)), inherited_environment())

@@ -33,6 +33,8 @@ def parse_settings(paths: Paths, raw: bytes | None) -> Loaded[Settings]:
         attach_leave_key=table.attach_leave_key,
         archive=table.archive,
         archive_limit_bytes=table.archive_limit_mb << 20,
+        serve_roots=tuple(table.serve_roots),
+        serve_webhook=table.serve_webhook,
         work_max_running=table.work_max_running,
         preimage_limit_bytes=table.preimage_limit_mb << 20,
         longest_line=table.transcript_line_limit_mb << 20,

@@ -40,6 +40,12 @@ class SettingsTable(Table):
     transcript_line_limit_mb: Annotated[int, Field(ge=1)] = Field(
         64, description="How long a line of a transcript may be; a longer one counts as damaged and is not read."
     )
+    serve_roots: list[Text] = Field(
+        [], description="The folders that devices of `serve` may browse; none: the home folder."
+    )
+    serve_webhook: str = Field(
+        "", description="Where `serve` posts what sessions ask a person (ntfy, Slack, any JSON); empty: nowhere."
+    )
     work_max_running: Count = Field(
         0, description="How many sessions with a worktree of their own may run at once, the others wait; 0: any number."
     )

@@ -169,6 +169,8 @@ class Settings(Record):
     attach_leave_key: str = "ctrl+]"  # of core.leave_key.BYTES: what `attach` keeps for itself
     archive: bool = True  # keep copies of transcripts after each scan
     archive_limit_bytes: int = 2 << 30  # of the kept copies, compressed; 0: no limit
+    serve_roots: tuple[str, ...] = ()  # folders that the server lets devices browse; none: the home folder
+    serve_webhook: str = ""  # where the server posts what sessions ask; empty: nowhere
     work_max_running: int = 0  # sessions with a worktree of their own that run at once; 0: any number
     preimage_limit_bytes: int = 1 << 30  # of what replacements replaced, compressed; 0: no limit
     longest_line: int = LONGEST_LINE  # bytes of a transcript's line; a longer one counts as damaged

@@ -543,9 +543,15 @@ class LiveSessions:
         raise RequestRefused(f"there is no request {identity!r}: `agents requests list` lists those that wait")
 
     def answer(
-        self, identity: str, decision: str, *, reason: str = "", answers: Mapping[str, tuple[str, ...]] | None = None
+        self,
+        identity: str,
+        decision: str,
+        *,
+        reason: str = "",
+        answers: Mapping[str, tuple[str, ...]] | None = None,
+        by: str = "",
     ) -> str:
-        """Answer a request once and return what became of it. Raises RequestRefused."""
+        """Answer a request once and return what became of it. by: who, as it is kept. Raises RequestRefused."""
         from oulipoly_engine.core.live import requests  # noqa: PLC0415 - only an answer needs it
 
         self._home.refuse_if_read_only("answer a request")
@@ -556,7 +562,7 @@ class LiveSessions:
         data = {"request_id": request.request_id, "decision": decision, "reason": reason}
         data["answers"] = {key: list(value) for key, value in (answers or {}).items()}  # type: ignore[assignment]
         try:
-            with hosts.connect(self._home.paths, request.session_id, self._who()) as client:
+            with hosts.connect(self._home.paths, request.session_id, by or self._who()) as client:
                 return str(client.order("answer", data)["status"])
         except (HostUnreachable, HostGone) as error:
             with self._home.lend_store() as store:

@@ -1,23 +1,35 @@
-"""What every request passes: the name it was sent to, its origin, its device; and the headers of every answer.
+"""What every request passes: the name it was sent to, its origin, its device, its size; and the headers of answers.
 
 Plain ASGI, for a middleware of Starlette's own kind would stand between an endless answer and its client.
 """
 
 from __future__ import annotations
 
-import json
+import asyncio
 from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 
+from oulipoly_engine.core.web.devices import Device, TooManyTries
+from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.access.viewer import SCOPES, Viewer
+from oulipoly_engine.web.access.idempotency import serve_once
+from oulipoly_engine.web.access.viewer import Viewer
+from oulipoly_engine.web.errors import answer, status_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from oulipoly_engine.facade.engine import Engine
+
+BODY_LIMIT = 8 << 20  # bytes
+BODY_PATIENCE_S = 20.0  # for all of a body
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_OPEN = ("/health", "/pair")  # to everybody who reaches the server; so is what pages are made of
+_OPEN_BELOW = "/static/"
 _HEADERS: Mapping[str, str] = {
     # What agents write is shown by pages: it can never run, nor call anybody.
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -35,8 +47,14 @@ class Serving(Record):
     """How the server is reached."""
 
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "::1")  # names that requests may be sent to
+    port: int = 0
     is_tls: bool = False
     behind_proxy: bool = False
+
+    @property
+    def cookie(self) -> str:
+        """Return the cookie's name. Ports share cookies, so each server on this computer has its own."""
+        return "__Host-agents" if self.is_tls else f"agents-{self.port}"
 
 
 class Refusal(Exception):
@@ -50,13 +68,14 @@ class Refusal(Exception):
 class Gate:
     """The outermost part of the app."""
 
-    def __init__(self, app: ASGIApp, serving: Serving) -> None:
-        self._app, self._serving = app, serving
+    def __init__(self, app: ASGIApp, engine: Engine, serving: Serving) -> None:
+        self._app, self._engine, self._serving = app, engine, serving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
             return
 
         async def send_with_headers(message: Message) -> None:
@@ -66,29 +85,113 @@ class Gate:
                     headers.setdefault(name, value)
             await send(message)
 
+        headers = Headers(scope=scope)
         try:
-            headers = Headers(scope=scope)
             self._check_host(headers)
             self._check_origin(scope["method"], headers)
-            scope.setdefault("state", {})["viewer"] = Viewer("this computer", "local", SCOPES, is_confirmed=True)
+            state = scope.setdefault("state", {})
+            state["address"], state["viewer"] = self._address(scope, headers), None
+            state["viewer"] = viewer = await self._find_viewer(scope, headers)
+            if scope["method"] in _SAFE:
+                await self._app(scope, receive, send_with_headers)
+                return
+            body = await _read_body(headers, receive)
+            await serve_once(self._app, self._engine, viewer, body, scope, receive, send_with_headers)
         except Refusal as refusal:
-            await _refuse(refusal, send_with_headers)
-            return
-        await self._app(scope, receive, send_with_headers)
+            if refusal.status == 401 and _is_page(scope["method"], headers):
+                told = {"type": "http.response.start", "status": 303, "headers": [(b"location", b"/pair")]}
+                await send_with_headers(told)
+                await send_with_headers({"type": "http.response.body", "body": b""})
+                return
+            await answer(refusal.status, refusal.code, str(refusal))(scope, receive, send_with_headers)
+        except RunnerError as error:
+            await answer(status_of(error), error.slug, error.message)(scope, receive, send_with_headers)
 
+    # Where it comes from ---------------------------------------------------------------------------------------------
     def _check_host(self, headers: Headers) -> None:
         """Refuse names that are not ours: a page whose name was bound to our address must not pass for us."""
-        if host_name(headers.get("host", "")) not in self._serving.hosts:
+        if len(headers.getlist("host")) != 1 or host_name(self._host(headers)) not in self._serving.hosts:
             raise Refusal(421, "host-unknown", "this server is not known by that name: start it with --allow-host NAME")
 
+    def _host(self, headers: Headers) -> str:
+        forwarded = headers.get("x-forwarded-host", "") if self._serving.behind_proxy else ""
+        return forwarded or headers.get("host", "")
+
     def _check_origin(self, method: str, headers: Headers) -> None:
-        """Refuse changes that another site's page asks for."""
+        """Refuse changes that another site's page asks for; one on another port of this computer is another site."""
         if method in _SAFE:
             return
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
-        same = origin is None or origin.partition("://")[2] == headers.get("host", "")
+        same = origin is None or origin.partition("://")[2] in (headers.get("host", ""), self._host(headers))
         if not same or site not in ("same-origin", "none"):
             raise Refusal(403, "origin-refused", "this was asked for by the page of another site")
+
+    def _address(self, scope: Scope, headers: Headers) -> str:
+        forwarded = headers.get("x-forwarded-for", "") if self._serving.behind_proxy else ""
+        # The last one is the proxy's own word; those before it are the client's.
+        return (forwarded.rpartition(",")[2].strip() or (scope.get("client") or ("unknown", 0))[0])[:64]
+
+    # Who it comes from -----------------------------------------------------------------------------------------------
+    async def _find_viewer(self, scope: Scope, headers: Headers) -> Viewer | None:
+        """Return who asks; None: nobody, where anybody may. Raises Refusal."""
+        path, token = scope["path"], self._token(headers)
+        is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
+        device = None
+        if token:
+            # What anybody may see costs nobody a try: an old cookie is sent along with it.
+            address = "" if is_open else scope["state"]["address"]
+            device = await run_in_threadpool(self._authenticate, token, address)
+        if device is None and not is_open:
+            raise Refusal(401, "not-paired", "show a device's token: `agents device pair` on the computer makes one")
+        if device is None:
+            return None
+        if device.request_id is not None and path != f"/requests/{device.request_id}" and not is_open:
+            raise Refusal(403, "not-allowed", "this token answers one request and does nothing else")
+        is_confirmed = device.is_confirmed(self._engine.surroundings.clock.now())
+        return Viewer(device.name, device.device_id, device.scopes, is_confirmed)
+
+    def _token(self, headers: Headers) -> str:
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return token.strip()
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._serving.cookie)
+        except CookieError:
+            return ""
+        return "" if cookie is None else cookie.value
+
+    def _authenticate(self, token: str, address: str) -> Device | None:
+        device = self._engine.web.authenticate(token, address)
+        if device is None and address:
+            try:
+                self._engine.web.refuse_locked(address)
+            except TooManyTries as error:
+                raise Refusal(429, error.slug, error.message) from error
+        return device
+
+
+async def _read_body(headers: Headers, receive: Receive) -> bytes:
+    """Return a request's body. Raises Refusal for one that is too large or too slow."""
+    too_large = Refusal(413, "too-large", f"a body may have {BODY_LIMIT >> 20} MiB")
+    told = headers.get("content-length", "0")
+    if not told.isdecimal() or len(told) > 12 or int(told) > BODY_LIMIT:
+        raise too_large
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_PATIENCE_S):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Refusal(400, "invalid-argument", "the body was cut off")
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > BODY_LIMIT:
+                    raise too_large
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+    except TimeoutError as error:
+        raise Refusal(408, "timed-out", "the body took too long") from error
 
 
 def host_name(host: str) -> str:
@@ -98,8 +201,5 @@ def host_name(host: str) -> str:
     return host.partition(":")[0].lower().rstrip(".")
 
 
-async def _refuse(refusal: Refusal, send: Send) -> None:
-    body = json.dumps({"error": {"code": refusal.code, "message": str(refusal)}}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _is_page(method: str, headers: Headers) -> bool:
+    return method == "GET" and "text/html" in headers.get("accept", "")

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from starlette.requests import HTTPConnection
 
+from oulipoly_engine.core.web.devices import SCOPES, Scope
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
 
-Scope = Literal["view", "answer", "operate", "terminal"]
-SCOPES: tuple[Scope, ...] = ("view", "answer", "operate", "terminal")
+__all__ = [
+    "SCOPES",
+    "ConfirmationNeeded",
+    "NotAllowed",
+    "Scope",
+    "Viewer",
+    "check_confirmed",
+    "check_scope",
+    "need",
+    "need_confirmed",
+    "viewer_of",
+]
 
 
 class NotAllowed(RequestRefused):
     """The device may not do that; another one, or a confirmation, may."""
 
     slug = "not-allowed"
+
+
+class ConfirmationNeeded(NotAllowed):
+    """What was asked for can put code on this computer, and nobody has confirmed the device lately."""
+
+    slug = "confirmation-needed"
 
 
 class Viewer(Record):
@@ -41,9 +57,31 @@ def need(scope: Scope) -> Callable[[HTTPConnection], Viewer]:
 
     def check(request: HTTPConnection) -> Viewer:
         viewer = viewer_of(request)
-        if scope not in viewer.scopes:
-            message = f"the device {viewer.name!r} may not do that: it lacks the scope `{scope}`"
-            raise NotAllowed(message)
+        check_scope(viewer, scope)
         return viewer
 
     return check
+
+
+def check_scope(viewer: Viewer, scope: Scope) -> None:
+    """Raise NotAllowed where a device lacks a scope."""
+    if scope not in viewer.scopes:
+        message = f"the device {viewer.name!r} may not do that: it lacks the scope `{scope}`"
+        raise NotAllowed(message)
+
+
+def need_confirmed(request: HTTPConnection) -> Viewer:
+    """Give a viewer who may operate and was confirmed lately; a dependency. Raises NotAllowed."""
+    viewer = need("operate")(request)
+    check_confirmed(viewer)
+    return viewer
+
+
+def check_confirmed(viewer: Viewer) -> None:
+    """Raise ConfirmationNeeded unless a person has confirmed the device within the last quarter of an hour."""
+    if not viewer.is_confirmed:
+        message = (
+            "this can put code on the computer, so it needs a fresh confirmation: run "
+            f"`agents device confirm {viewer.device_id}` there, or give a code of `agents device pair` to /confirm"
+        )
+        raise ConfirmationNeeded(message)

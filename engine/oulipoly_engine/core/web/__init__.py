@@ -1,0 +1,1 @@
+"""The server's devices: what each may do, and what a notice says."""

@@ -1,0 +1,88 @@
+"""Devices that may use the server, and their tokens. Pure.
+
+A token is `ID.SECRET`: the id finds the device, the secret is kept as its hash alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Literal, get_args
+
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.records import Record
+
+Scope = Literal["view", "answer", "operate", "terminal"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+CODE_LIFE = timedelta(minutes=2)
+CONFIRMED_FOR = timedelta(minutes=15)
+LINK_LIFE = timedelta(hours=24)
+TRIES, LOCKED_FOR = 5, timedelta(minutes=15)
+REPLY_LIFE = timedelta(hours=24)
+NAME_LIMIT = 60  # characters
+
+Kind = Literal["device", "link", "request"]
+
+
+class PairingRefused(RequestRefused):
+    """A code is wrong, was used, or is too old."""
+
+    slug = "code-refused"
+
+
+class TooManyTries(RequestRefused):
+    """An address has shown wrong tokens or codes too often."""
+
+    slug = "too-many-tries"
+
+
+class Device(Record):
+    """Something that may use the server."""
+
+    device_id: str
+    kind: Kind  # link: for somebody else, to look only; request: may answer one request and nothing else
+    name: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    request_id: str | None = None
+    last_seen_at: datetime | None = None
+    expires_at: datetime | None = None
+    confirmed_until: datetime | None = None
+    revoked_at: datetime | None = None
+
+    def is_open(self, now: datetime) -> bool:
+        """Return whether its token is good."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    def is_confirmed(self, now: datetime) -> bool:
+        """Return whether a person at the computer has vouched for it lately."""
+        return self.confirmed_until is not None and now < self.confirmed_until
+
+
+class ServerEntry(Record):
+    """A server that was started."""
+
+    pid: int
+    url: str
+    fingerprint: str  # of its certificate; empty: it speaks no TLS
+    started_at: datetime
+
+
+def read_scopes(words: Iterable[str]) -> tuple[Scope, ...]:
+    """Return scopes in their order; to look belongs to each. Raises UsageInvalid."""
+    asked = {word.strip() for word in words} - {""} | {"view"}
+    if strange := sorted(asked - {*SCOPES}):
+        raise UsageInvalid(f"there is no scope {strange[0][:40]!r}: {', '.join(SCOPES)}")
+    return tuple(scope for scope in SCOPES if scope in asked)
+
+
+def clean_name(name: str) -> str:
+    """Return a device's name as it is kept: one line of visible characters."""
+    shown = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
+    return shown[:NAME_LIMIT]
+
+
+def split_token(token: str) -> tuple[str, str]:
+    """Return the id and the secret of a token; empty ones where it is not a token."""
+    identity, dot, secret = token.partition(".")
+    return (identity, secret) if dot and identity and secret else ("", "")

@@ -1,0 +1,1 @@
+"""What the server keeps: devices, answers, notices; and its settings."""

@@ -1,0 +1,41 @@
+"""The servers that run."""
+
+from __future__ import annotations
+
+from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.web.devices import ServerEntry
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.models.web import WebServerRow
+
+_COLUMNS = WebServerRow._meta.sorted_fields
+
+
+def insert(store: Store, entry: ServerEntry) -> None:
+    """Note a server, in place of one that had its process id."""
+    row = WebServerRow
+    with store.write():
+        store.run(row.delete().where(row.pid == entry.pid))
+        store.insert(
+            row,
+            pid=entry.pid,
+            url=entry.url,
+            fingerprint=entry.fingerprint,
+            started_at=to_text(entry.started_at),
+        )
+
+
+def delete(store: Store, pid: int) -> None:
+    """Forget a server."""
+    row = WebServerRow
+    with store.write():
+        store.run(row.delete().where(row.pid == pid))
+
+
+def list_servers(store: Store) -> tuple[ServerEntry, ...]:
+    """Return the servers that were started and not forgotten, the newest first."""
+    row = WebServerRow
+    with store.read():
+        found = store.rows(row.select(*_COLUMNS).order_by(row.started_at.desc()))
+    names = [field.column_name for field in _COLUMNS]
+    told = (dict(zip(names, values, strict=True)) for values in found)
+    return tuple(ServerEntry(**one | {"started_at": from_text(one["started_at"])}) for one in told)

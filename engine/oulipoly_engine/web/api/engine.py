@@ -1,0 +1,77 @@
+"""What handlers need of the engine: the engine, the viewer, a session or a request by what a path says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Depends, Request
+
+from oulipoly_engine.core.live.requests import parse_decision
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.web.access.viewer import Viewer, check_confirmed, check_scope, need, need_confirmed, viewer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from oulipoly_engine.core.live.sessions import LiveRequest
+    from oulipoly_engine.facade.worktrees.work import Work
+
+
+class NotFound(RequestRefused):
+    """There is nothing of that id."""
+
+    slug = "not-found"
+
+
+def engine_of(request: Request) -> Engine:
+    """Return the engine of the app."""
+    engine: Engine = request.app.state.engine
+    return engine
+
+
+def find_work(engine: Engine, identity: str) -> Work:
+    """Return a session. Raises NotFound."""
+    try:
+        return engine.work.find(identity)
+    except RequestRefused as error:
+        raise NotFound(error.message) from error
+
+
+def find_request(engine: Engine, identity: str) -> LiveRequest:
+    """Return a request. Raises NotFound."""
+    try:
+        return engine.live.find_request(identity)
+    except RequestRefused as error:
+        raise NotFound(error.message) from error
+
+
+def answer(
+    engine: Engine,
+    viewer: Viewer,
+    request_id: str,
+    decision: str,
+    *,
+    reason: str = "",
+    answers: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Answer a request in the name of a device, and return what became of it. Raises RunnerError.
+
+    Every device may deny. To approve or answer takes the scope `answer`; for a whole session also a confirmation.
+    """
+    word = parse_decision(decision)
+    if word is None:
+        raise UsageInvalid(f"{decision[:40]!r} is not an answer to a request")
+    if word != "deny":
+        check_scope(viewer, "answer")
+    if word == "approve_for_session":
+        check_confirmed(viewer)
+    told = {key: tuple(values) for key, values in (answers or {}).items()}
+    return engine.live.answer(request_id, word, reason=reason, answers=told, by=viewer.name)
+
+
+TheEngine = Annotated[Engine, Depends(engine_of)]
+Anyone = Annotated[Viewer, Depends(viewer_of)]
+Operator = Annotated[Viewer, Depends(need("operate"))]
+Confirmed = Annotated[Viewer, Depends(need_confirmed)]
+Told = dict[str, Any]

@@ -1,0 +1,312 @@
+"""Sessions: begin, list, look, talk, cancel (contract B6, B7)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import PlainTextResponse
+
+from oulipoly_engine.core.worktrees.work import Message
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.facade.worktrees.work import NewWork, Work
+from oulipoly_engine.paths import expand_user
+from oulipoly_engine.web import bodies
+from oulipoly_engine.web.answers import Json, page
+from oulipoly_engine.web.api.engine import Anyone, Operator, TheEngine, answer, find_work
+from oulipoly_engine.web.bodies import SessionId
+
+router = APIRouter(responses=bodies.ERRORS, tags=["sessions"])
+
+_MOST_SESSIONS, _MOST_MESSAGES, _LAST_MESSAGES, _MOST_LINES = 100, 200, 20, 100_000
+_ALL = 10_000
+
+
+class ApprovalGone(RequestRefused):
+    """No pending request of the session has that id."""
+
+    slug = "approval-gone"
+
+
+@router.post("/sessions", response_model=bodies.SessionCreated)
+def begin(body: bodies.NewSession, engine: TheEngine, _viewer: Operator) -> Json:
+    """Begin a session."""
+    begun = engine.work.begin(read_wish(engine, body))
+    session = begun.session
+    if not body.block_while_running:
+        engine.work.set_block_while_running(session.session_id, value=False)
+    told = bodies.SessionCreated(
+        id=session.session_id,
+        session_id=session.session_id,
+        worktree_path=session.workspace,
+        branch=None if begun.worktree is None else begun.worktree.branch,
+        status="queued" if begun.waits_for else "starting",
+        turn_id=begun.turn_id,
+        waits_for=begun.waits_for,
+    )
+    return Json(told.model_dump())
+
+
+def read_wish(engine: Engine, body: bodies.NewSession) -> NewWork:
+    """Return what a body asks for. Raises UsageInvalid."""
+    folder = expand_user(body.repo_path)
+    if not folder.is_absolute():
+        raise UsageInvalid(f"repo_path has to begin with `/` or `~`: {body.repo_path!r}")
+    if not folder.is_dir():
+        raise UsageInvalid(f"there is no folder {body.repo_path!r}")
+    agent, is_pool = find_agent(engine, body.agent_id)
+    prompt = body.initial_message if body.prompt is None else body.prompt
+    if body.lifecycle == "oneshot" and not (prompt or "").strip():
+        prompt = "Start"  # contract B4
+    given = {name: value for name in bodies.PARAMETERS if (value := getattr(body, name)) is not None}
+    return NewWork(
+        repository=Path(folder),
+        model=agent if is_pool else None,
+        runtime=None if is_pool else agent,
+        branch=body.branch or "",
+        reuses=body.reuse_branch,
+        lifecycle=body.lifecycle,
+        prompt=prompt if (prompt or "").strip() else None,
+        profile=body.profile or "",
+        title=body.title,
+        uses_worktree=body.use_worktree,
+        parameters=given,
+    )
+
+
+def find_agent(engine: Engine, name: str | None) -> tuple[str, bool]:
+    """Return an agent's id and whether it is a pool; without a name the first one. Raises UsageInvalid."""
+    known = {one.agent_id: one.kind == "pool" for one in reversed(engine.work.agents())}
+    chosen = next(reversed(known), None) if name is None else name
+    if chosen is None or chosen not in known:
+        asked = "agent_id is missing and there is none" if chosen is None else f"there is no agent {chosen!r}"
+        raise UsageInvalid(f"{asked}: {', '.join(reversed(known)) or 'configure an account first'}")
+    return chosen, known[chosen]
+
+
+@router.get("/sessions", response_model=list[bodies.SessionRow])
+def list_sessions(
+    request: Request,
+    engine: TheEngine,
+    _viewer: Anyone,
+    limit: Annotated[int, Query(ge=1, le=_MOST_SESSIONS)] = _MOST_SESSIONS,
+    after: Annotated[str | None, Query(max_length=64, description="The id of the last session known.")] = None,
+) -> Json:
+    """List sessions, the newest first."""
+    found = engine.work.list(limit + 1 if after is None else _ALL, all_live=True)
+    if after is not None:
+        place = next((number for number, one in enumerate(found) if one.session.session_id == after), None)
+        if place is None:
+            raise UsageInvalid(f"there is no session {after!r}")
+        found = found[place + 1 : place + limit + 2]
+    return page(request, [session_row(one) for one in found], limit)
+
+
+@router.get("/sessions/{session_id}", response_model=bodies.SessionDetail)
+def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
+    """Show a session and its last messages."""
+    work = find_work(engine, session_id)
+    last = engine.work.messages(work.session.session_id, limit=_ALL)[-_LAST_MESSAGES:]
+    return Json(session_detail(work) | {"messages": [message_row(one) for one in last]})
+
+
+@router.patch("/sessions/{session_id}", response_model=bodies.SessionDetail)
+def change(session_id: SessionId, body: bodies.SessionChange, engine: TheEngine, viewer: Operator) -> Json:
+    """Change how pages treat a session."""
+    work = find_work(engine, session_id)
+    engine.work.set_block_while_running(work.session.session_id, body.block_while_running)
+    return show(work.session.session_id, engine, viewer)
+
+
+@router.post("/sessions/{session_id}/cancel")
+def cancel(session_id: SessionId, engine: TheEngine, _viewer: Operator) -> Json:
+    """End a session's turn and its process."""
+    work = find_work(engine, session_id)
+    return Json({"id": work.session.session_id, "status": engine.work.cancel(work.session.session_id)})
+
+
+@router.get("/sessions/{session_id}/messages", response_model=list[bodies.MessageRow])
+def list_messages(
+    request: Request,
+    session_id: SessionId,
+    engine: TheEngine,
+    _viewer: Anyone,
+    after: Annotated[str | None, Query(max_length=100, description="The id of the last message known.")] = None,
+    limit: Annotated[int, Query(ge=1, le=_MOST_MESSAGES)] = _MOST_MESSAGES,
+) -> Json:
+    """List messages, oldest first."""
+    work = find_work(engine, session_id)
+    found = engine.work.messages(work.session.session_id, after, limit + 1)
+    return page(request, [message_row(one) for one in found], limit)
+
+
+@router.post("/sessions/{session_id}/messages", response_model=bodies.MessageSent)
+def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, _viewer: Operator) -> Json:
+    """Send a message, which begins a turn; 409 while one runs."""
+    work = find_work(engine, session_id)
+    sent = engine.work.send(work.session.session_id, body.content)
+    ids = {"user_message_id": sent.user_message_id, "assistant_message_id": sent.assistant_message_id}
+    return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id, **ids})
+
+
+@router.post("/sessions/{session_id}/steer")
+def steer(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, _viewer: Operator) -> Json:
+    """Give the running turn a message; one that cannot be taken waits in the queue."""
+    return Json(_order(engine, session_id, "steer", _text(body)))
+
+
+@router.post("/sessions/{session_id}/interrupt")
+def interrupt(session_id: SessionId, engine: TheEngine, _viewer: Operator) -> Json:
+    """End the running turn; the session stays."""
+    return Json(_order(engine, session_id, "interrupt", {}))
+
+
+@router.get("/sessions/{session_id}/queue")
+def list_queue(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
+    """List the messages that wait for the running turn."""
+    return _tell_queue(engine, session_id, {})
+
+
+@router.post("/sessions/{session_id}/queue")
+def queue(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, _viewer: Operator) -> Json:
+    """Send a message that waits while a turn runs."""
+    work = find_work(engine, session_id)
+    result = engine.live.send(work.session.session_id, _text(body)["text"])
+    return Json({"turn_id": result.turn_id, "status": result.status})
+
+
+@router.patch("/sessions/{session_id}/queue/{message_id}")
+def change_queue(
+    session_id: SessionId, message_id: SessionId, body: bodies.QueueChange, engine: TheEngine, _viewer: Operator
+) -> Json:
+    """Edit or move a message that waits."""
+    if body.text is None and body.place is None:
+        raise UsageInvalid("say what to change: text, or place")
+    answered = Json([])
+    if body.text is not None:
+        answered = _tell_queue(engine, session_id, {"act": "edit", "message_id": message_id, "text": body.text})
+    if body.place is not None:
+        answered = _tell_queue(engine, session_id, {"act": "move", "message_id": message_id, "place": body.place})
+    return answered
+
+
+@router.delete("/sessions/{session_id}/queue/{message_id}")
+def remove_from_queue(session_id: SessionId, message_id: SessionId, engine: TheEngine, _viewer: Operator) -> Json:
+    """Take back a message that waits."""
+    return _tell_queue(engine, session_id, {"act": "remove", "message_id": message_id})
+
+
+@router.post("/sessions/{session_id}/approvals")
+def approve(session_id: SessionId, body: bodies.Approval, engine: TheEngine, viewer: Anyone) -> Json:
+    """Answer what a session asks, by the id of its call or of the request."""
+    work = find_work(engine, session_id)
+    if body.scope == "path":
+        raise UsageInvalid("no CLI of these takes an approval for a path: approve once, or for the session")
+    mine = [one for one in engine.live.requests() if one.session_id == work.session.session_id]
+    found = next((one for one in mine if body.call_id in (one.native_id, one.request_id)), None)
+    if work.pid is None or found is None:
+        raise ApprovalGone(f"the session has no open request {body.call_id!r}")
+    word = "approve_for_session" if body.decision == "approve" and body.scope == "session" else body.decision
+    return Json({"id": found.request_id, "status": answer(engine, viewer, found.request_id, word)})
+
+
+@router.get("/sessions/{session_id}/log", response_class=PlainTextResponse)
+def log(
+    session_id: SessionId,
+    engine: TheEngine,
+    _viewer: Anyone,
+    tail: Annotated[str, Query(pattern=r"^(all|[0-9]{1,6})$", description="How many lines, or `all`.")] = "200",
+) -> PlainTextResponse:
+    """Return the end of a session's log, secrets hidden."""
+    work = find_work(engine, session_id)
+    lines = None if tail == "all" else min(int(tail), _MOST_LINES)
+    return PlainTextResponse(engine.work.log_tail(work.session.session_id, lines))
+
+
+@router.get("/sessions/{session_id}/artifacts")
+def artifacts(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
+    """List the files that a session has made for people."""
+    work = find_work(engine, session_id)
+    found = engine.work.artifacts(work.session.session_id)
+    return Json([{"name": name, "size": size, "mtime": milliseconds(at)} for name, size, at in found])
+
+
+# Rows ----------------------------------------------------------------------------------------------------------------
+def session_row(work: Work) -> dict[str, Any]:
+    """Return a session as `SessionRow` has it."""
+    session, tree = work.session, work.worktree
+    return {
+        "id": session.session_id,
+        "title": session.title,
+        "agent_id": session.runtime_id if session.model_name == "unknown" else session.model_name,
+        "runtime_id": session.runtime_id,
+        "account": session.account,
+        "repo_path": session.workspace if tree is None else tree.repository,
+        "worktree_path": session.workspace,
+        "branch": None if tree is None else tree.branch,
+        "base": None if tree is None else tree.base,
+        "lifecycle": session.lifecycle,
+        "status": work.status,
+        "busy": work.busy,
+        "pending_approval": work.pending_approval,
+        "is_stale": work.is_stale,
+        "queued": work.queued,
+        "turn_id": work.turn_id,
+        "waits_for": work.waits_for,
+        "pid": work.pid,
+        "exit_code": session.exit_code,
+        "error_message": work.error or None,
+        "block_while_running": bool(session.opening.get("block_while_running", True)),
+        "created_at": milliseconds(session.created_at),
+        "last_activity_at": milliseconds(session.updated_at),
+        "closed_at": None if session.closed_at is None else milliseconds(session.closed_at),
+    }
+
+
+def session_detail(work: Work) -> dict[str, Any]:
+    """Return a session as `SessionDetail` has it, but for the messages."""
+    given = work.session.opening.get("parameters") or {}
+    return {
+        **session_row(work),
+        **{name: given.get(name) for name in bodies.PARAMETERS},
+        "log_path": work.log_path,
+        "artifact_dir": work.artifacts,
+        "agent_log_hint": work.agent_log_hint,
+    }
+
+
+def message_row(message: Message) -> dict[str, Any]:
+    """Return a message as `MessageRow` has it."""
+    return {
+        "id": message.message_id,
+        "turn_id": message.turn_id,
+        "role": message.role,
+        "content": message.content,
+        "created_at": message.created_at,
+        "status": message.status,
+    }
+
+
+def milliseconds(at: datetime) -> int:
+    """Return a time as the contract has it (A6)."""
+    return int(at.timestamp() * 1000)
+
+
+def _text(body: bodies.NewMessage) -> dict[str, str]:
+    if not body.content.strip():
+        raise UsageInvalid("the message is empty")
+    return {"text": body.content}
+
+
+def _order(engine: Engine, identity: str, verb: str, data: dict[str, Any]) -> dict[str, Any]:
+    work = find_work(engine, identity)
+    return {"id": work.session.session_id, **engine.live.order(work.session.session_id, verb, data, starts=False)}
+
+
+def _tell_queue(engine: Engine, identity: str, data: dict[str, Any]) -> Json:
+    work = find_work(engine, identity)
+    waiting = engine.live.change_queue(work.session.session_id, data)
+    return Json([{"message_id": one.message_id, "text": one.text, "note": one.note} for one in waiting])

@@ -1,0 +1,242 @@
+"""What requests and answers hold: the OpenAPI document is made of these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Path as PathParameter
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+_MOST_TEXT = 1 << 20  # characters of a message or a file
+
+SessionId = Annotated[
+    str, PathParameter(pattern=r"^[0-9A-Za-z-]{4,64}$", description="A session's id, or its beginning.")
+]
+RequestId = Annotated[
+    str, PathParameter(pattern=r"^[0-9A-Za-z_-]{4,64}$", description="A request's id, or its beginning.")
+]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=_MOST_TEXT)]
+Name = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+FilePath = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^\x00]*$")]
+
+
+class Body(BaseModel):
+    """A body; a key that is not known is an error, for it may be a slip."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewSession(Body):
+    """A session to begin."""
+
+    repo_path: FilePath = Field(description="The repository, or any folder where `use_worktree` is false.")
+    agent_id: Name | None = Field(None, description="A model with a pool, or a runtime; see /agents. Default: /config.")
+    branch: Name | None = Field(None, description="Where its own branch begins. Default: HEAD.")
+    reuse_branch: bool = Field(False, description="Work on that branch itself.")
+    use_worktree: bool = True
+    lifecycle: Literal["oneshot", "persistent"] = "persistent"
+    initial_message: Annotated[str, StringConstraints(max_length=_MOST_TEXT)] | None = None
+    prompt: Annotated[str, StringConstraints(max_length=_MOST_TEXT)] | None = Field(
+        None, description="The same as `initial_message`."
+    )
+    title: Name = ""
+    profile: Name | None = None
+    block_while_running: bool = True
+    model: Name | None = Field(None, description="The CLI's own model.")
+    effort: Name | None = None
+    approval_policy: Name | None = None
+    sandbox_mode: Name | None = None
+    include_plan_tool: bool | None = None
+    web_search: bool | None = None
+    include_apply_patch_tool: bool | None = None
+    include_view_image_tool: bool | None = None
+
+
+PARAMETERS = (
+    "model",
+    "effort",
+    "approval_policy",
+    "sandbox_mode",
+    "include_plan_tool",
+    "web_search",
+    "include_apply_patch_tool",
+    "include_view_image_tool",
+)
+
+
+class SessionCreated(BaseModel):
+    """A session that was begun."""
+
+    id: str
+    session_id: str
+    worktree_path: str
+    branch: str | None
+    status: str
+    turn_id: str | None
+    waits_for: str
+
+
+class SessionRow(BaseModel):
+    """How a session stands. Times are milliseconds since 1970."""
+
+    id: str
+    title: str
+    agent_id: str
+    runtime_id: str
+    account: str | None
+    repo_path: str
+    worktree_path: str
+    branch: str | None
+    base: str | None
+    lifecycle: str
+    status: str
+    busy: bool
+    pending_approval: bool
+    is_stale: bool
+    queued: int
+    turn_id: str | None
+    waits_for: str
+    pid: int | None
+    exit_code: int | None
+    error_message: str | None
+    block_while_running: bool
+    created_at: int
+    last_activity_at: int
+    closed_at: int | None
+
+
+class MessageRow(BaseModel):
+    """One message."""
+
+    id: str
+    turn_id: str
+    role: Literal["user", "assistant"]
+    content: str
+    created_at: int
+    status: str
+
+
+class SessionDetail(SessionRow):
+    """One session, and its last 20 messages."""
+
+    model: str | None
+    effort: str | None
+    approval_policy: str | None
+    sandbox_mode: str | None
+    include_plan_tool: bool | None
+    web_search: bool | None
+    include_apply_patch_tool: bool | None
+    include_view_image_tool: bool | None
+    log_path: str
+    artifact_dir: str
+    agent_log_hint: str
+    messages: list[MessageRow]
+
+
+class SessionChange(Body):
+    """What may be changed of a session."""
+
+    block_while_running: bool
+
+
+class NewMessage(Body):
+    """A message."""
+
+    content: Annotated[str, StringConstraints(max_length=_MOST_TEXT)]
+
+
+class MessageSent(BaseModel):
+    """A message that has begun a turn."""
+
+    message_id: str
+    turn_id: str
+    user_message_id: str
+    assistant_message_id: str
+
+
+class QueueChange(Body):
+    """Another text for a message that waits, or another place."""
+
+    text: Text | None = None
+    place: Annotated[int, Field(ge=1, le=10_000)] | None = Field(None, description="From 1, the next to go.")
+
+
+class Approval(Body):
+    """An answer to what a session asks (contract B7)."""
+
+    call_id: Name
+    decision: Literal["approve", "deny"]
+    scope: Literal["once", "session", "path"] = "once"
+    path: FilePath | None = None
+
+
+class RequestAnswer(Body):
+    """An answer to a request."""
+
+    decision: Literal["approve", "approve_for_session", "deny", "cancel", "answer"]
+    reason: Annotated[str, StringConstraints(max_length=4000)] = ""
+    answers: dict[str, list[str]] = {}
+
+
+class FileChange(Body):
+    """A file to write."""
+
+    path: FilePath
+    content: Annotated[str, StringConstraints(max_length=_MOST_TEXT)]
+    stage: bool = False
+    expected_etag: Name | None = None
+
+
+class GitOrder(Body):
+    """Something to do with the changes."""
+
+    op: Literal[
+        "stage", "unstage", "discardWorktree", "discardIndex", "commit", "merge", "rebase", "apply", "preview_merge"
+    ]
+    paths: list[FilePath] = []
+    hunks: list[Name] = Field([], description="Digests of hunks of one file; none: all of it.")
+    message: Annotated[str, StringConstraints(max_length=100_000)] = ""
+    into: Name = ""
+
+
+class Promotion(Body):
+    """A branch to push."""
+
+    message: Annotated[str, StringConstraints(max_length=100_000)] = ""
+    branch: Name | None = None
+
+
+class LineComment(Body):
+    """A remark on a line of a diff."""
+
+    path: FilePath
+    line: int = Field(ge=1)
+    text: Text
+
+
+class Comments(Body):
+    """Remarks that go to the session as one prompt."""
+
+    comments: list[LineComment] = Field(min_length=1, max_length=200)
+
+
+class Pairing(Body):
+    """A code that was shown on the computer."""
+
+    code: Name
+    name: Name = ""
+
+
+class Problem(BaseModel):
+    """An error."""
+
+    class Error(BaseModel):
+        """Its word and its sentence."""
+
+        code: str
+        message: str
+
+    error: Error
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {"default": {"model": Problem, "description": "It was refused."}}
