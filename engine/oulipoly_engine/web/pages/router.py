@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route
+
+from oulipoly_engine.web.pages import dashboard, requests, session, sessions
+from oulipoly_engine.web.pages.templates import KINDS, static_file
+
 if TYPE_CHECKING:
+    from starlette.requests import Request
     from starlette.routing import BaseRoute
 
     from oulipoly_engine.facade.engine import Engine
@@ -12,5 +20,19 @@ if TYPE_CHECKING:
 
 def page_routes(engine: Engine) -> list[BaseRoute]:
     """Return the routes that answer a browser; each matches nothing else."""
-    del engine
-    return []
+    del engine  # handlers find it in the app
+    return [
+        Route("/static/{digest}/{name}", _static, methods=["GET"]),
+        *dashboard.routes(),
+        *sessions.routes(),
+        *session.routes(),
+        *requests.routes(),
+    ]
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in KINDS:
+        raise HTTPException(404, "there is no such file")
+    headers = {"cache-control": "public, max-age=31536000, immutable", "content-type": KINDS[name]}
+    return Response(static_file(name), headers=headers)

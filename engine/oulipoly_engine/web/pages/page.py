@@ -1,0 +1,123 @@
+"""One request of a browser: what it asks, who asks, and the answers that pages give."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote_to_bytes
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute
+
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.records import Record
+from oulipoly_engine.web.access.viewer import Viewer, viewer_of
+from oulipoly_engine.web.errors import status_of
+from oulipoly_engine.web.pages.page_route import PageRoute
+from oulipoly_engine.web.pages.templates import render
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from oulipoly_engine.facade.engine import Engine
+
+_MOST_FIELDS = 2000
+PART = "x-page-part"  # header of our script: it wants no other page, only to know whether it was done
+
+
+class Page(Record):
+    """A request of a browser."""
+
+    engine: Engine
+    viewer: Viewer
+    path: Mapping[str, str]  # words of the path
+    query: Mapping[str, str]
+    fields: Mapping[str, tuple[str, ...]]  # of a form
+    is_part: bool  # our script asks
+
+    def field(self, name: str) -> str:
+        """Return a field of the form; empty where it is missing."""
+        return (self.fields.get(name) or ("",))[0]
+
+    def number(self, name: str, default: int | None = None) -> int | None:
+        """Return a number of the query. Raises UsageInvalid."""
+        text = self.query.get(name, "")
+        if not text:
+            return default
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            raise UsageInvalid(f"{name} has to be a number, not {text[:40]!r}")
+        return int(text)
+
+    def show(self, template: str, status: int = 200, **values: Any) -> Response:  # noqa: ANN401 - whatever is shown
+        """Answer with a page."""
+        waiting = len(self.engine.live.requests()) if "waiting" not in values else values.pop("waiting")
+        return HTMLResponse(
+            render(template, viewer=self.viewer, waiting=waiting, **values).encode("utf-8", "replace"), status
+        )
+
+    def go(self, place: str) -> Response:
+        """Answer a form that was done: with the page to go to, which our script does not want."""
+        return Response(status_code=204) if self.is_part else Response(status_code=303, headers={"location": place})
+
+    def back(self, default: str) -> str:
+        """Return the page that a form was on, if the form says so and it is one of ours."""
+        place = self.field("back")
+        ours = place.startswith("/") and not place.startswith(("//", "/\\")) and place.isprintable() and place.isascii()
+        return place if ours else default
+
+
+Handler = Callable[[Page], Response]
+
+
+def get(path: str, handler: Handler) -> BaseRoute:
+    """Return the route of a page."""
+    return PageRoute(path, _serve(handler), methods=["GET"])
+
+
+def post(path: str, handler: Handler) -> BaseRoute:
+    """Return the route of a form."""
+    return PageRoute(path, _serve(handler), methods=["POST"])
+
+
+def encode_path(path: str) -> str:
+    """Return a file's path as an address or a form holds it: any bytes survive."""
+    return quote(os.fsencode(path), safe="/")
+
+
+def decode_path(text: str) -> str:
+    """Return the path that `encode_path` was given."""
+    return os.fsdecode(unquote_to_bytes(text))
+
+
+def _serve(handler: Handler) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        fields: dict[str, tuple[str, ...]] = {}
+        if request.method == "POST":
+            async with request.form(max_files=0, max_fields=_MOST_FIELDS) as form:
+                for name, value in form.multi_items():
+                    # A browser sends the newlines of a text as CRLF.
+                    fields[name] = (*fields.get(name, ()), str(value).replace("\r\n", "\n"))
+        page = Page(
+            request.app.state.engine,
+            viewer_of(request),
+            request.path_params,
+            request.query_params,
+            fields,
+            PART in request.headers,
+        )
+        return await run_in_threadpool(_answer, handler, page)
+
+    return endpoint
+
+
+def _answer(handler: Handler, page: Page) -> Response:
+    try:
+        return handler(page)
+    except RunnerError as error:
+        values = {"message": redact(error.message), "code": error.slug, "status": status_of(error)}
+        # What was typed is not lost: the page that says what is wrong shows it.
+        kept = {name: page.field(name) for name in ("content", "text", "message") if page.field(name)}
+        return page.show("error.html", status_of(error), kept=kept, back=page.back("/"), **values)

@@ -1,0 +1,109 @@
+"""The inbox: what sessions ask, and the answers of a person."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.core.live.requests import RequestStale, describe_end
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.records import Record
+from oulipoly_engine.web.api.engine import answer, find_request
+from oulipoly_engine.web.pages.page import Page, get, post
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+    from oulipoly_engine.core.live.sessions import LiveRequest
+
+_LONGEST = 12_000  # characters that a page shows of one request; a longer one is answered where it can be read
+_BUDGET = 24_000
+_MOST_ANSWERED = 15
+
+
+class Card(Record):
+    """A request as a page shows it."""
+
+    request: LiveRequest
+    seen: str  # what it asks, as a digest: an answer to anything else is refused
+    title: str  # of its session
+    is_shown_whole: bool
+
+    @property
+    def prompt(self) -> Prompt:
+        """Return what it asks for."""
+        return self.request.prompt
+
+
+def routes() -> list[BaseRoute]:
+    """Return the routes of this module."""
+    return [get("/requests", _list), get("/requests/{request_id}", _show), post("/requests/{request_id}", _answer)]
+
+
+def cards(page: Page, requests: Iterable[LiveRequest], budget: int = _BUDGET) -> tuple[list[Card], int]:
+    """Return requests as a page shows them, and how many did not fit."""
+    told: list[Card] = []
+    requests = list(requests)
+    for request in requests:
+        budget -= min(_size(request), _LONGEST) + 1500
+        if told and budget < 0:
+            break
+        title = page.engine.live.find(request.session_id).title or request.session_id[:8]
+        told.append(Card(request, digest_of(request), title, _size(request) <= _LONGEST))
+    return told, len(requests) - len(told)
+
+
+def digest_of(request: LiveRequest) -> str:
+    """Return what a request asks, in a few letters."""
+    return hashlib.sha256(msgspec.json.encode(request.prompt)).hexdigest()[:16]
+
+
+def _size(request: LiveRequest) -> int:
+    return len(msgspec.json.encode(request.prompt))
+
+
+def _list(page: Page) -> Response:
+    waiting = page.engine.live.requests()
+    shown, more = cards(page, waiting)
+    answered = [one for one in page.engine.live.requests(all_states=True, limit=60) if one.status != "pending"]
+    past = [(one, describe_end(one.status, one.decision)) for one in answered[-_MOST_ANSWERED:]]
+    return page.show("requests.html", cards=shown, more=more, past=reversed(past), waiting=len(waiting), back="/requests")
+
+
+def _show(page: Page) -> Response:
+    request = find_request(page.engine, page.path["request_id"])
+    (card,), _ = cards(page, [request])
+    end = "" if request.status == "pending" else describe_end(request.status, request.decision)
+    return page.show("request.html", card=card, end=end, back=f"/requests/{request.request_id}")
+
+
+def _answer(page: Page) -> Response:
+    request = find_request(page.engine, page.path["request_id"])
+    decision = page.field("decision")
+    if request.status != "pending":
+        who = f" by {request.answered_by}" if request.answered_by else ""
+        raise RequestStale(f"too late: this request was {describe_end(request.status, request.decision)}{who} already")
+    if decision not in ("deny", "cancel"):
+        if page.field("seen") != digest_of(request):
+            raise RequestStale("this request has changed since it was shown to you: read it again, then answer")
+        if _size(request) > _LONGEST:
+            raise UsageInvalid("this request is too long to be read here: answer it on the computer")
+    answers = {}
+    for question in request.prompt.questions:
+        given = [one for one in page.fields.get(f"answer-{question.id}", ()) if one.strip()]
+        own = page.field(f"other-{question.id}").strip()
+        answers[question.id] = tuple([*given, own] if question.takes_several and own else [own] if own else given)
+    answer(
+        page.engine,
+        page.viewer,
+        request.request_id,
+        decision,
+        reason=page.field("reason")[:4000],
+        answers=answers if decision == "answer" else None,
+    )
+    return page.go(page.back("/requests"))

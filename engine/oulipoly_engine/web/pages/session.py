@@ -1,0 +1,181 @@
+"""One session: what was said, what it asks, what waits, and the orders to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.requests import TurnInFlight
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.web.access.viewer import check_scope
+from oulipoly_engine.web.api.engine import find_work
+from oulipoly_engine.web.pages import entries
+from oulipoly_engine.web.pages.page import Page, get, post
+from oulipoly_engine.web.pages.requests import cards
+from oulipoly_engine.web.pages.words import standing_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+    from oulipoly_engine.core.live.events import Numbered
+    from oulipoly_engine.facade.worktrees.work import Work
+
+_EVENTS = 400  # that one look reads
+_LOG_LINES, _LOG_BUDGET = 200, 24_000
+_PIECE = 20_000  # characters of an entry on a page of its own
+_MOST_QUEUED = 10
+
+
+def routes() -> list[BaseRoute]:
+    """Return the routes of this module."""
+    return [
+        get("/sessions/{session_id}", _show),
+        get("/sessions/{session_id}/entries/{seq:int}", _show_entry),
+        get("/sessions/{session_id}/log", _show_log),
+        post("/sessions/{session_id}", _change),
+        post("/sessions/{session_id}/messages", _send),
+        post("/sessions/{session_id}/interrupt", _interrupt),
+        post("/sessions/{session_id}/cancel", _cancel),
+        post("/sessions/{session_id}/queue/{message_id}", _change_queue),
+    ]
+
+
+def _show(page: Page) -> Response:
+    work = find_work(page.engine, page.path["session_id"])
+    key, live = work.session.session_id, page.engine.live
+    before, after = page.number("before"), page.number("after")
+    last = live.events(key, before, _EVENTS)
+    found = last if after is None else live.events_after(key, after, _EVENTS)
+    made = entries.make_entries(found, _titles((*last, *found)))
+    shown = entries.newest_that_fit(made) if after is None else entries.oldest_that_fit(made)
+    cursor = found[-1].seq if found else after or 0
+    has_more = False
+    if after is not None:
+        has_more = len(shown) < len(made) or len(found) == _EVENTS
+        cursor = shown[-1].seq if len(shown) < len(made) else cursor
+    is_past = before is not None
+    asked = [one for one in live.requests() if one.session_id == key]
+    shown_cards, more_cards = cards(page, asked, 14_000)
+    queue = live.change_queue(key, {}) if work.queued else ()
+    return page.show(
+        "session.html",
+        work=work,
+        session=work.session,
+        standing=standing_of(work),
+        entries=shown,
+        cursor=cursor,
+        has_more=has_more,
+        earlier=shown[0].seq if shown and (len(shown) < len(made) or found[0].seq > 1) else None,
+        is_past=is_past,
+        running=() if is_past else entries.running_items(last, work.turn_id)[-3:],
+        cards=shown_cards,
+        more_cards=more_cards,
+        queue=queue[:_MOST_QUEUED],
+        queue_more=max(0, len(queue) - _MOST_QUEUED),
+        blocks=bool(work.session.opening.get("block_while_running", True)),
+        back=f"/sessions/{key}",
+    )
+
+
+def _titles(numbered: tuple[Numbered, ...]) -> Mapping[str, str]:
+    """Return what requests asked, by their ids."""
+    opened = [one.event for one in numbered if isinstance(one.event, ev.RequestOpened)]
+    return {event.request_id: event.prompt.title for event in opened}
+
+
+def _show_entry(page: Page) -> Response:
+    work = find_work(page.engine, page.path["session_id"])
+    seq, begin = int(page.path["seq"]), page.number("from", 0) or 0
+    found = [one for one in page.engine.live.events_after(work.session.session_id, seq - 1, 1) if one.seq == seq]
+    text = entries.whole_text(found[0]) if found else ""
+    if not text:
+        raise RequestRefused(f"this session has nothing to show at {seq}")
+    return page.show(
+        "text.html",
+        heading=f"Entry {seq}",
+        session=work.session,
+        text=text[begin : begin + _PIECE],
+        later=f"?from={begin + _PIECE}" if len(text) > begin + _PIECE else "",
+        earlier=f"?from={max(0, begin - _PIECE)}" if begin else "",
+        note="",
+    )
+
+
+def _show_log(page: Page) -> Response:
+    work = find_work(page.engine, page.path["session_id"])
+    text = page.engine.work.log_tail(work.session.session_id, _LOG_LINES)
+    note = f"The last lines of {work.log_path}"
+    if work.agent_log_hint:
+        note += f". The agent's own log: {work.agent_log_hint}"
+    return page.show(
+        "text.html",
+        heading="Log",
+        session=work.session,
+        text=text[-_LOG_BUDGET:],
+        later="",
+        earlier="",
+        note=note,
+    )
+
+
+# Orders --------------------------------------------------------------------------------------------------------------
+def _find(page: Page) -> Work:
+    check_scope(page.viewer, "operate")
+    return find_work(page.engine, page.path["session_id"])
+
+
+def _change(page: Page) -> Response:
+    work = _find(page)
+    page.engine.work.set_block_while_running(work.session.session_id, page.field("block_while_running") == "on")
+    return page.go(f"/sessions/{work.session.session_id}")
+
+
+def _send(page: Page) -> Response:
+    work = _find(page)
+    key, text, how = work.session.session_id, page.field("content"), page.field("how") or "send"
+    if not text.strip():
+        raise UsageInvalid("the message is empty: write what the session is to do")
+    if how == "steer":
+        page.engine.live.order(key, "steer", {"text": text}, starts=False)
+    elif how == "queue":
+        page.engine.live.send(key, text)
+    elif how == "send":
+        try:
+            page.engine.work.send(key, text)
+        except TurnInFlight as error:
+            if work.session.opening.get("block_while_running", True):
+                message = "a turn runs meanwhile: queue the message behind it, or steer the turn with it"
+                raise TurnInFlight(message) from error
+            page.engine.live.send(key, text)
+    else:
+        raise UsageInvalid(f"a message is sent, queued, or steers: not {how[:40]!r}")
+    return page.go(f"/sessions/{key}#end")
+
+
+def _interrupt(page: Page) -> Response:
+    work = _find(page)
+    page.engine.live.order(work.session.session_id, "interrupt", {}, starts=False)
+    return page.go(f"/sessions/{work.session.session_id}")
+
+
+def _cancel(page: Page) -> Response:
+    work = _find(page)
+    page.engine.work.cancel(work.session.session_id)
+    return page.go(f"/sessions/{work.session.session_id}")
+
+
+def _change_queue(page: Page) -> Response:
+    work = _find(page)
+    act = page.field("act")
+    order: dict[str, object] = {"act": act, "message_id": page.path["message_id"]}
+    if act == "edit":
+        order["text"] = page.field("text")
+    elif act == "first":
+        order |= {"act": "move", "place": 1}
+    elif act != "remove":
+        raise UsageInvalid(f"a message that waits can be edited, moved to the front or taken back: not {act[:40]!r}")
+    page.engine.live.change_queue(work.session.session_id, order)
+    return page.go(f"/sessions/{work.session.session_id}")

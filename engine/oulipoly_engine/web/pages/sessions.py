@@ -1,0 +1,124 @@
+"""The list of sessions, and the form of a new one with its choice of a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
+from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.web import bodies
+from oulipoly_engine.web.access.viewer import check_scope
+from oulipoly_engine.web.api.machine import list_folders
+from oulipoly_engine.web.api.sessions import read_wish
+from oulipoly_engine.web.errors import status_of
+from oulipoly_engine.web.pages.page import Page, get, post
+from oulipoly_engine.web.pages.words import ORDER, standing_of
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+    from oulipoly_engine.facade.worktrees.work import Work
+
+_PAGE = 40
+_MOST = 100
+_MOST_FOLDERS = 120
+_PROFILE_TEXTS = {
+    "supervised": "asks before each command and change",
+    "auto_accept_edits": "changes files, asks before commands",
+    "full_access": "asks nothing",
+}
+
+
+def routes() -> list[BaseRoute]:
+    """Return the routes of this module."""
+    return [
+        get("/sessions", _list),
+        get("/sessions/new", _show_form),
+        get("/browse", _browse),
+        post("/sessions", _begin),
+    ]
+
+
+def sort_for_person(works: tuple[Work, ...]) -> list[Work]:
+    """Return sessions, those first that need a person."""
+    return sorted(works, key=lambda work: ORDER.index(standing_of(work).word))
+
+
+def _list(page: Page) -> Response:
+    begin = page.number("from", 0) or 0
+    every = page.query.get("all") == "1"
+    found = sort_for_person(page.engine.work.list(_MOST, all_live=every))
+    rows = [(work, standing_of(work)) for work in found[begin : begin + _PAGE]]
+    more = begin + _PAGE if len(found) > begin + _PAGE else None
+    return page.show("sessions.html", rows=rows, more=more, every=every)
+
+
+def _show_form(page: Page) -> Response:
+    return _form(page, {name: page.query.get(name, "") for name in ("repo_path", "agent_id", "branch", "prompt")})
+
+
+def _form(page: Page, values: dict[str, str], message: str = "", status: int = 200) -> Response:
+    agents = page.engine.work.agents()
+    used = [
+        one.session.workspace if one.worktree is None else one.worktree.repository
+        for one in page.engine.work.list(_MOST)
+    ]
+    defaults = {"lifecycle": "persistent", "profile": OF_NEW_SESSIONS, "use_worktree": "on", "reuse_branch": ""}
+    return page.show(
+        "new_session.html",
+        status,
+        values={**dict.fromkeys(("repo_path", "agent_id", "branch", "prompt"), ""), **defaults, **values},
+        pools=[one for one in agents if one.kind == "pool"],
+        runtimes=[one for one in agents if one.kind != "pool"],
+        repositories=list(dict.fromkeys(used))[:8],
+        profiles=[(name, _PROFILE_TEXTS.get(name, "")) for name in PROFILES],
+        message=message,
+    )
+
+
+def _begin(page: Page) -> Response:
+    """Begin a session. Names of fields are those of the REST body."""
+    check_scope(page.viewer, "operate")
+    given = {name: page.field(name) for name in page.fields}
+    uses_worktree = "uses" not in given or given.get("use_worktree", "") in ("1", "true", "yes", "on")
+    texts = ("agent_id", "branch", "lifecycle", "profile", "title", "initial_message", "prompt", "model", "effort")
+    wish: dict[str, object] = {name: given[name] for name in texts if given.get(name, "").strip()}
+    try:
+        body = bodies.NewSession.model_validate(
+            {
+                "repo_path": given.get("repo_path", ""),
+                "use_worktree": uses_worktree,
+                "reuse_branch": given.get("reuse_branch", "") in ("1", "true", "yes", "on"),
+                **wish,
+            }
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = str(first["loc"][0]) if first["loc"] else "the form"
+        message = "name the repository" if where == "repo_path" else f"{where}: {first['msg']}"
+        return _form(page, given | {"use_worktree": "on" if uses_worktree else ""}, message, 400)
+    try:
+        begun = page.engine.work.begin(read_wish(page.engine, body))
+    except RunnerError as error:
+        return _form(page, given | {"use_worktree": "on" if uses_worktree else ""}, error.message, status_of(error))
+    return page.go(f"/sessions/{begun.session.session_id}")
+
+
+def _browse(page: Page) -> Response:
+    check_scope(page.viewer, "operate")
+    folders = list_folders(page.engine, page.query.get("path") or None)
+    begin = page.number("from", 0) or 0
+    rows = folders["folders"]
+    if not isinstance(rows, list):
+        raise UsageInvalid("the folders cannot be listed")
+    more = begin + _MOST_FOLDERS if len(rows) > begin + _MOST_FOLDERS else None
+    return page.show(
+        "browse.html",
+        path=folders["path"],
+        parent=folders["parent"],
+        rows=rows[begin : begin + _MOST_FOLDERS],
+        more=more,
+    )
