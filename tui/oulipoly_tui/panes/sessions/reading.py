@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession, Spawned
+    from oulipoly_engine.facade.worktrees.work import Work
     from oulipoly_tui.view.sessions.look import LiveMark
+
+    _Found = tuple[Board, SessionIndex, Mapping[str, LiveMark], tuple[Work, ...]]
 
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 
@@ -48,6 +51,8 @@ class SessionReading:
     _trace: tuple[Spawned, ...] | None
     _is_reading: bool
     live: Mapping[str, LiveMark]
+    works: tuple[Work, ...]
+    _query_of_works: Query
     _is_stale: bool
     _is_arranging: bool
     _is_changed: bool
@@ -94,14 +99,15 @@ class SessionReading:
         self._looks_again = True
         self._read()
 
-    def _take_board(self, found: tuple[Board, SessionIndex, Mapping[str, LiveMark]] | Exception) -> None:
+    def _take_board(self, found: _Found | Exception) -> None:
         self._is_reading = False
         if isinstance(found, Exception):
             app: Any = self.app
             app.say(f"The list is as it was: {getattr(found, 'message', found)}", severity="warning")
             return
-        board, index, live = found
-        is_other, self.live = live != self.live, live
+        board, index, live, works = found
+        is_other = live != self.live or works != self.works
+        self.live, self.works = live, works
         if is_other and board is self.board:
             self._draw()
         if board is not self.board:
@@ -131,6 +137,7 @@ class SessionReading:
             return
         self._is_arranging = True
         self._is_arranged.clear()
+        self._query_of_works = query
         order = Order(query, self._sort, self._grouping, self._now(), self._is_reversed)
         app.work("arrange", partial(self._index.arrange, order), self._take_arrangement, self._keep_arrangement)
 
@@ -224,20 +231,21 @@ def _read_board(
     read: Callable[[], Board],
     before: Board | None,
     index: SessionIndex | None,
-) -> tuple[Board, SessionIndex, Mapping[str, LiveMark]] | Exception:
+) -> _Found | Exception:
     """Return the board, ready to be filtered, or what failed: the old list stays then."""
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
+    from oulipoly_tui.panes.sessions.working import read_works  # noqa: PLC0415 - the same
 
     try:
         board = read()
-        live = _read_live(engine)
+        live, works = _read_live(engine), read_works(engine)
     except RunnerError as error:
         return error
     if board is before and index is not None:
-        return board, index, live
+        return board, index, live, works
     made = SessionIndex(board, index)
     if before is None:
         # A whole collection walks all of these: 150 ms at 10,000, and a key must not wait so long. Later boards share
         # nearly all of their rows with this one.
         gc.freeze()
-    return board, made, live
+    return board, made, live, works

@@ -22,6 +22,7 @@ from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.sessions.actions import SessionActions
 from oulipoly_tui.panes.sessions.reading import SessionReading
 from oulipoly_tui.panes.sessions.sorting import SessionOrder
+from oulipoly_tui.panes.sessions.working import SessionWork
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Longest, SessionIndex
 from oulipoly_tui.view.sessions.look import LiveMark, Look
 from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows, title_of
@@ -52,7 +53,7 @@ _EMPTY: tuple[Line, ...] = (
 )
 
 
-class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
+class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pane):
     """Sessions."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
@@ -92,6 +93,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
     def on_mount(self) -> None:
         """Look for new and lost transcripts now and then."""
         self.set_interval(_SCAN_EVERY_S, self._scan_quietly)
+        self.watch_folders()
 
     # ---- what comes from outside
 
@@ -173,6 +175,8 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
         if action in ("expand", "collapse"):
             return None
         listed = self.listed
+        if action == "resume" and self.work is not None:
+            return None
         if action == "artifacts" and self._traced is not None:
             return None
         if action in _NEEDS_SESSION and listed is None and not (self.marked and self._trace is None):
@@ -245,9 +249,9 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
         item = self.item
         if self._trace is not None and self._traced is not None:
             self._trace_closed.discard(self._traced.uuid)
-        elif item is not None and item.kind is Kind.GROUP:
+        elif item is not None and item.kind in (Kind.GROUP, Kind.WORKS):
             self._folded.discard(item.key)
-        elif item is not None and item.listed is not None:
+        elif item is not None and item.listed is not None and item.kind is not Kind.WORK:
             self._open_inside(item.listed)
         self._draw()
 
@@ -259,9 +263,9 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             self._trace_closed.add(self._traced.uuid)
         elif item is None:
             return
-        elif item.kind is Kind.GROUP:
+        elif item.kind in (Kind.GROUP, Kind.WORKS):
             self._folded.add(item.key)
-        elif item.listed is not None and item.listed.session.chain_id in self._opened:
+        elif item.kind is not Kind.WORK and item.listed is not None and item.listed.session.chain_id in self._opened:
             chain = item.listed.session.chain_id
             self._opened.discard(chain)
             self._draw()
@@ -352,12 +356,14 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
     @on(VirtualList.Chosen, "#sessions-list")
     def _handle_row_choice(self) -> None:
         item = self.item
-        if item is not None and item.kind is Kind.GROUP:
+        if item is not None and item.kind in (Kind.GROUP, Kind.WORKS):
             (self._folded.discard if item.key in self._folded else self._folded.add)(item.key)
             self._draw()
             return
-        target = self.target()
-        if (live := self.live_of(self.listed)) is not None and item is not None and item.kind is Kind.SESSION:
+        target, work = self.target(), self.work
+        if work is not None:
+            self.wish("live open", work.session.session_id)
+        elif (live := self.live_of(self.listed)) is not None and item is not None and item.kind is Kind.SESSION:
             self.wish("live open", live)
         elif target is not None:
             self.open_target(target)
@@ -379,7 +385,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             return
         rows = self.query_one("#sessions-list", VirtualList)
         width = max(20, (rows.outer_size.width or self.size.width) - GUTTER)
-        self.set_class(not self.board.rows and self._trace is None, "-empty")
+        self.set_class(not self.board.rows and not self.works and self._trace is None, "-empty")
         if self._trace is not None:
             from oulipoly_tui.view.sessions.trace import trace_rows  # noqa: PLC0415 - only that view needs it
 
@@ -400,6 +406,8 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             self._is_reversed,
             Longest() if self._index is None else self._index.longest,
             self.live,
+            self.listed_works,
+            self.git_looks,
         )
         self._rows = SessionRows(self.board, self._found, look)
         if len(self._rows) > rows.outer_size.height:
@@ -407,7 +415,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
         rows.show_rows(self._rows)
         self._draw_headings()
         nothing = self.query_one("#sessions-nothing", Static)
-        nothing.display = not self._rows.total and bool(self.board.rows)
+        nothing.display = not len(self._rows) and bool(self.board.rows)
         if self._wanted_row is not None and (self._go_to(self._wanted_row) or not self._is_arranging):
             self._wanted_row = None
         elif self._leads_to_first and not self._is_arranging:

@@ -25,6 +25,7 @@ from oulipoly_engine.core.sessions.sessions import (
     sort_sessions,
 )
 from oulipoly_engine.core.text.columns import plain, width
+from oulipoly_engine.core.worktrees.worktrees import FOLDER
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
@@ -272,13 +273,18 @@ def _is_unpinned(one: ListedSession) -> bool:
 def _format_heading(one: Session, grouping: Grouping, home: str, now: datetime) -> str:
     match grouping:
         case Grouping.WORKSPACE:
-            return "workspace unknown" if one.workspace is None else plain(short_path(one.workspace, home))
+            return "workspace unknown" if one.workspace is None else plain(short_path(_repository(one.workspace), home))
         case Grouping.ACCOUNT:
             return plain(one.active.account)
         case Grouping.DAY:
             return _day(from_text(one.last_used_at), now)
         case Grouping.NONE:
             return ""
+
+
+def _repository(workspace: str) -> str:
+    """Return the repository of a session's own worktree; any other folder as it is."""
+    return workspace.partition(f"/{FOLDER}/")[0]
 
 
 def _day(instant: datetime, now: datetime) -> str:

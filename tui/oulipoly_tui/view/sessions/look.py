@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from oulipoly_tui.view.transcript.spans import Tone
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Inside
+    from oulipoly_engine.facade.worktrees.work import Work
+    from oulipoly_tui.view.work.works import GitLook
 
 
 FORK = "↱"  # before the title of a session that begins with another one's past
@@ -40,3 +42,5 @@ class Look(Record):
     is_reversed: bool = False
     longest: Longest = Longest()
     live: Mapping[str, LiveMark] = field(default_factory=dict)  # by the CLI's own ids
+    works: Sequence[Work] = ()  # above all groups
+    git_looks: Mapping[str, GitLook] = field(default_factory=dict)  # by work session

@@ -21,6 +21,7 @@ from oulipoly_tui.view.sessions.columns import columns, short_age
 from oulipoly_tui.view.sessions.groups import Arrangement, Group, Grouping, places_of
 from oulipoly_tui.view.sessions.look import FORK, LiveMark, Look
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text
+from oulipoly_tui.view.work.works import heading_line, work_line
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Board, ListedSession
@@ -41,6 +42,8 @@ class Kind(StrEnum):
     LINE = "l"  # a branch or a sub-agent session of the transcript
     FILE = "f"  # of a sub-agent
     LOADING = "w"
+    WORKS = "k"  # the heading of the sessions that work by themselves
+    WORK = "p"  # one of them
 
 
 class Item(Record):
@@ -51,6 +54,7 @@ class Item(Record):
     group: Group
     listed: ListedSession | None = None
     place: int = 0  # of a segment, a line or a file in its session
+    work_id: str = ""  # of a session that works by itself
 
 
 class SessionRows(Sequence[Row]):
@@ -65,7 +69,8 @@ class SessionRows(Sequence[Row]):
         self._places = put.places
         self._heading = int(look.grouping is not Grouping.NONE)
         self._open = self._list_opened_items()
-        self._starts = [0, *accumulate(map(self._length, range(len(put.groups))))]
+        self._works = tuple(_work_items(board, look))
+        self._starts = [*accumulate(map(self._length, range(len(put.groups))), initial=len(self._works))]
         self._by_key = {group.key: number for number, group in enumerate(put.groups)}
 
     def __len__(self) -> int:
@@ -86,6 +91,8 @@ class SessionRows(Sequence[Row]):
         """Return what stands at a place."""
         if not 0 <= place < len(self):
             raise IndexError(place)
+        if place < len(self._works):
+            return self._works[place]
         number = bisect_right(self._starts, place) - 1
         group, at = self._groups[number], place - self._starts[number] - self._heading
         if at < 0:
@@ -112,6 +119,8 @@ class SessionRows(Sequence[Row]):
             return None if number is None else self._starts[number]
         if kind == Kind.SESSION:
             return self._place(rest)
+        if kind in (Kind.WORKS, Kind.WORK):
+            return next((place for place, item in enumerate(self._works) if item.key == key), None)
         for number, opened in self._open.items():
             for index, inner in opened:
                 at = next((at for at, item in enumerate(inner) if item.key == key), None)
@@ -188,6 +197,11 @@ def row_line(item: Item, board: Board, look: Look) -> Line:
     """Return one row as it is drawn."""
     if item.kind is Kind.GROUP:
         return _group_line(item, board, look)
+    if item.kind is Kind.WORKS:
+        return heading_line(look.works, look.width, is_closed=item.key in look.closed)
+    if item.kind is Kind.WORK:
+        work = next(one for one in look.works if one.session.session_id == item.work_id)
+        return ((" ", ""), *work_line(work, look.git_looks.get(item.work_id), look.width - 1))
     if item.listed is None:
         return ()
     if item.kind is Kind.SESSION:
@@ -235,6 +249,21 @@ def badges(listed: ListedSession, board: Board, now: datetime, live: LiveMark | 
 def title_of(session: Session) -> str:
     """Return what a session is called on the screen."""
     return plain(session.title or "") or "(no words yet)"
+
+
+def _work_items(board: Board, look: Look) -> Iterator[Item]:
+    """Yield the sessions that work by themselves, each with its transcript's session where there is one."""
+    if not look.works:
+        return
+    heading = Group(f"{Kind.WORKS}:", "", ())
+    yield Item(heading.key, Kind.WORKS, heading)
+    if heading.key in look.closed:
+        return
+    owners = {part.session_id: one for one in board.rows for part in one.session.parts} if board.rows else {}
+    for work in look.works:
+        session = work.session
+        listed = owners.get(session.native_id or "")
+        yield Item(f"{Kind.WORK}:{session.session_id}", Kind.WORK, heading, listed, work_id=session.session_id)
 
 
 def _inside(group: Group, one: ListedSession, look: Look) -> Iterator[Item]:

@@ -1,0 +1,42 @@
+"""Work sessions in the Sessions pane of a real app."""
+
+from oulipoly_engine.core.worktrees.changes import ChangeSet
+from oulipoly_engine.facade.worktrees.work import NewWork
+
+
+class Changes:
+    """What git would say, and how often it was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def status(self, identity):
+        self.asked.append(identity)
+        return ChangeSet(True, branch="main", ahead=3, behind=1)
+
+
+async def test_a_work_session_is_listed_with_its_branch_and_opened_and_git_is_asked_only_while_it_is_seen(
+    live, repository
+):
+    async with live((140, 40)) as one:
+        changes = one.app.engine.changes = Changes()
+        begun = one.app.engine.work.begin(NewWork(repository, model="demo-codex", uses_worktree=False, title="slates"))
+        await one.sees("Work sessions 1", "ready", "slates")
+        await one.app.frame.turn_to("sessions")
+        await one.sees("↑3 ↓1")
+
+        asked, pane = len(changes.asked), one.app.frame.find("sessions")
+        pane._look_at_folders()  # as the clock does
+        assert not pane._is_looking
+        pane._looked_at.clear()
+        await one.until(lambda: len(changes.asked) == asked + 1)
+        await one.press("comma")
+        pane._looked_at.clear()
+        pane._look_at_folders()
+        assert not pane._is_looking
+        assert asked + 1 == len(changes.asked)
+        await one.press("escape")
+
+        await one.press("home", "j", "enter")
+        await one.until(lambda: one.pane is not None and one.pane.session is not None)
+        assert begun.session.session_id == one.pane.session.session_id

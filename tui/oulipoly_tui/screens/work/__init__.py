@@ -1,0 +1,1 @@
+"""Screens of sessions that work by themselves: to begin one, its changes, the worktrees, the server."""
