@@ -66,6 +66,7 @@ class Opening(Record):
     model: str = ""  # empty: the CLI's own choice
     effort: str = ""
     profile: Profile = OF_NEW_SESSIONS
+    never_asks: bool = False  # codex: what its sandbox does not allow just fails
     start_words: tuple[str, ...] = ()  # of ACP and plain: what makes the CLI speak so, `--acp` for example
     args: tuple[str, ...] = ()  # the user's own, checked by `core.live.launch_arguments`
     marker: str = ""  # of the plain driver: the line that ends a turn
@@ -103,7 +104,8 @@ class Output(Record):
 class Driver(ABC):
     """One CLI's protocol, in one process of it, for one session."""
 
-    kind: ClassVar[str]  # codex, claude, acp, plain
+    kind: ClassVar[str]  # codex, claude, acp, plain, codex-proto
+    resumes: ClassVar[bool] = True  # else a session's next process is told what was said before, as a preface
     names_turns: ClassVar[bool] = False  # `TurnStarted` comes with the CLI's own id, once it works on the turn
     longest_line: ClassVar[int] = 64 << 20  # bytes; a longer one is reported and left out (contract, B.10)
 

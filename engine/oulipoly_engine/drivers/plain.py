@@ -31,6 +31,7 @@ class PlainDriver(Driver):
     """One process that reads lines and prints lines."""
 
     kind = "plain"
+    resumes = False
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)

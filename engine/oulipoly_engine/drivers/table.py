@@ -13,6 +13,7 @@ _MODULES: Mapping[DriverKind, str] = {
     "claude": "claude:ClaudeDriver",
     "acp": "acp:AcpDriver",
     "plain": "plain:PlainDriver",
+    "codex-proto": "codex_proto:CodexProtoDriver",
 }
 
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
     from oulipoly_engine.facade.terminals.programs import Programs
     from oulipoly_engine.facade.terminals.terminals import Terminals
-    from oulipoly_engine.facade.worktrees.changes import Changes
     from oulipoly_engine.facade.web.access import WebAccess
+    from oulipoly_engine.facade.worktrees.changes import Changes
     from oulipoly_engine.facade.worktrees.work import WorkSessions
     from oulipoly_engine.facade.worktrees.worktrees import Worktrees
     from oulipoly_engine.paths import Paths
@@ -218,8 +218,7 @@ class Engine:
     @made_once
     def work(self) -> WorkSessions:
         """Return the sessions that work by themselves."""
-        from oulipoly_engine.facade.worktrees.changes import Changes
-    from oulipoly_engine.facade.worktrees.work import WorkSessions
+        from oulipoly_engine.facade.worktrees.work import WorkSessions
 
         return WorkSessions(self._home, self.live, lambda: self.worktrees)
 

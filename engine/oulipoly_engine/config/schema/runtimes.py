@@ -14,6 +14,7 @@ _NOTES = (
     "Claude Code, by its stream of JSON.",
     "Any agent that speaks ACP.",
     "Any program that reads and writes lines.",
+    "A codex before 0.40, by `codex proto`.",
 )
 
 

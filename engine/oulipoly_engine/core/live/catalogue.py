@@ -150,7 +150,7 @@ def _find_problems(entry: RuntimeEntry, accounts: Mapping[str, Account], base: _
     kind = _kind(entry, base)
     if kind is None:
         message = "nothing tells how its program is driven"
-        fix = 'add `kind = "acp"`, or "codex", "claude", "plain"'
+        fix = 'add `kind = "acp"`, or "codex", "claude", "plain", "codex-proto"'
         yield EntryProblem(entry.key, ("kind",), message, fix)
         return
     if not entry.program and not _is_own(kind, base) and kind not in _BY_KIND:

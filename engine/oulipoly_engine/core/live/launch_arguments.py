@@ -60,7 +60,7 @@ _CODEX = Syntax(
     ),
     words=_set(
         *("daemon", "proxy", "exec", "resume", "fork", "app-server", "mcp-server", "login", "logout", "apply", "cloud"),
-        *("generate-ts", "generate-json-schema", "review", "help"),
+        *("generate-ts", "generate-json-schema", "review", "help", "proto"),
     ),
     forbids_words=True,
 )
@@ -87,7 +87,13 @@ _CLAUDE = Syntax(
 _ACP = Syntax(
     reserved=frozenset(("--yolo", "--approval-mode", "--dangerously-skip-permissions", "--output-format", "--")),
 )
-_SYNTAXES: Mapping[str, Syntax] = {"codex": _CODEX, "claude": _CLAUDE, "acp": _ACP, "plain": Syntax(frozenset())}
+_SYNTAXES: Mapping[str, Syntax] = {
+    "codex": _CODEX,
+    "claude": _CLAUDE,
+    "acp": _ACP,
+    "plain": Syntax(frozenset()),
+    "codex-proto": _CODEX,
+}
 
 
 def list_reserved(kind: str, words: Sequence[str], more: Sequence[str] = ()) -> tuple[Reserved, ...]:

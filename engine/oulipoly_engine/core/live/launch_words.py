@@ -80,7 +80,7 @@ def _read(kind: str, group: Sequence[str]) -> tuple[str, str]:
         return ("model", value) if value else ("", "")
     if name in _EFFORT:
         return ("effort", value) if value else ("", "")
-    if kind == "codex" and name in _CONFIG:
+    if kind in ("codex", "codex-proto") and name in _CONFIG:
         key, is_given, text = value.partition("=")
         return (_KEYS.get(key.strip(), ""), text.strip().strip("\"'")) if is_given else ("", "")
     return "", ""

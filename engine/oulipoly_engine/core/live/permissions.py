@@ -54,6 +54,8 @@ _KINDS: Mapping[str, _Policies] = {
     ),
 }
 
+_LIKE: Mapping[str, str] = {"codex-proto": "codex"}
+
 # Modes by which agents of ACP do what a profile says; where one has none of them, its own settings decide.
 # Source: gemini 0.61.0, claude-agent-acp 0.49.0, codex-acp 2.6.0, seen 2026-11. opencode has none of the kind.
 AGENT_MODES: Mapping[Profile, tuple[str, ...]] = {
@@ -69,7 +71,7 @@ def choose_policy(kind: str, profile: Profile | None, legacy: str = "") -> Polic
     profile: None: the options name none, and `UNNAMED` holds. A new session is never without: `OF_NEW_SESSIONS`.
     """
     chosen, legacy = profile or UNNAMED, legacy.strip()
-    known = _KINDS.get(kind)
+    known = _KINDS.get(_LIKE.get(kind, kind))
     if known is None:
         return Policy(chosen, "", note="" if chosen == "full_access" else "the agent's own settings say when it asks")
     policy = known.by_profile[chosen]

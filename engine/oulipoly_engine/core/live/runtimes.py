@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from oulipoly_engine.records import Record, field
 
-DriverKind = Literal["codex", "claude", "acp", "plain"]
+DriverKind = Literal["codex", "claude", "acp", "plain", "codex-proto"]
 KINDS: tuple[DriverKind, ...] = get_args(DriverKind)
 _BETWEEN = re.compile(r"[\s_]+")
 _PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")

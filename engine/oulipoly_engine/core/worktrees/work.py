@@ -79,6 +79,7 @@ class Parameters(Record):
     cli_model: str = ""
     effort: str = ""
     profile: str = ""
+    never_asks: bool = False  # codex: what its sandbox does not allow just fails
     args: tuple[str, ...] = ()
 
 
@@ -89,6 +90,7 @@ _CODEX_KEYS: Mapping[str, str] = {
     "include_view_image_tool": "include_view_image_tool",
     "web_search": "tools.web_search",
 }
+_CODEX_KINDS = ("codex", "codex-proto")
 _COMMON = ("model", "effort", "profile")
 _PROFILE_OF: Mapping[tuple[str, str], str] = {
     ("never", "danger-full-access"): "full_access",
@@ -99,7 +101,7 @@ _PROFILE_OF: Mapping[tuple[str, str], str] = {
 
 def allowed_parameters(kind: str) -> tuple[str, ...]:
     """Return the names that a kind of agent takes."""
-    return (*_COMMON, "approval_policy", "sandbox_mode", *_CODEX_KEYS) if kind == "codex" else _COMMON
+    return (*_COMMON, "approval_policy", "sandbox_mode", *_CODEX_KEYS) if kind in _CODEX_KINDS else _COMMON
 
 
 def read_parameters(kind: str, given: Mapping[str, Any]) -> Parameters:
@@ -126,7 +128,8 @@ def read_parameters(kind: str, given: Mapping[str, Any]) -> Parameters:
             known = ", ".join("/".join(pair) for pair in _PROFILE_OF)
             raise UsageInvalid(f"approval_policy and sandbox_mode {'/'.join(asked)} do not go together: {known}")
         profile = profile or named
-    return Parameters(str(given.get("model", "")), str(given.get("effort", "")), profile, tuple(args))
+    never_asks = policy == "never" and profile != "full_access"
+    return Parameters(str(given.get("model", "")), str(given.get("effort", "")), profile, never_asks, tuple(args))
 
 
 def log_hint(kind: str, home: str, native_id: str) -> str:
@@ -134,7 +137,7 @@ def log_hint(kind: str, home: str, native_id: str) -> str:
 
     home: its own folder; empty: the usual one. Seen 2026-11 with claude 2.1.197, codex 0.169.0.
     """
-    if kind == "codex":
+    if kind in _CODEX_KINDS:
         return f"{home or '~/.codex'}/sessions/**/rollout-*-{native_id or '*'}.jsonl"
     if kind == "claude":
         return f"{home or '~/.claude'}/projects/*/{native_id or '*'}.jsonl"

@@ -23,11 +23,11 @@ from oulipoly_engine.core.live.events import (
     Usage,
     UsageUpdated,
 )
-from oulipoly_engine.core.live.permissions import choose_policy
 from oulipoly_engine.drivers import jsonrpc
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution, ReviewTarget
 from oulipoly_engine.drivers.codex import fields, notifications, readings, requests
 from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers.codex.policy import policy_of
 from oulipoly_engine.drivers.codex.requests import OpenRequest
 from oulipoly_engine.drivers.codex.start import Start
 from oulipoly_engine.drivers.codex.steers import Steers
@@ -72,7 +72,7 @@ class CodexDriver(Driver):
         self.capabilities = CAPABILITIES
         self._endpoint = Endpoint(has_version=False, patience_s=opening.request_s)
         self._start = Start(self._endpoint, opening, self._say)
-        self._policy = choose_policy("codex", opening.profile)
+        self._policy = policy_of(opening)
         self._model, self._effort = opening.model, opening.effort
         self._turn: Turn | None = None
         self._used: Usage | None = None if opening.resume else Usage(0, 0, 0)  # by the thread, as last told

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oulipoly_engine.core.live.permissions import Policy
+from oulipoly_engine.core.live.permissions import Policy, choose_policy
+from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.codex import fields
 from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.records import replace
 
 _TYPES: Mapping[str, str] = {  # of a sandbox: as thread/start takes it, and as turn/start does
     "danger-full-access": "dangerFullAccess",
@@ -15,6 +17,13 @@ _TYPES: Mapping[str, str] = {  # of a sandbox: as thread/start takes it, and as 
     "read-only": "readOnly",
 }
 _NAMES = {kind: name for name, kind in _TYPES.items()}
+
+
+def policy_of(opening: Opening) -> Policy:
+    """Return the policy of an opening; where nobody is to be asked, its sandbox alone decides."""
+    policy = choose_policy("codex", opening.profile)
+    is_inside = policy.sandbox != "danger-full-access"
+    return replace(policy, policy="never") if opening.never_asks and is_inside else policy
 
 
 def sandbox_type(policy: Policy) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import AnyEvent, Notice, SessionFailed, SessionOpened
 from oulipoly_engine.core.live.models import ModelPages
-from oulipoly_engine.core.live.permissions import choose_policy
 from oulipoly_engine.core.live.runtime_status import read_account
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.codex import fields, policy, readings
@@ -34,7 +33,7 @@ class Start:
         self._endpoint = endpoint
         self._opening = opening
         self._say = say
-        self._policy = choose_policy("codex", opening.profile)
+        self._policy = policy.policy_of(opening)
         self._opened = SessionOpened("")
         self._version = ""
         self._account = ""

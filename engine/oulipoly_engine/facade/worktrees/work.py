@@ -162,6 +162,7 @@ class WorkSessions:
                         "log": True,
                         "turn_silence_s": wish.turn_silence_s,
                         "parameters": dict(wish.parameters),
+                        "never_asks": parameters.never_asks,
                         "block_while_running": True,
                     },
                     starts=not waits_for,

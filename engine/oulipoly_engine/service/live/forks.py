@@ -15,9 +15,9 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_sessions
 
 PREFACE_LIMIT = 200_000  # characters of what was said: the older part is left out first
-_EVENTS = 20_000
+PREFACE_EVENTS = 20_000  # of a session that are looked at
 _INTRODUCTION = (
-    "What follows was said in another session. Take it as what was said between us so far; the "
+    "What follows was said before, in another session or process. Take it as what was said between us so far; the "
     "tools that were used there are only named. My next message stands behind it."
 )
 
@@ -119,7 +119,7 @@ def _find_turn(turns: tuple[Turn, ...], at_turn: str) -> Turn | None:
 
 def _find_cut(store: Store, source: LiveSession, turn: Turn) -> str:
     """Return where the CLI can cut behind a turn, in its own terms."""
-    for one in reversed(live_events.before(store, source.session_id, None, _EVENTS)):
+    for one in reversed(live_events.before(store, source.session_id, None, PREFACE_EVENTS)):
         if isinstance(one.event, ev.TurnEnded) and one.event.turn_id == turn.turn_id:
             return one.event.fork_at or turn.native_turn_id or ""
     return turn.native_turn_id or ""
@@ -145,5 +145,5 @@ def _events_to(store: Store, source: LiveSession, turns: tuple[Turn, ...], last:
     if last is None:
         return []
     taken = {turn.turn_id for turn in turns[: turns.index(last) + 1]}
-    kept = live_events.before(store, source.session_id, None, _EVENTS)
+    kept = live_events.before(store, source.session_id, None, PREFACE_EVENTS)
     return [one.event for one in kept if isinstance(one.event, ev.ItemEnded) and one.event.turn_id in taken]

@@ -28,13 +28,14 @@ from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.forks import PREFACE_EVENTS, make_preface
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.programs import launch_environment, prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
 from oulipoly_engine.service.worktrees.guard import guard
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.live import live_events, live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.worktrees import worktrees
 
@@ -63,10 +64,13 @@ class LiveLauncher(Record):
         guard(self.store, session.session_id, session.workspace)
         if not runtime.is_enabled:
             raise AccountUnusable(f"the runtime {runtime.id!r} is switched off: set `enabled = true` in config.toml")
-        opening = self._opening(session, runtime)
+        has_past = self._has_past(session, runtime)
+        opening = self._opening(session, runtime, has_past=has_past)
         more = () if cli is None or cli.live is None else cli.live.reserved
         launch_arguments.refuse_reserved(runtime.id, runtime.kind, opening.args, more)  # they were kept, and may be old
         prepare_homes(runtime)
+        if has_past and not driver_of(runtime.kind).resumes:
+            self._add_preface(session)
         identity = str(uuid.uuid4())
         env = self._environment(session, runtime, identity)
         model_name = session.model_name
@@ -135,13 +139,25 @@ class LiveLauncher(Record):
         env |= markers.parent_env(runtime.account or runtime.id, identity)
         return env | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
 
-    def _opening(self, session: LiveSession, runtime: Runtime) -> Opening:
-        said = session.opening
-        # A thread without a turn is not kept by every CLI: it is begun anew under the same id of ours. A turn that was
-        # written down only, and never begun by the CLI, is none.
+    def _has_past(self, session: LiveSession, runtime: Runtime) -> bool:
+        """Tell whether there is something to go on with.
+
+        A thread without a turn is not kept by every CLI: it is begun anew under the same id of ours. A turn that was
+        written down only, and never begun by the CLI, is none.
+        """
         is_named = driver_of(runtime.kind).names_turns
-        has_past = live_sessions.has_begun(self.store, session.session_id, are_named=is_named)
-        resume = session.native_id or "" if has_past else ""
+        return live_sessions.has_begun(self.store, session.session_id, are_named=is_named)
+
+    def _add_preface(self, session: LiveSession) -> None:
+        """Have the next message tell a CLI that resumes nothing what was said before."""
+        events = live_events.before(self.store, session.session_id, None, PREFACE_EVENTS)
+        preface = make_preface(one.event for one in events)
+        opening = {**session.opening, "preface": preface}
+        live_sessions.update(self.store, session.session_id, self.clock.now(), opening=opening)
+
+    def _opening(self, session: LiveSession, runtime: Runtime, *, has_past: bool) -> Opening:
+        said = session.opening
+        resume = session.native_id or "" if has_past and driver_of(runtime.kind).resumes else ""
         fork = str(said.get("fork_of", "")) if not has_past else ""
         return Opening(
             cwd=session.workspace,
@@ -153,6 +169,7 @@ class LiveLauncher(Record):
             model=str(said.get("model", "")) or runtime.model,
             effort=str(said.get("effort", "")) or runtime.effort,
             profile=read_profile(said.get("profile")),
+            never_asks=bool(said.get("never_asks")),
             start_words=runtime.start_words,
             args=tuple(said.get("args") or runtime.args),
             marker=runtime.marker,

@@ -18,7 +18,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, requests, states
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.drivers.base import REVIEW_KINDS, Driver, Resolution, ReviewTarget
+from oulipoly_engine.drivers.base import REVIEW_KINDS, Driver, NotSupported, Resolution, ReviewTarget
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
@@ -295,7 +295,11 @@ class SessionTurns:
     def time_out(self, why: str) -> None:
         """Interrupt the running turn, which ends as one that took too long."""
         self._timed_out = why
-        self._driver.interrupt()
+        try:
+            self._driver.interrupt()
+        except NotSupported:  # the turn alone ends: its process may hear the next message
+            self._end(ev.TurnEnded("interrupted"))
+            self._run_next()
 
     def _forget_steers(self) -> None:
         """Take back what was given to a turn and never confirmed: sent again, it might arrive twice."""

@@ -99,7 +99,9 @@ def _make(one: Numbered, titles: Mapping[str, str]) -> Entry | None:
             title = titles.get(event.request_id, "a request")
             return Entry(one.seq, one.at, "notice", f"{said}{who}: {title[:_LONGEST_TITLE]}")
         case ev.TurnEnded(status="failed", message=message, code=code):
-            return Entry(one.seq, one.at, "notice", f"The turn failed: {message or code or 'nobody knows why'}", is_bad=True)
+            return Entry(
+                one.seq, one.at, "notice", f"The turn failed: {message or code or 'nobody knows why'}", is_bad=True
+            )
         case ev.TurnEnded(status="interrupted"):
             return Entry(one.seq, one.at, "notice", "The turn was interrupted.")
         case ev.TurnRetrying(message=message):

@@ -72,7 +72,9 @@ def _list(page: Page) -> Response:
     shown, more = cards(page, waiting)
     answered = [one for one in page.engine.live.requests(all_states=True, limit=60) if one.status != "pending"]
     past = [(one, describe_end(one.status, one.decision)) for one in answered[-_MOST_ANSWERED:]]
-    return page.show("requests.html", cards=shown, more=more, past=reversed(past), waiting=len(waiting), back="/requests")
+    return page.show(
+        "requests.html", cards=shown, more=more, past=reversed(past), waiting=len(waiting), back="/requests"
+    )
 
 
 def _show(page: Page) -> Response:

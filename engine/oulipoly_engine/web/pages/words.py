@@ -15,7 +15,18 @@ _ENDED = {
     "canceled": ("canceled", "the next message goes on with it"),
     "timed_out": ("timed out", "its turn said nothing for too long"),
 }
-ORDER = ("waiting for you", "blocked", "failed", "timed out", "running", "starting", "queued", "ready", "canceled", "ended")
+ORDER = (
+    "waiting for you",
+    "blocked",
+    "failed",
+    "timed out",
+    "running",
+    "starting",
+    "queued",
+    "ready",
+    "canceled",
+    "ended",
+)
 
 
 class Standing(Record):
