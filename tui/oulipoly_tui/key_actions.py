@@ -105,7 +105,7 @@ class KeyActions:
         """
         row = self._app.keys.find(identity)
         here = self._app.frame.current.id
-        if row is None or row.where in (FRAME, LISTS, here):
+        if row is None or (row.where in (FRAME, LISTS, here) and not row.by_key):
             await self.press(identity)
             return
         await self._app.frame.turn_to(row.where)

@@ -7,8 +7,10 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live.events import Item, ItemEnded
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_sessions
+from oulipoly_tui.commands.palette import offers
 from oulipoly_tui.panes.live.jobs import WINDOW
 from oulipoly_tui.screens import review
+from oulipoly_tui.screens.menu import Menu
 from oulipoly_tui.view.live import answer_guard
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
 
@@ -135,6 +137,23 @@ async def test_enter_and_a_paste_approve_nothing(live):
 
         assert one.pane.request is not None
         assert 1 == len(one.app.screen_stack)
+
+
+async def test_no_menu_that_lies_over_a_request_offers_to_answer_it(live):
+    async with live() as one:
+        await one.begin()
+        await one.write(f"[[approve:{COMMAND}]] please")
+        await one.asked()
+        answers = {"approve", "approve_for_session", "deny", "deny_with_reason", "cancel_request"}
+        assert answers <= {row.method for row in one.app.works_now()}
+        await one.app.action_choose("live.approve")  # as the help does
+
+        assert one.pane.request is not None
+        assert any(text.startswith("a does it here") for text in one.said)
+        assert not answers & {offer.action.method for offer in offers(one.app)}
+        await one.press("full_stop")
+        await one.until(lambda: isinstance(one.app.screen, Menu))
+        assert not answers & {row.method for row in one.app.screen._offered}
 
 
 async def test_a_late_answer_is_refused_with_the_cause(live):

@@ -31,6 +31,7 @@ ACTIONS = (
         method="approve",
         weight=9,
         writes=True,
+        by_key=True,
     ),
     Action(
         "live.approve_for_session",
@@ -42,6 +43,7 @@ ACTIONS = (
         method="approve_for_session",
         weight=7,
         writes=True,
+        by_key=True,
     ),
     Action(
         "live.deny",
@@ -53,6 +55,7 @@ ACTIONS = (
         method="deny",
         weight=9,
         writes=True,
+        by_key=True,
     ),
     Action(
         "live.deny_with_reason",
@@ -64,6 +67,7 @@ ACTIONS = (
         method="deny_with_reason",
         weight=6,
         writes=True,
+        by_key=True,
     ),
     Action(
         "live.cancel_request",
@@ -75,6 +79,7 @@ ACTIONS = (
         method="cancel_request",
         weight=5,
         writes=True,
+        by_key=True,
     ),
     Action(
         "live.interrupt",

@@ -78,7 +78,7 @@ def palette() -> CommandPalette:
 
 def offers(app: AppInterface) -> Iterator[Offer]:
     """Yield what can be chosen: what has a key that does something now, then the commands."""
-    works = app.works_now()
+    works = [one for one in app.works_now() if not one.by_key]
     for one in works:
         press = partial(app.call_later, app.action_press, one.id)
         # Numbers lead to the panes, and each pane's title has its own: they need not be offered unasked.

@@ -134,7 +134,8 @@ class Menu(ModalScreen[str | None]):
 def offer(app: AppInterface) -> None:
     """Show what can be done now with the row under the cursor of the pane that has the keys."""
     pane = app.frame.current
-    keys = [row for row in app.works_now() if row.where == pane.id or row.custom is not None]
+    works = (row for row in app.works_now() if not row.by_key)
+    keys = [row for row in works if row.where == pane.id or row.custom is not None]
     if not keys:
         app.say(f"Nothing can be done here: {format_first_key('question_mark')} shows every key")
         return
