@@ -40,6 +40,7 @@ _WORK, _ACCOUNTS, _SET_UP, _SCRIPTS = "work", "accounts and quota", "set-up", "f
 _LOGINS, _CONTROLS = "accounts", "what they may be used for"
 _FIND, _GO_ON, _KEEP, _EDIT = "find and read", "go on and keep in order", "keep and carry", "edit"
 _TALK = "talk live"
+_BRANCHES = "what sessions have changed"
 
 SUBCOMMANDS = (  # in each section the most used first
     Subcommand("session", "", "list, search, show, move, export, bundle … sessions", _WORK),
@@ -54,6 +55,16 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("terminal", "", "new, list, attach, kill: programs that outlive this terminal", _WORK),
     Subcommand("serve", "web.serve", "serve sessions to scripts and to your phone", _WORK),
     Subcommand("device", "", "pair, list, confirm, revoke the phones that may use the server", _WORK),
+    Subcommand(
+        "changes", "worktrees.changes", "what a session has changed; stage, discard, comment on lines", _BRANCHES
+    ),
+    Subcommand("diff", "worktrees.changes", "how the files of a session differ", _BRANCHES),
+    Subcommand("commit", "worktrees.changes", "commit what a session has changed", _BRANCHES),
+    Subcommand(
+        "merge", "worktrees.changes", "merge a session's branch, or rebase it; conflicts are told first", _BRANCHES
+    ),
+    Subcommand("apply", "worktrees.changes", "stage a session's changes in the main checkout", _BRANCHES),
+    Subcommand("promote", "worktrees.changes", "push a session's branch, for a pull request", _BRANCHES),
     Subcommand("quota", "", "show, check, forecast", _ACCOUNTS),
     Subcommand("account", "", "add, list, show, log in, rename, remove, drain … accounts", _ACCOUNTS),
     Subcommand("runtime", "", "list, show, refresh: the CLIs that live sessions are opened on", _ACCOUNTS),
