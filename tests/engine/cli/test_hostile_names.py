@@ -234,8 +234,20 @@ SESSIONS = {
     "schema-probe": [[], [LINES]],
 }
 NOUNS = (
-    "account", "artifact", "config", "quota", "requests", "runtime", "session", "setup", "state", "terminal", "turn", "worktree"
-)  # fmt: skip
+    "account",
+    "artifact",
+    "config",
+    "device",
+    "quota",
+    "requests",
+    "runtime",
+    "session",
+    "setup",
+    "state",
+    "terminal",
+    "turn",
+    "worktree",
+)
 LAST = [["migrate", "--rebuild"]]
 
 
