@@ -35,6 +35,8 @@ _FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 def _value(table, column, kind, number):
     if column in ("status", "state") and table in _STATES:
         return _STATES[table]
+    if (table, column) == ("web_devices", "kind"):
+        return "device"
     if column in _GIVEN:
         return _GIVEN[column]
     if column.endswith(("_at", "_until", "timestamp")):

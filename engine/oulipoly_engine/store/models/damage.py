@@ -12,10 +12,10 @@ from pathlib import Path
 from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.orm import BigIntegerField, DoubleField, Field, IntegerField, TextField
 from oulipoly_engine.store.base.state_path import read_only_uri
-from oulipoly_engine.store.models import archive, ledger, quota, rewrite, runs, search, sessions, setup, transcripts
+from oulipoly_engine.store.models import archive, ledger, quota, runs, search, sessions, setup, transcripts
 from oulipoly_engine.store.models.base import Row
 
-MODULES = (archive, ledger, quota, rewrite, runs, search, sessions, setup, transcripts)
+MODULES = (archive, ledger, quota, runs, search, sessions, setup, transcripts)
 _TYPES: tuple[tuple[type[Field], tuple[str, ...]], ...] = (
     (BigIntegerField, ("integer",)),
     (IntegerField, ("integer",)),

@@ -13,9 +13,8 @@ from oulipoly_engine.store.base.compiled import Parameter, compile_query, insert
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import count_where
 from oulipoly_engine.store.base.orm import Query, fn
-from oulipoly_engine.store.models.rewrite import ReplacementRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
-from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.models.transcripts import EntryRow, ReplacementRow
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "session_turns": (

@@ -6,8 +6,8 @@ from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import fn
-from oulipoly_engine.store.models.rewrite import ReplacementRow
 from oulipoly_engine.store.models.sessions import ChainRow, NoteRow, SegmentRow
+from oulipoly_engine.store.models.transcripts import ReplacementRow
 
 
 class SplitSession(Record):

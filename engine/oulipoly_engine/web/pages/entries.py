@@ -1,4 +1,4 @@
-"""What a session's page shows of its events: one entry for an event at most, so that the number says what is new. Pure."""
+"""What a session's page shows of its events: at most one entry an event, so that its number says what is new. Pure."""
 
 from __future__ import annotations
 
