@@ -22,7 +22,7 @@ from oulipoly_engine.core.live.lines import LineSplitter, Oversized
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.drivers.base import Driver
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import RunnerError, StoreUnusable
 from oulipoly_engine.host.frames import Bye, Hello, Message, WireBroken
 from oulipoly_engine.host.peer_credentials import is_same_user
 from oulipoly_engine.host.runtime_folder import Listener
@@ -47,6 +47,7 @@ _INTERRUPT_S = 20.0  # from an interruption to the end of the turn, before the p
 _WANTED = ("closed", "cancelled", "idle", "finished")  # why a person, or nobody, has ended it; else its turn can go on
 _MUTE_S = 0.5  # from the end of its stdout to the first signal: mostly it is just ending
 _LOOK_S = 2.0  # between two looks at what the CLI has started
+_CHECKPOINT_TURNS = 16  # some 30 pages each: well before SQLite brings them into the file while a message waits
 _PAGE = 500  # events of a replay at a time
 
 
@@ -94,6 +95,7 @@ class Host:
         self._heard_at = self._began_at  # anything of the CLI
         self._told_silence_s = 0.0  # since then
         self._interrupted_at: float | None = None
+        self._turns_begun, self._last_turn = 0, ""
         self._mute_at = 0.0  # when its stdout was closed
         self._ending: tuple[str, str] | None = None  # reason, message: somebody wanted it to end
         self._ladder: list[tuple[float, Callable[[], None]]] = []
@@ -213,11 +215,21 @@ class Host:
             self._used_at = self._heard_at = time.monotonic()
             self._interrupted_at = None
         self._write()
+        self._checkpoint()
         failure = self.turns.failure
         if failure is not None:
             self.end("failed", failure.message)
         elif self.turns.is_finished:
             self.end("finished", "its one turn is over")
+
+    def _checkpoint(self) -> None:
+        """Have the store brought up to date now and then, when the CLI has just got work to do, and we have none."""
+        turn_id = self._turn_id()
+        if turn_id and turn_id != self._last_turn:
+            self._last_turn, self._turns_begun = turn_id, self._turns_begun + 1
+            if not self._turns_begun % _CHECKPOINT_TURNS:
+                with contextlib.suppress(StoreUnusable):  # the next write tells
+                    self._store.checkpoint()
 
     def _turn_id(self) -> str:
         return "" if self.turns.turn is None else self.turns.turn.turn_id

@@ -95,6 +95,7 @@ def _host(order: HostOrder) -> None:
         return
     place, lock = claimed
     store, clock = open_store(Path(order.state_db)), SystemClock()
+    store.defer_checkpoints()
     invocations.note_owner(store, order.invocation_row, os.getpid())  # whoever started us may end
     adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what was said there is nobody's to read

@@ -28,6 +28,7 @@ _OWN_ERRORS = (sqlite3.Error, PeeweeException)
 _ASKING_ERRORS = (*DATABASE_ERRORS, PeeweeException)
 
 Question = Query | BoundQuery | str  # with models, compiled, or SQL with parameters
+_DEFERRED_PAGES = 4000  # of 4 KiB in the log; SQLite's own is 1000
 
 
 class Store:
@@ -119,6 +120,17 @@ class Store:
     def data_version(self) -> int:
         """Return a number that changes whenever another connection has written."""
         return int(self.rows("PRAGMA data_version")[0][0])
+
+    def defer_checkpoints(self) -> None:
+        """Let this thread's writes leave it to `checkpoint` to bring them into the file, if that comes in good time.
+
+        Else the write that comes when it is due takes two fsyncs longer, 4 ms on an SSD.
+        """
+        self.rows(f"PRAGMA wal_autocheckpoint = {_DEFERRED_PAGES}")
+
+    def checkpoint(self) -> None:
+        """Bring what was written into the file, as far as nobody reads what was there before."""
+        self.rows("PRAGMA wal_checkpoint(passive)")
 
     def close(self) -> None:
         """Close this thread's connection."""
