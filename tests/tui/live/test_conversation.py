@@ -300,7 +300,7 @@ def test_the_empty_line_says_what_enter_does():
     assert "enter steers" in composer_hint(running, attached, can_steer=True)
     assert "enter queues" in composer_hint(running, attached, can_steer=False)
     assert "starts the session again" in composer_hint(idle, Standing(), can_steer=True)
-    assert "lost · f forks it" in composer_hint(idle, Standing(fence="lost"), can_steer=True)
+    assert "lost · F forks it" in composer_hint(idle, Standing(fence="lost", fork_key="F"), can_steer=True)
 
 
 def test_an_event_that_was_read_after_the_status_counts_more():

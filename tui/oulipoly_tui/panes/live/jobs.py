@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.events import Numbered
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.live.sessions import LiveClient, LiveStatus, NewSession
+    from oulipoly_engine.facade.live.sessions import LiveClient, LiveStatus
 
 WINDOW = 200  # events that are read when a session is opened, and each time more are scrolled to
 _MOST_NAMES = 5_000  # of a folder
@@ -27,28 +28,19 @@ class Opened(Record, frozen=False, eq=False):
     client: LiveClient | None  # None: no process of it lives
 
 
-def open_session(engine: Engine, identity: str, *, starts: bool = False) -> Opened:
-    """Read the end of a session and follow what comes. starts: its process is started where none lives."""
+def open_session(engine: Engine, identity: str) -> Opened:
+    """Read the end of a session and follow what comes, if a process of it lives."""
     live = engine.live
     client = None
     session_id = live.find(identity).session_id
-    try:
-        client = live.connect(session_id, starts=starts)
-    except RunnerError:
-        if starts:
-            raise
+    with suppress(RunnerError):
+        client = live.connect(session_id)
     status = live.status(session_id)
     events = live.events(session_id, limit=WINDOW)
     requests = tuple(one for one in live.requests() if one.session_id == session_id)
     if client is not None:
         client.follow(events[-1].seq if events else 0)
     return Opened(status, events, requests, client)
-
-
-def begin_session(engine: Engine, wish: NewSession) -> tuple[str, str]:
-    """Begin a session and return its id, and why it is this account's."""
-    begun = engine.live.begin(wish)
-    return begun.session.session_id, begun.why
 
 
 def list_folder(workspace: str, folder: str) -> tuple[tuple[str, bool], ...]:

@@ -109,16 +109,11 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
     def focus_inside(self) -> None:
         """Give the keys to the line that is written on, or to the request that waits."""
         if self.session is None:
-            self.query_one("#live-empty").focus()
             self.view.focus()
         elif self.request is not None:
             self.query_one(RequestPanel).focus()
         else:
             self.composer.focus()
-
-    def leave(self) -> bool:
-        """Close the completions; nothing else is a level of ours."""
-        return False
 
     def state(self) -> Mapping[str, object]:
         """Return what is open, and what is written and not sent."""
@@ -452,6 +447,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
             self._key("live.interrupt"),
             is_attached=self._connection is not None,
             is_connecting=bool(self._opening),
+            fork_key=self._key("live.fork"),
             fence=session.status_reason if session is not None and session.status == "fenced" else None,
         )
 

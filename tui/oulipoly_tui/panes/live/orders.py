@@ -37,6 +37,7 @@ class LiveOrders:
     _connection: LiveConnection | None
     _capabilities: Mapping[str, bool]
     open_session: Callable[..., None]
+    _key: Callable[[str], str]
 
     @property
     def composer(self) -> Composer:
@@ -85,7 +86,9 @@ class LiveOrders:
             self.app.say("This app is read-only: nothing is sent")
             return
         if session.status == "fenced":
-            self.app.say(f"This session cannot go on: {session.status_reason or 'its thread is lost'}. f forks it")
+            key = self._key("live.fork")
+            forks = f". {key} forks it" if key else ""
+            self.app.say(f"This session cannot go on: {session.status_reason or 'its thread is lost'}{forks}")
             return
         self.composer.put("")
         self.view.action_last()

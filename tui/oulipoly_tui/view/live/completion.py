@@ -37,7 +37,6 @@ class Completion(Record):
 
     text: str  # that takes its place
     note: str = ""
-    is_open: bool = False  # more may follow: a folder
 
 
 def find_wanted(before: str) -> Wanted | None:
@@ -67,10 +66,7 @@ def complete_file(begun: str, names: Sequence[tuple[str, bool]]) -> tuple[Comple
         for one, is_folder in names
         if one.startswith(name) and (name.startswith(".") or not one.startswith(".")) and not re.search(r"\s", one)
     )
-    return tuple(
-        Completion(f"@{folder}{slash}{one}{'/' if is_folder else ' '}", is_open=is_folder)
-        for _, one, is_folder in fits[:MOST]
-    )
+    return tuple(Completion(f"@{folder}{slash}{one}{'/' if is_folder else ' '}") for _, one, is_folder in fits[:MOST])
 
 
 def folder_of(begun: str) -> str:

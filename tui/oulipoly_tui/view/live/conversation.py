@@ -66,7 +66,6 @@ class Conversation:
         self.models: tuple[ev.ModelInfo, ...] = ()
         self.is_open = False
         self.ended = ""  # why its process is gone; empty: it is not, as far as we know
-        self.retries = ""  # why the CLI tries again
         self._places: dict[str, int] = {}
         self._notes = 0
         self._speaker = ""  # of the latest message: its kind
@@ -142,11 +141,10 @@ class Conversation:
             case ev.ItemStarted() | ev.ItemEnded():
                 return self._put(event.item, event.turn_id, at)
             case ev.TurnStarted():
-                self.turn, self.retries = RunningTurn(event.turn_id, event.kind, at), ""
+                self.turn = RunningTurn(event.turn_id, event.kind, at)
             case ev.TurnEnded():
                 return self._end_turn(event, at)
             case ev.TurnRetrying():
-                self.retries = event.message
                 return self._note(f"tries again: {event.message}", "warn", at, event.turn_id)
             case ev.RequestOpened():
                 self.requests[event.request_id] = OpenRequest(event.request_id, event.kind, event.prompt)
@@ -224,7 +222,7 @@ class Conversation:
 
     def _end_turn(self, event: ev.TurnEnded, at: str) -> int:
         began = self.turn.at if self.turn is not None and self.turn.turn_id == event.turn_id else ""
-        self.turn, self.retries = None, ""
+        self.turn = None
         if event.usage is not None:
             self._take_usage(event.usage)
             if event.usage.cost_usd is not None:

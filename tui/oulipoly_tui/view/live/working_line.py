@@ -17,6 +17,7 @@ class Standing(Record):
     window: tuple[str, float] | None = None  # the account's limiting window: its name, and how much of it is used
     elapsed_s: float | None = None  # of the running turn
     interrupt_key: str = ""
+    fork_key: str = ""
     is_attached: bool = False  # its process lives and tells us what happens
     is_connecting: bool = False
     fence: str | None = None  # why it cannot go on; None: it can
@@ -88,7 +89,8 @@ def queue_lines(talk: Conversation, width: int, key: str, most: int = 2) -> tupl
 def composer_hint(talk: Conversation, standing: Standing, *, can_steer: bool) -> str:
     """Return what Enter does now, for the empty composer."""
     if standing.fence is not None:
-        return f"it cannot go on: {visible_line(standing.fence) or 'its thread is lost'} · f forks it"
+        forks = f" · {standing.fork_key} forks it" if standing.fork_key else ""
+        return f"it cannot go on: {visible_line(standing.fence) or 'its thread is lost'}{forks}"
     if talk.turn is not None:
         return "enter steers the turn · tab queues" if can_steer else "enter queues: it is sent when the turn is over"
     if not standing.is_attached and not standing.is_connecting:
