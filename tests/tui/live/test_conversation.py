@@ -276,6 +276,16 @@ def test_the_working_line_fits_and_says_first_what_matters(width):
     assert width < 200 or "supervised" in line
 
 
+def test_an_interrupt_and_what_runs_after_it_are_said():
+    talk = told(ev.SessionOpened("n"), ev.TurnStarted("n", "t"), ev.QueueChanged((("m", "paint it", ""),)))
+    line = plain(working_line(talk, Standing(interrupt_key="X", is_attached=True, is_interrupting=True), 76))
+    assert line.startswith("● interrupting … · then what is queued runs")
+
+    talk.apply(numbered(ev.TurnEnded("interrupted", turn_id="t"), ev.QueueChanged(()), ev.TurnStarted("n", "m")))
+    line = plain(working_line(talk, Standing(elapsed_s=3.0, interrupt_key="X", is_attached=True), 76))
+    assert line.startswith("● running what was queued 3 s · X interrupts")
+
+
 def test_what_an_agent_without_policies_may_do_is_said_as_it_is():
     session = LiveSession("s", "/w", "r", "acp", "m", NOW, NOW, opening={"profile": "supervised"})
     talk = Conversation()

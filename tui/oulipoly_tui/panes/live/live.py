@@ -66,6 +66,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         self._snapshot: Snapshot | None = None
         self._sent: list[str] = []  # beside those that the conversation holds
         self._heading = ""  # of the pane's border
+        self.interrupting = ""
         self._opening = ""  # the id of the session that is being opened
         self._is_reading_older = self._has_all = False
         self._wanted_session = ""  # of the last time
@@ -182,7 +183,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         if self._wanted_session:
             wanted, self._wanted_session = self._wanted_session, ""
             self.open_session(wanted, is_quiet=True)
-        self._draw_working()
+        self.draw_working()
 
     def show(self, key: str) -> bool:
         """Open the session of a request, or one by its id."""
@@ -203,7 +204,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
                 app.say(str(getattr(error, "message", error)), severity="error")
 
         app.work("live session", partial(open_session, app.engine, identity), self._take_opened, on_failed)
-        self._draw_working()
+        self.draw_working()
 
     def _take_opened(self, opened: Opened) -> None:
         self._opening = ""
@@ -383,7 +384,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
 
     def _tick(self) -> None:
         if self.talk.turn is not None:
-            self._draw_working()
+            self.draw_working()
 
     def _draw(self) -> None:
         if not is_standing(self) or self.session is None:
@@ -400,7 +401,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         composer.placeholder = composer_hint(self.talk, self._standing(), can_steer=can_steer)
         name = self.talk.title or f"{self.session.runtime_id} {self.session.session_id[:8]}"
         self.border_title = escape(f"{self._heading} · {' '.join(name.split())[:60]}")
-        self._draw_working()
+        self.draw_working()
 
     def _draw_request(self) -> None:
         if not is_standing(self):
@@ -426,7 +427,8 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
         shown.styles.height = len(answers)
         shown.show_lines(answers)
 
-    def _draw_working(self) -> None:
+    def draw_working(self) -> None:
+        """Draw the line that says how the session stands."""
         if is_standing(self) and self.session is not None:
             line = working_line(self.talk, self._standing(), max(10, self.size.width - 4))
             self.query_one("#live-working", Lines).show_lines((line,))
@@ -447,6 +449,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
             self._key("live.interrupt"),
             is_attached=self._connection is not None,
             is_connecting=bool(self._opening),
+            is_interrupting=turn is not None and turn.turn_id == self.interrupting,
             fork_key=self._key("live.fork"),
             fence=session.status_reason if session is not None and session.status == "fenced" else None,
         )

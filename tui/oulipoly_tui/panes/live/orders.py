@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _ORDERS = {  # slash commands that are an order without more
     "compact": "compact",
-    "interrupt": "interrupt",
     "close": "close",
 }
 _STARTING = ("compact", "review", "rename", "set_model")  # orders that start the CLI where it does not run
@@ -37,6 +36,8 @@ class LiveOrders:
     _connection: LiveConnection | None
     _capabilities: Mapping[str, bool]
     open_session: Callable[..., None]
+    interrupting: str  # the turn that was asked to end
+    draw_working: Callable[[], None]
     _key: Callable[[str], str]
 
     @property
@@ -49,11 +50,18 @@ class LiveOrders:
         """Return the conversation."""
         raise NotImplementedError
 
-    def order(self, verb: str, data: Mapping[str, Any] | None = None, done: str = "") -> None:
+    def order(
+        self,
+        verb: str,
+        data: Mapping[str, Any] | None = None,
+        done: str = "",
+        on_refused: Callable[[], object] = lambda: None,
+    ) -> None:
         """Have the session do something; what is wrong with it is said. done: what is said when it was done."""
 
         def on_answered(_answer: Mapping[str, Any], wrong: str) -> None:
             if wrong:
+                on_refused()
                 self.app.say(wrong, severity="warning")
             elif done:
                 self.app.say(done)
@@ -135,6 +143,8 @@ class LiveOrders:
                 self.order("set_model", {"model": rest}, f"Model {rest}")
             case "rename" | "model" | "fork" | "queue":
                 getattr(self, f"action_{'edit_queue' if name == 'queue' else name}")()
+            case "interrupt":
+                self._interrupt()
             case _:
                 self.order(_ORDERS[name])
 
@@ -144,10 +154,22 @@ class LiveOrders:
         """Interrupt the running turn; with text selected by the mouse, copy that."""
         if self.app.screen.get_selected_text():
             self.app.screen.action_copy_text()
-        elif self.talk.turn is None:
-            self.app.say("No turn runs")
         else:
-            self.order("interrupt", done="Interrupting …")
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        """Have the running turn end; the working line says so until it has."""
+        if self.talk.turn is None:
+            self.app.say("No turn runs")
+            return
+
+        def on_refused() -> None:
+            self.interrupting = ""
+            self.draw_working()
+
+        self.interrupting = self.talk.turn.turn_id
+        self.draw_working()
+        self.order("interrupt", on_refused=on_refused)
 
     def action_compact(self) -> None:
         """Shorten the past."""

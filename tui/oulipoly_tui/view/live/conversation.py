@@ -37,6 +37,7 @@ class RunningTurn(Record):
     turn_id: str
     kind: str = ""
     at: str = ""  # RFC 3339; empty: it began before what we know
+    was_queued: bool = False  # its message has waited for the end of another turn
 
 
 class Queued(Record):
@@ -67,6 +68,7 @@ class Conversation:
         self.is_open = False
         self.ended = ""  # why its process is gone; empty: it is not, as far as we know
         self._places: dict[str, int] = {}
+        self._waited: set[str] = set()  # messages that were queued: the turns that they become have their ids
         self._notes = 0
         self._speaker = ""  # of the latest message: its kind
 
@@ -104,7 +106,7 @@ class Conversation:
         self.kind = status.session.runtime_kind
         self.profile = str(status.session.opening.get("profile") or self.profile)
         self.title = status.session.title or self.title
-        self.queue = tuple(Queued(one.message_id, one.text, one.note) for one in status.queue)
+        self._take_queue(tuple(Queued(one.message_id, one.text, one.note) for one in status.queue))
         if status.busy and status.turn_id and (self.turn is None or self.turn.turn_id != status.turn_id):
             self.turn = RunningTurn(status.turn_id)
         if not status.busy:
@@ -141,7 +143,7 @@ class Conversation:
             case ev.ItemStarted() | ev.ItemEnded():
                 return self._put(event.item, event.turn_id, at)
             case ev.TurnStarted():
-                self.turn = RunningTurn(event.turn_id, event.kind, at)
+                self.turn = RunningTurn(event.turn_id, event.kind, at, event.turn_id in self._waited)
             case ev.TurnEnded():
                 return self._end_turn(event, at)
             case ev.TurnRetrying():
@@ -157,7 +159,7 @@ class Conversation:
             case ev.DiffUpdated():
                 self.diff = event.diff
             case ev.QueueChanged():
-                self.queue = tuple(Queued(*one) for one in event.messages)
+                self._take_queue(tuple(Queued(*one) for one in event.messages))
             case ev.Notice():
                 return self._note(event.text, _LEVELS.get(event.level, "warn"), at)
             case ev.OrderFailed():
@@ -229,6 +231,10 @@ class Conversation:
                 self.cost_usd = (self.cost_usd or 0.0) + event.usage.cost_usd
         text, tone = turn_end_note(event, seconds_between(began, at))
         return self._note(text, tone, at, event.turn_id)
+
+    def _take_queue(self, queue: tuple[Queued, ...]) -> None:
+        self.queue = queue
+        self._waited |= {one.message_id for one in queue}
 
     def _take_usage(self, usage: Usage) -> None:
         names = ("input", "cached", "output", "context", "window")

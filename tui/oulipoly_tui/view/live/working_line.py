@@ -17,6 +17,7 @@ class Standing(Record):
     window: tuple[str, float] | None = None  # the account's limiting window: its name, and how much of it is used
     elapsed_s: float | None = None  # of the running turn
     interrupt_key: str = ""
+    is_interrupting: bool = False  # the running turn was asked to end
     fork_key: str = ""
     is_attached: bool = False  # its process lives and tells us what happens
     is_connecting: bool = False
@@ -32,7 +33,10 @@ def state_of(talk: Conversation, standing: Standing) -> tuple[str, Tone]:
     if talk.requests:
         return "waiting for you", "warn"
     if talk.turn is not None:
-        doing = {"compact": "compacting", "review": "reviewing"}.get(talk.turn.kind, "running")
+        if standing.is_interrupting:
+            return "interrupting …", "warn"
+        running = "running what was queued" if talk.turn.was_queued else "running"
+        doing = {"compact": "compacting", "review": "reviewing"}.get(talk.turn.kind, running)
         return f"{doing} {duration(standing.elapsed_s)}".rstrip(), "accent"
     if not standing.is_attached:
         return "ended", "dim"
@@ -43,7 +47,9 @@ def working_line(talk: Conversation, standing: Standing, width: int) -> Line:
     """Return the line; what does not fit is left out: first what changes least."""
     state, tone = state_of(talk, standing)
     parts: list[tuple[int, Span]] = [(0, (f"● {state}", tone))]  # (the higher, the sooner left out; the part)
-    if talk.turn is not None and standing.interrupt_key:
+    if talk.turn is not None and standing.is_interrupting:
+        parts += [(1, ("then what is queued runs", "warn"))] if talk.queue else []
+    elif talk.turn is not None and standing.interrupt_key:
         parts.append((1, (f"{standing.interrupt_key} interrupts", "")))
     if standing.account:
         used = None if standing.window is None else standing.window[1]
