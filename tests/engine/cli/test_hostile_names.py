@@ -154,7 +154,12 @@ TOP_LEVEL = {
     "terminal new": [["--size", LINES, "--", "true"], ["-p", LINES, "--detach", "--", "true"]],
     "trace": [[RUN_ID], [RUN_ID, "--json", "--inline-transcript"], [RUN_ID, "--why", "--transcript"], [LINES]],
     "wait": [[LINES], [RUN_ID]],
-    "worktree allow": [["--repo", LINES], ["--repo", "{repo}"], ["--repo", "{repo}", "--yes", "--json"], [LINES]],
+    "worktree allow": [
+        ["--repo", LINES],
+        ["--repo", "{repo}", "--yes"],
+        ["--repo", "{repo}", "--yes", "--json"],
+        [LINES],
+    ],
     "worktree list": [[], ["--json"], ["--all"], ["--repo", LINES], [LINES]],
     "worktree prune": [["--dry-run"], ["--dry-run", "--json"], [LINES]],
     "worktree remove": [["tree", "--dry-run"], ["tree", "--json", "--force"], ["tree"], [LINES]],
@@ -383,6 +388,7 @@ def spoil(state):
     )
     opening = json.dumps({"model": LINES, "effort": LINES, "profile": LINES})
     live = (LIVE, LINES, "bad", "claude", LINES, LINES, f"-{LINES}", opening, LINES, "active", LINES, None, 1, AT, AT)
+    live += ("persistent", "", None, None)
     with closing(sqlite3.connect(state)) as connection:
         for sql, values in (
             (f"INSERT INTO live_sessions VALUES ({', '.join('?' * len(live))})", live),

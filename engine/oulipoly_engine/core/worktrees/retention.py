@@ -48,7 +48,12 @@ def why_kept(status: WorktreeStatus) -> str:
     if look.unfinished:
         return f"it has an unfinished {look.unfinished}"
     if look.changed_files:
-        return f"it has {look.changed_files} changed files"
+        return f"it has {describe_changes(look)}"
     if not look.is_merged:
         return "it has commits that are not merged" if worktree.base else "its base is gone"
     return ""
+
+
+def describe_changes(look: Look) -> str:
+    """Say how many files have changes that are not committed."""
+    return "1 changed file" if look.changed_files == 1 else f"{look.changed_files} changed files"

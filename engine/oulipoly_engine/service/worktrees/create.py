@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from oulipoly_engine.core.worktrees.setup_file import Setup, setup_to_keep
+from oulipoly_engine.core.worktrees.setup_file import Setup, setup_from, setup_to_keep
 from oulipoly_engine.core.worktrees.worktree_refusals import BaseMissing, BranchInUse, RepositoryUnusable
 from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX, FOLDER, Operation, Worktree
 from oulipoly_engine.errors import RequestRefused
@@ -64,7 +64,8 @@ def create(resources: Resources, wish: NewWorktree) -> Worktree:
         with undone_if_it_fails(resources, worktree, operation, "fail"):
             with hold_repository(resources, repository.git_folder):
                 _add(repository, worktree)
-            furnish(resources, repository, worktree, setup, runs_setup=wish.runs_setup)
+            furnish(resources, repository, worktree, setup_from(worktree.settings))
+            check_worktree(worktree)
             return make_ready(resources, worktree, operation)
 
 
@@ -187,13 +188,13 @@ def note_undone(resources: Resources, worktree: Worktree, operation: str, event:
         operations.end(store, operation, "undo", now)
 
 
-def make_ready(resources: Resources, worktree: Worktree, operation: str) -> Worktree:
-    """Note that a worktree is there, and return it."""
+def make_ready(resources: Resources, worktree: Worktree, operation: str, reason: str = "") -> Worktree:
+    """Note that a worktree is there, and return it. reason: what of it a person should know."""
     store, now = resources.store, resources.clock.now()
     with store.write():
-        worktrees.move(store, worktree.session_id, "made", now, reason="")
+        worktrees.move(store, worktree.session_id, "made", now, reason=reason)
         operations.end(store, operation, "finish", now)
-    return replace(worktree, state="ready", reason="", updated_at=now)
+    return replace(worktree, state="ready", reason=reason, updated_at=now)
 
 
 def _add(repository: Repository, worktree: Worktree) -> None:
@@ -227,20 +228,15 @@ def _tell_exclude(file: Path) -> None:
         list_of_git.write(line if before.endswith(b"\n") or not before else b"\n" + line)
 
 
-def furnish(
-    resources: Resources, repository: Repository, worktree: Worktree, setup: Setup, *, runs_setup: bool
-) -> None:
-    """Give a worktree its submodules and files, run its set-up, and look whether it is what it has to be."""
+def furnish(resources: Resources, repository: Repository, worktree: Worktree, setup: Setup) -> None:
+    """Give a worktree its submodules and files, and run its set-up. Raises SetupFailed."""
     folder = Path(worktree.path)
     empty = init_submodules(Git(folder), repository.git_folder / "modules")
     if empty:
-        worktrees.note(
-            resources.store, worktree.session_id, settings={**worktree.settings, "empty_submodules": list(empty)}
-        )
+        settings = {**worktree.settings, "empty_submodules": list(empty)}
+        worktrees.note(resources.store, worktree.session_id, settings=settings)
     bring_files(repository.folder, folder, setup)
-    if runs_setup:
-        run_commands(worktree, setup.setup, setup.timeout_s, log_of(resources, worktree.session_id))
-    check_worktree(worktree)
+    run_commands(worktree, setup.setup, setup.timeout_s, log_of(resources, worktree.session_id))
 
 
 def log_of(resources: Resources, session_id: str) -> Path:

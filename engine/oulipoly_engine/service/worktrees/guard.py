@@ -45,6 +45,16 @@ def guard(store: Store, session_id: str, folder: str | None = None) -> None:
 
 def check_worktree(worktree: Worktree) -> None:
     """Raise WorktreeBlocked unless path, `.git` file and branch are those that the worktree was made with."""
+    branch = branch_of(check_place(worktree))
+    if branch != worktree.branch:
+        raise WorktreeBlocked(
+            f"{worktree.path} is on {f'the branch {branch}' if branch else 'no branch'}, not on {worktree.branch}: "
+            f"run `git switch {worktree.branch}` there"
+        )
+
+
+def check_place(worktree: Worktree) -> Path:
+    """Return git's own folder of a worktree. Raises WorktreeBlocked unless path and `.git` file are those of then."""
     path, git_folder = Path(worktree.path), Path(worktree.git_folder)
     restore = f"`agents worktree remove {worktree.session_id}` and `restore` make it anew; what is in it is kept"
     if not git_folder.is_dir():
@@ -67,12 +77,7 @@ def check_worktree(worktree: Worktree) -> None:
     shared = read_link_file(own / "commondir", own)
     if shared is None or os.path.realpath(shared) != str(git_folder):
         raise WorktreeBlocked(f"{own} does not belong to {git_folder}: {restore}")
-    branch = branch_of(own)
-    if branch != worktree.branch:
-        raise WorktreeBlocked(
-            f"{path} is on {f'the branch {branch}' if branch else 'no branch'}, not on {worktree.branch}: "
-            f"run `git switch {worktree.branch}` there"
-        )
+    return own
 
 
 def branch_of(admin: Path) -> str:

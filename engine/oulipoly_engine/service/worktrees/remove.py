@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from oulipoly_engine.core.worktrees.retention import describe_changes
 from oulipoly_engine.core.worktrees.setup_file import setup_from
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy, WorktreeKept, WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
@@ -94,7 +95,7 @@ def _refuse_loss(worktree: Worktree, *, force: bool) -> None:
         )
     if look.changed_files:
         raise WorktreeKept(
-            f"{worktree.path} has {look.changed_files} files with changes that are not committed: commit them, "
+            f"{worktree.path} has {describe_changes(look)} that nobody has committed: commit them, "
             "or remove with --force; they are kept, and `agents worktree restore` brings them back"
         )
 

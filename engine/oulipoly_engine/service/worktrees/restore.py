@@ -6,7 +6,12 @@ import os
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.setup_file import setup_from
-from oulipoly_engine.core.worktrees.worktree_refusals import BranchInUse, RepositoryUnusable, WorktreeNotFound
+from oulipoly_engine.core.worktrees.worktree_refusals import (
+    BranchInUse,
+    RepositoryUnusable,
+    SetupFailed,
+    WorktreeNotFound,
+)
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import replace
@@ -17,6 +22,7 @@ from oulipoly_engine.service.worktrees.create import (
     prepare_folder,
     undone_if_it_fails,
 )
+from oulipoly_engine.service.worktrees.guard import check_place
 from oulipoly_engine.service.worktrees.repository import (
     LONG_S,
     Repository,
@@ -57,9 +63,17 @@ def restore(resources: Resources, session_id: str) -> Worktree:
         with undone_if_it_fails(resources, worktree, operation, "undo"):
             with hold_repository(resources, repository.git_folder):
                 _add(repository, worktree, salvage)
-            setup = setup_from(worktree.settings)
-            furnish(resources, repository, worktree, setup, runs_setup=True)
-            return make_ready(resources, worktree, operation)
+            check_place(worktree)  # it may be on another branch, as it was when it was removed
+            return make_ready(resources, worktree, operation, _furnish(resources, repository, worktree))
+
+
+def _furnish(resources: Resources, repository: Repository, worktree: Worktree) -> str:
+    """Set a worktree up again. Returns what went wrong: files that came back are worth more than a whole set-up."""
+    try:
+        furnish(resources, repository, worktree, setup_from(worktree.settings))
+    except SetupFailed as error:
+        return f"its set-up failed: {error.message}"
+    return ""
 
 
 def _refuse_what_is_there(repository: Repository, worktree: Worktree, salvage: Salvage) -> None:

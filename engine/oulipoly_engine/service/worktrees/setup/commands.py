@@ -21,7 +21,8 @@ def run_commands(worktree: Worktree, lines: Sequence[str], timeout_s: float, log
     """Run shell lines one after the other in a worktree. Raises SetupFailed at the first that fails."""
     env = clean_environment() | worktree_environment(worktree)
     printed: list[str] = []
-    make_folder(log.parent)
+    if lines:
+        make_folder(log.parent)
     for line in lines:
         result = run_script(line, env, timeout_s=timeout_s, cwd=Path(worktree.path), output_limit=_OUTPUT_LIMIT)
         said = (result.stdout + result.stderr).decode("utf-8", "replace")

@@ -1,0 +1,355 @@
+"""No removal loses anything: what was in the worktree is kept first, and comes back as it was."""
+
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.worktrees.worktree_refusals import (
+    BranchInUse,
+    SalvageFailed,
+    WorktreeBlocked,
+    WorktreeBusy,
+    WorktreeKept,
+)
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.service.worktrees.git import GitFailed
+from oulipoly_engine.service.worktrees.remove import RemovalWish, remove
+from oulipoly_engine.service.worktrees.salvage.take import take_salvage
+
+
+def spoil_a_little(repo, path):
+    """Staged, changed, both, deleted, untracked, renamed, links, modes, intent to add, odd names and bytes."""
+    repo.write("a.txt", "staged\n", path)
+    repo.git("add", "a.txt", folder=path)
+    repo.write("a.txt", b"changed\r\nlines \xff\r\n", path)
+    (path / "folder" / "b.bin").unlink()
+    (path / "run.sh").chmod(0o644)
+    repo.write("new/ü\n'\"", "untracked\r\n", path)
+    repo.write("later", "later\n", path)
+    repo.git("add", "-N", "later", folder=path)
+    repo.write("staged", "staged\n", path)
+    repo.git("add", "staged", folder=path)
+    (path / "staged").unlink()
+    (path / "link").symlink_to("/etc/passwd")
+    (path / "broken").symlink_to("../nowhere")
+    repo.write("empty", b"", path)
+
+
+def merge(repo, path):
+    conflict(repo, path)
+    assert repo.run("merge", "main", folder=path).returncode
+
+
+def rebase(repo, path):
+    conflict(repo, path)
+    assert repo.run("rebase", "main", folder=path).returncode
+
+
+def cherry_pick(repo, path):
+    conflict(repo, path)
+    assert repo.run("cherry-pick", "main", folder=path).returncode
+
+
+def bisect(repo, path):
+    repo.git("bisect", "start", folder=path)
+    repo.git("bisect", "bad", folder=path)
+
+
+def conflict(repo, path):
+    repo.write("a.txt", "theirs\n", path)
+    repo.write("only theirs", "x\n", path)
+    repo.commit("Theirs", path, adds=True)
+    repo.write("a.txt", "ours\n")
+    repo.commit("Ours", adds=True)
+
+
+def lose_a_commit(repo, path):
+    """A commit that the reflog alone still knows."""
+    repo.write("lost", "lost\n", path)
+    repo.commit("Lost", path, adds=True)
+    repo.git("reset", "-q", "--hard", "HEAD^", folder=path)
+
+
+def file_for_folder(repo, path):
+    (path / "folder" / "b.bin").unlink()
+    (path / "folder").rmdir()
+    repo.write("folder", "a file now\n", path)
+    (path / "a.txt").unlink()
+    repo.write("a.txt/inside", "a folder now\n", path)
+
+
+def orphan(repo, path):
+    repo.git("checkout", "-q", "--orphan", "lonely", folder=path)
+
+
+STATES = {
+    "clean": lambda repo, path: None,
+    "changed": spoil_a_little,
+    "merge": merge,
+    "rebase": rebase,
+    "cherry-pick": cherry_pick,
+    "merge and changes": lambda repo, path: (merge(repo, path), repo.write("new", "x\n", path)),
+    "bisect": bisect,
+    "commits": lambda repo, path: (repo.write("x", "x\n", path), repo.commit("X", path, adds=True)),
+    "lost commit": lose_a_commit,
+    "file for folder": file_for_folder,
+    "detached": lambda repo, path: (repo.git("checkout", "-q", "--detach", folder=path), repo.commit("D", path)),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_what_was_in_a_worktree_comes_back_as_it_was(repo, trees, state):
+    path = Path(trees.create("s1", repo.folder).path)
+    STATES[state](repo, path)
+    before = repo.picture(path)
+    branches = repo.branches()
+
+    removed = trees.remove("s1", force=True)
+    gone = (path.exists(), repo.worktrees())
+    repo.assert_sound()
+    repo.git("-c", "gc.reflogExpire=now", "gc", "-q", "--prune=now")  # what no reference holds is gone now
+    trees.restore("s1")
+
+    assert (False, set()) == gone
+    assert before == repo.picture(path)
+    assert branches == repo.branches()
+    assert removed.worktree.salvage.startswith("refs/agent-runner/salvage/s1/2")
+    repo.assert_sound()
+    assert "" == repo.git("status", "--porcelain")
+
+
+def test_a_salvage_is_a_stash_that_git_alone_can_apply(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("a.txt", "changed\n", path)
+    repo.write("new", "untracked\n", path)
+    before = repo.picture(path)
+
+    salvage = take_salvage(trees.find("s1"), SystemClock().now())
+    again = take_salvage(trees.find("s1"), SystemClock().now())
+
+    assert before == repo.picture(path)
+    assert salvage.ref != again.ref
+    repo.git("stash", "apply", "-q", salvage.ref)
+    assert ("changed\n", "untracked\n") == ((repo.folder / "a.txt").read_text(), (repo.folder / "new").read_text())
+
+
+def test_line_ends_and_filters_change_no_byte_of_what_was_changed(repo, trees):
+    repo.write(".gitattributes", "*.txt text eol=crlf\n*.up filter=up\n")
+    repo.git("config", "filter.up.clean", "tr a-z A-Z")
+    repo.git("config", "filter.up.smudge", "tr A-Z a-z")
+    repo.commit("Attributes", adds=True)
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("a.txt", b"mixed\r\nand\nlines\r\n", path)
+    repo.write("new.txt", b"mixed\r\nand\n", path)
+    repo.write("x.up", "MiXed\n", path)
+    repo.write(".gitattributes", "* text eol=lf\n", path)
+    before = repo.picture(path)[0]
+
+    trees.remove("s1", force=True)
+    trees.restore("s1")
+
+    assert before == repo.picture(path)[0]
+
+
+def test_without_force_changes_and_unfinished_merges_stay(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("new", "x\n", path)
+    with pytest.raises(WorktreeKept, match="has 1 changed file that nobody has committed"):
+        trees.remove("s1")
+    (path / "new").unlink()
+    repo.git("bisect", "start", folder=path)
+    with pytest.raises(WorktreeKept, match="unfinished bisection"):
+        trees.remove("s1")
+    repo.git("bisect", "reset", folder=path)
+
+    assert "ready" == trees.remove("s1", dry_run=True).worktree.state
+    trees.guard("s1")
+    assert (True, False) == (trees.remove("s1").deleted_branch, path.exists())
+
+
+def test_a_branch_with_commits_of_its_own_stays_and_a_merged_one_goes(repo, trees):
+    for name in ("s1", "s2", "s3"):
+        path = Path(trees.create(name, repo.folder).path)
+        repo.write(name, name, path)
+        repo.commit(name, path, adds=True)
+    repo.git("merge", "-q", "--no-edit", "aw/s2")
+    repo.git("merge", "-q", "--squash", "aw/s3")
+    repo.commit("Squashed")
+
+    removed = {name: trees.remove(name).deleted_branch for name in ("s1", "s2", "s3")}
+
+    assert {"s1": False, "s2": True, "s3": True} == removed
+    assert {"main", "aw/s1"} == repo.branches()
+
+
+def test_only_what_is_clean_and_merged_goes_by_itself(repo, engine, trees):
+    for name in ("clean", "dirty", "ahead", "gone", "merged"):
+        trees.create(name, repo.folder)
+    repo.write("x", "x\n", trees.find("dirty").path and Path(trees.find("dirty").path))
+    for name in ("ahead", "merged"):
+        repo.write(name, name, Path(trees.find(name).path))
+        repo.commit(name, Path(trees.find(name).path), adds=True)
+    repo.git("merge", "-q", "--no-edit", "aw/merged")
+    subprocess.run(["rm", "-rf", trees.find("gone").path], check=True)
+
+    planned, done = trees.prune(dry_run=True), trees.prune()
+
+    gone = {"clean", "merged"}
+    assert gone == {one.worktree.session_id for one in planned.gone} == {one.worktree.session_id for one in done.gone}
+    assert {"dirty": "it has 1 changed file", "ahead": "it has commits that are not merged"}.items() <= {
+        one.worktree.session_id: why for one, why in done.kept
+    }.items()
+    assert all(one.size_bytes > 0 for one in planned.gone)
+    assert {"dirty", "ahead"} <= {Path(one).name for one in repo.worktrees()}
+    repo.assert_sound()
+
+
+def test_a_session_that_runs_keeps_its_worktree(repo, engine, trees):
+    made = trees.create("s1", repo.folder)
+    with engine._home.lend_store() as store, pytest.raises(WorktreeBusy, match="session s1 runs"):
+        remove(trees._resources(store), RemovalWish("s1", force=True), is_running=lambda name: name == "s1")
+
+    assert Path(made.path).is_dir()
+    trees.guard("s1")
+
+
+def test_a_worktree_whose_folder_was_deleted_is_removed_and_comes_back_from_its_index(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("staged", "staged\n", path)
+    repo.git("add", "staged", folder=path)
+    subprocess.run(["rm", "-rf", path], check=True)
+    with pytest.raises(WorktreeBlocked, match="was deleted"):
+        trees.guard("s1")
+
+    trees.remove("s1")
+    assert set() == repo.worktrees()
+    trees.restore("s1")
+
+    assert "A  staged" == repo.git("status", "--porcelain", folder=path)
+    trees.guard("s1")
+
+
+def test_a_worktree_that_git_has_forgotten_has_its_files_kept(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("a.txt", "changed\n", path)
+    repo.write("new", "new\n", path)
+    subprocess.run(["rm", "-rf", repo.folder / ".git" / "worktrees" / "s1"], check=True)
+
+    trees.remove("s1", force=True)
+    trees.restore("s1")
+
+    assert {" M a.txt", "?? new"} == set(repo.git("status", "--porcelain", folder=path).split("\n"))
+    trees.guard("s1")
+
+
+@pytest.mark.parametrize("kind", ["removed twice", "restored twice"])
+def test_two_at_once(repo, trees, kind):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("new", "new\n", path)
+    if kind == "restored twice":
+        trees.remove("s1", force=True)
+    results = []
+
+    def act():
+        try:
+            done = trees.remove("s1", force=True) if kind == "removed twice" else trees.restore("s1")
+            results.append(getattr(done, "was_gone", None))
+        except RequestRefused as error:
+            results.append(type(error))
+
+    threads = [threading.Thread(target=act) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    wanted = {False, True} if kind == "removed twice" else {None, RequestRefused}
+    assert wanted == set(results)
+    if kind == "removed twice":
+        trees.restore("s1")
+    assert "?? new" == repo.git("status", "--porcelain", folder=path)
+    repo.assert_sound()
+
+
+def test_a_repository_inside_a_worktree_is_not_lost(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    subprocess.run(["git", "init", "-q", path / "inner"], check=True)
+    repo.write("inner/x", "x\n", path)
+
+    with pytest.raises(SalvageFailed, match="inner is a git repository of its own"):
+        trees.remove("s1", force=True)
+
+    trees.guard("s1")
+    assert "x\n" == (path / "inner" / "x").read_text()
+    assert "of its own" in trees.list()[0].worktree.reason
+
+
+def test_links_and_paths_that_lead_out_are_not_followed(repo, trees, tmp_path):
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    repo.write("keep", "keep\n", precious)
+    path = Path(trees.create("s1", repo.folder).path)
+    (path / "out").symlink_to(precious)
+    (path / "a.txt").unlink()
+    (path / "a.txt").symlink_to(precious / "keep")
+    trees.remove("s1", force=True)
+    trees.restore("s1")
+    assert (str(precious), "keep\n") == (str((path / "out").readlink()), (precious / "keep").read_text())
+
+    path.rename(tmp_path / "moved")
+    path.symlink_to(precious)
+    trees.remove("s1", force=True)
+
+    assert ["keep"] == [one.name for one in precious.iterdir()]
+    assert (tmp_path / "moved" / "run.sh").exists()
+    (repo.folder / ".agent-runner-worktrees").rename(tmp_path / "trees")
+    trees.create("s2", repo.folder)
+    (repo.folder / ".agent-runner-worktrees").rename(tmp_path / "trees2")
+    (repo.folder / ".agent-runner-worktrees").symlink_to(tmp_path / "trees2")
+    with pytest.raises(GitFailed, match="not in the folder of worktrees"):
+        trees.remove("s2", force=True)
+    assert (tmp_path / "trees2" / "s2" / "a.txt").exists()
+
+
+def test_what_cannot_be_restored_says_why_and_stays_kept(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("x", "x\n", path)
+    repo.commit("X", path, adds=True)
+    trees.remove("s1")
+    with pytest.raises(RequestRefused, match="is removed"):
+        trees.create("s1", repo.folder)
+
+    path.mkdir()
+    with pytest.raises(RequestRefused, match="is there: move it away"):
+        trees.restore("s1")
+    path.rmdir()
+    repo.git("switch", "-q", "aw/s1")
+    with pytest.raises(BranchInUse, match="checked out in"):
+        trees.restore("s1")
+    repo.commit("More")
+    repo.git("switch", "-q", "main")
+    with pytest.raises(BranchInUse, match=r"has moved since: `git branch -f aw/s1 [0-9a-f]{40}`"):
+        trees.restore("s1")
+
+    assert "removed" == trees.find("s1").state
+    repo.git("branch", "-f", "aw/s1", "aw/s1^")
+    assert "ready" == trees.restore("s1").state
+
+
+def test_a_repository_that_is_gone(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("new", "new\n", path)
+    (repo.folder / ".git").rename(repo.folder / "git-elsewhere")
+
+    with pytest.raises(WorktreeKept, match=r"is gone, so what is in .* cannot be kept"):
+        trees.remove("s1", force=True)
+    assert "new\n" == (path / "new").read_text()
+    assert "is gone" in trees.list()[0].look.problem
+    subprocess.run(["rm", "-rf", path], check=True)
+    trees.remove("s1")
+
+    with pytest.raises(RequestRefused, match="nothing was kept"):
+        trees.restore("s1")
