@@ -106,9 +106,14 @@ def why(model: Annotated[str, bodies.PathParameter(max_length=200)], engine: The
 @router.get("/browse")
 def browse(engine: TheEngine, _viewer: Anyone, path: Annotated[str | None, Query(max_length=4096)] = None) -> Json:
     """List the folders in a folder; without a path those that one may begin at."""
+    return Json(list_folders(engine, path))
+
+
+def list_folders(engine: Engine, path: str | None) -> dict[str, Any]:
+    """Return the folders in a folder; without a path those that one may begin at. Raises FolderRefused."""
     roots = engine.web.settings().roots
     if not path:
-        return Json({"path": None, "parent": None, "folders": [_folder_row(root, str(root)) for root in roots]})
+        return {"path": None, "parent": None, "folders": [_folder_row(root, str(root)) for root in roots]}
     folder = resolve_folder(engine, path)
     try:
         with os.scandir(folder) as entries:
@@ -117,7 +122,7 @@ def browse(engine: TheEngine, _viewer: Anyone, path: Annotated[str | None, Query
         raise FolderRefused(f"{path[:200]!r} cannot be read: {error.strerror or error}") from error
     parent = None if folder in roots else str(folder.parent)
     rows = [_folder_row(folder / name, name) for name in names[:_MOST_FOLDERS]]
-    return Json({"path": str(folder), "parent": parent, "folders": rows, "is_cut": len(names) > _MOST_FOLDERS})
+    return {"path": str(folder), "parent": parent, "folders": rows, "is_cut": len(names) > _MOST_FOLDERS}
 
 
 def resolve_folder(engine: Engine, path: str) -> Path:

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.access.viewer import Viewer, viewer_of
+from oulipoly_engine.web.access.viewer import NotAllowed, Viewer
 from oulipoly_engine.web.errors import status_of
 from oulipoly_engine.web.pages.page_route import PageRoute
 from oulipoly_engine.web.pages.templates import render
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.web.access.gate import Serving
 
 _MOST_FIELDS = 2000
 PART = "x-page-part"  # header of our script: it wants no other page, only to know whether it was done
@@ -32,11 +33,21 @@ class Page(Record):
     """A request of a browser."""
 
     engine: Engine
-    viewer: Viewer
+    known: Viewer | None  # None: a page that everybody may see
+    serving: Serving
+    address: str
+    is_https_outside: bool  # of a proxy
     path: Mapping[str, str]  # words of the path
     query: Mapping[str, str]
     fields: Mapping[str, tuple[str, ...]]  # of a form
     is_part: bool  # our script asks
+
+    @property
+    def viewer(self) -> Viewer:
+        """Return who asks. Raises NotAllowed where nobody knows."""
+        if self.known is None:
+            raise NotAllowed("this browser is not paired: `agents device pair` on the computer shows a code")
+        return self.known
 
     def field(self, name: str) -> str:
         """Return a field of the form; empty where it is missing."""
@@ -53,10 +64,9 @@ class Page(Record):
 
     def show(self, template: str, status: int = 200, **values: Any) -> Response:  # noqa: ANN401 - whatever is shown
         """Answer with a page."""
-        waiting = len(self.engine.live.requests()) if "waiting" not in values else values.pop("waiting")
-        return HTMLResponse(
-            render(template, viewer=self.viewer, waiting=waiting, **values).encode("utf-8", "replace"), status
-        )
+        if "waiting" not in values:
+            values["waiting"] = 0 if self.known is None else len(self.engine.live.requests())
+        return HTMLResponse(render(template, viewer=self.known, **values).encode("utf-8", "replace"), status)
 
     def go(self, place: str) -> Response:
         """Answer a form that was done: with the page to go to, which our script does not want."""
@@ -102,7 +112,10 @@ def _serve(handler: Handler) -> Callable[[Request], Any]:
                     fields[name] = (*fields.get(name, ()), str(value).replace("\r\n", "\n"))
         page = Page(
             request.app.state.engine,
-            viewer_of(request),
+            request.state.viewer,
+            request.app.state.serving,
+            request.state.address,
+            request.headers.get("x-forwarded-proto") != "http",
             request.path_params,
             request.query_params,
             fields,

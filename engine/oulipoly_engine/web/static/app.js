@@ -247,11 +247,13 @@
   // Pairing: the code is behind the #, which no browser sends; it leaves the history at once ----------------------------
   const pair = byId("pair");
   if (pair) {
-    const code = new URLSearchParams(location.hash.slice(1)).get("code") || decodeURIComponent(location.hash.slice(1));
+    const code = location.hash.slice(1).split("&")[0];
     if (code) {
       history.replaceState(null, "", location.pathname);
       pair.elements.code.value = code;
-      byId("pair-name").focus();
+      const known = /iPhone|iPad|Android|Macintosh|Windows|Linux/.exec(navigator.userAgent);
+      pair.elements.name.value = known ? known[0] : "";
+      pair.requestSubmit();
     }
   }
 })();

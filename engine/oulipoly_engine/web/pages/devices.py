@@ -1,0 +1,67 @@
+"""Pairing a browser, confirming it, and the list of devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.web.access.viewer import check_scope
+from oulipoly_engine.web.api.access import keep_cookie
+from oulipoly_engine.web.api.engine import NotFound
+from oulipoly_engine.web.pages.page import Page, get, post
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+_MOST = 60
+
+
+def routes() -> list[BaseRoute]:
+    """Return the routes of this module."""
+    return [
+        get("/pair", lambda page: page.show("pair.html")),
+        post("/pair", _pair),
+        get("/confirm", _show_confirm),
+        post("/confirm", _confirm),
+        get("/devices", _list),
+        post("/devices/{device_id}", _revoke),
+    ]
+
+
+def _pair(page: Page) -> Response:
+    """Trade a code for a cookie. With the code may come the certificate's fingerprint, which people compare."""
+    code = page.field("code").strip().partition("&")[0]
+    if not code:
+        raise UsageInvalid("give the code that `agents device pair` shows on the computer")
+    paired = page.engine.web.redeem(code, page.field("name"), page.address)
+    response = page.go("/")
+    keep_cookie(response, page.serving, paired, is_https_outside=page.is_https_outside)
+    return response
+
+
+def _show_confirm(page: Page) -> Response:
+    back = page.query.get("back", "/")
+    return page.show("confirm.html", back=back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
+
+
+def _confirm(page: Page) -> Response:
+    check_scope(page.viewer, "answer")
+    page.engine.web.confirm_by_code(page.viewer.device_id, page.field("code").strip(), page.address)
+    return page.go(page.back("/"))
+
+
+def _list(page: Page) -> Response:
+    check_scope(page.viewer, "operate")
+    found = page.engine.web.devices()
+    return page.show("devices.html", devices=found[-_MOST:], left_out=max(0, len(found) - _MOST))
+
+
+def _revoke(page: Page) -> Response:
+    device_id = page.path["device_id"]
+    if device_id != page.viewer.device_id:
+        check_scope(page.viewer, "operate")
+    if device_id not in {one.device_id for one in page.engine.web.devices()}:
+        raise NotFound(f"there is no device {device_id[:40]!r}: it was revoked already")
+    page.engine.web.revoke(device_id)
+    return page.go("/devices" if device_id != page.viewer.device_id else "/pair")
