@@ -130,7 +130,7 @@ def _answer(handler: Handler, page: Page) -> Response:
     try:
         return handler(page)
     except RunnerError as error:
-        values = {"message": redact(error.message), "code": error.slug, "status": status_of(error)}
+        values = {"message": redact(error.message), "code": error.slug}
         # What was typed is not lost: the page that says what is wrong shows it.
         kept = {name: page.field(name) for name in ("content", "text", "message") if page.field(name)}
         return page.show("error.html", status_of(error), kept=kept, back=page.back("/"), **values)
