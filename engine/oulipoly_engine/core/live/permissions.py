@@ -38,16 +38,18 @@ class _Policies(Record):
 # Codex has no policy that accepts edits and asks for commands. The contract supervises it by `on-request`; codex 0.169
 # asks then only when the model wants more than the sandbox allows, and a refused write is just a command that failed.
 # `untrusted` asks before every change of a file and before every command that is not known to be safe (seen 2026-11).
+_CODEX = _Policies(
+    {"full_access": "never", "auto_accept_edits": "on-request", "supervised": "untrusted"},
+    {"never": 0, "on-request": 1, "unless-trusted": 1, "on-failure": 1, "untrusted": 2, "always": 2, "ask": 2},
+    {
+        "full_access": "danger-full-access",
+        "auto_accept_edits": "workspace-write",
+        "supervised": "workspace-write",
+    },
+)
 _KINDS: Mapping[str, _Policies] = {
-    "codex": _Policies(
-        {"full_access": "never", "auto_accept_edits": "on-request", "supervised": "untrusted"},
-        {"never": 0, "on-request": 1, "unless-trusted": 1, "on-failure": 1, "untrusted": 2, "always": 2, "ask": 2},
-        {
-            "full_access": "danger-full-access",
-            "auto_accept_edits": "workspace-write",
-            "supervised": "workspace-write",
-        },
-    ),
+    "codex": _CODEX,
+    "codex-proto": _CODEX,
     "claude": _Policies(
         {"full_access": "bypassPermissions", "auto_accept_edits": "acceptEdits", "supervised": "default"},
         {"bypassPermissions": 0, "acceptEdits": 1, "default": 2, "ask": 2},
