@@ -42,6 +42,7 @@ class NewSession(Body):
     title: Name = ""
     profile: Name | None = None
     block_while_running: bool = True
+    params: dict[Name, Any] = Field({}, description="The same as the keys below; see an agent's `allowed_parameters`.")
     model: Name | None = Field(None, description="The CLI's own model.")
     effort: Name | None = None
     approval_policy: Name | None = None

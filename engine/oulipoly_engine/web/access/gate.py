@@ -142,7 +142,7 @@ class Gate:
             address = "" if is_open else scope["state"]["address"]
             device = await run_in_threadpool(self._authenticate, token, address)
         if device is None and not is_open:
-            raise Refusal(401, "not-paired", "show a device's token: `agents device pair` on the computer makes one")
+            raise Refusal(401, "not-paired", "this device is not paired: run `agents device pair` on the computer")
         if device is None:
             return None
         if device.request_id is not None and path != f"/requests/{device.request_id}" and not is_open:

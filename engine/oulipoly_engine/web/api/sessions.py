@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import PlainTextResponse
 
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.core.worktrees.work import Message
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
@@ -61,7 +62,7 @@ def read_wish(engine: Engine, body: bodies.NewSession) -> NewWork:
     prompt = body.initial_message if body.prompt is None else body.prompt
     if body.lifecycle == "oneshot" and not (prompt or "").strip():
         prompt = "Start"  # contract B4
-    given = {name: value for name in bodies.PARAMETERS if (value := getattr(body, name)) is not None}
+    given = body.params | {name: value for name in bodies.PARAMETERS if (value := getattr(body, name)) is not None}
     return NewWork(
         repository=Path(folder),
         model=agent if is_pool else None,
@@ -241,7 +242,7 @@ def session_row(work: Work) -> dict[str, Any]:
     return {
         "id": session.session_id,
         "title": session.title,
-        "agent_id": session.runtime_id if session.model_name == "unknown" else session.model_name,
+        "agent_id": session.runtime_id if session.model_name == UNKNOWN_MODEL else session.model_name,
         "runtime_id": session.runtime_id,
         "account": session.account,
         "repo_path": session.workspace if tree is None else tree.repository,
