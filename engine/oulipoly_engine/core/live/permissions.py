@@ -18,11 +18,17 @@ OWN_SETTINGS = "its own settings decide"  # of a CLI that cannot be told what to
 UNNAMED: Profile = "full_access"  # of options that name none, as those of before there were profiles (contract, B.7)
 
 
+# stricter_fallback: the CLI has no such policy, the next stricter one is taken. legacy_narrowed: one that was written
+# down earlier is stricter, and is kept.
+Quality = Literal["exact", "stricter_fallback", "legacy_narrowed"]
+
+
 class Policy(Record):
     """What is in force."""
 
     profile: Profile
     policy: str  # in the CLI's own word; empty: the CLI has none, its own settings decide
+    quality: Quality = "exact"
     note: str = ""  # why it is not what somebody asked for
     sandbox: str = ""  # of codex: what its commands reach
 
@@ -30,7 +36,7 @@ class Policy(Record):
 class _Policies(Record):
     """One CLI's policies."""
 
-    by_profile: Mapping[Profile, str]
+    by_profile: Mapping[Profile, tuple[str, Quality]]
     ranks: Mapping[str, int]  # the higher, the stricter
     sandboxes: Mapping[Profile, str] = field(default_factory=dict)
 
@@ -39,7 +45,11 @@ class _Policies(Record):
 # asks then only when the model wants more than the sandbox allows, and a refused write is just a command that failed.
 # `untrusted` asks before every change of a file and before every command that is not known to be safe (seen 2026-11).
 _CODEX = _Policies(
-    {"full_access": "never", "auto_accept_edits": "on-request", "supervised": "untrusted"},
+    {
+        "full_access": ("never", "exact"),
+        "auto_accept_edits": ("on-request", "stricter_fallback"),
+        "supervised": ("untrusted", "exact"),
+    },
     {"never": 0, "on-request": 1, "unless-trusted": 1, "on-failure": 1, "untrusted": 2, "always": 2, "ask": 2},
     {
         "full_access": "danger-full-access",
@@ -51,7 +61,11 @@ _KINDS: Mapping[str, _Policies] = {
     "codex": _CODEX,
     "codex-proto": _CODEX,
     "claude": _Policies(
-        {"full_access": "bypassPermissions", "auto_accept_edits": "acceptEdits", "supervised": "default"},
+        {
+            "full_access": ("bypassPermissions", "exact"),
+            "auto_accept_edits": ("acceptEdits", "exact"),
+            "supervised": ("default", "exact"),
+        },
         {"bypassPermissions": 0, "acceptEdits": 1, "default": 2, "ask": 2},
     ),
 }
@@ -76,8 +90,8 @@ def choose_policy(kind: str, profile: Profile | None, legacy: str = "") -> Polic
     known = _KINDS.get(_LIKE.get(kind, kind))
     if known is None:
         return Policy(chosen, "", note="" if chosen == "full_access" else "the agent's own settings say when it asks")
-    policy = known.by_profile[chosen]
-    own = Policy(chosen, policy, sandbox=known.sandboxes.get(chosen, ""))
+    policy, quality = known.by_profile[chosen]
+    own = Policy(chosen, policy, quality, sandbox=known.sandboxes.get(chosen, ""))
     if not legacy or legacy == policy:
         return own
     rank, least = known.ranks.get(legacy), known.ranks[policy]
@@ -85,7 +99,7 @@ def choose_policy(kind: str, profile: Profile | None, legacy: str = "") -> Polic
         return _keep_unknown(own, legacy)
     if rank < least:
         return replace(own, note=f"the policy {legacy!r} is left out: it would broaden {chosen}")
-    return replace(own, policy=legacy)
+    return replace(own, policy=legacy, quality="legacy_narrowed" if rank > least else quality)
 
 
 def read_profile(word: object) -> Profile:

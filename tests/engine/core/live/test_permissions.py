@@ -21,20 +21,20 @@ _RANKS = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "profile", "policy"),
+    ("kind", "profile", "policy", "quality"),
     [
-        ("codex", "full_access", "never"),
-        ("codex", "auto_accept_edits", "on-request"),
-        ("codex", "supervised", "untrusted"),  # the contract's `on-request` lets codex write unasked
-        ("claude", "full_access", "bypassPermissions"),
-        ("claude", "auto_accept_edits", "acceptEdits"),
-        ("claude", "supervised", "default"),
+        ("codex", "full_access", "never", "exact"),
+        ("codex", "auto_accept_edits", "on-request", "stricter_fallback"),
+        ("codex", "supervised", "untrusted", "exact"),  # the contract's `on-request` lets codex write unasked
+        ("claude", "full_access", "bypassPermissions", "exact"),
+        ("claude", "auto_accept_edits", "acceptEdits", "exact"),
+        ("claude", "supervised", "default", "exact"),
     ],
 )
-def test_a_profile_stands_for_a_policy_of_each_cli(kind, profile, policy):
+def test_a_profile_stands_for_a_policy_of_each_cli(kind, profile, policy, quality):
     chosen = choose_policy(kind, profile)
 
-    assert (profile, policy, "") == (chosen.profile, chosen.policy, chosen.note)
+    assert (profile, policy, quality, "") == (chosen.profile, chosen.policy, chosen.quality, chosen.note)
 
 
 def test_codex_works_in_a_sandbox_unless_all_is_allowed():
@@ -77,7 +77,9 @@ def test_what_is_in_force_is_told_with_the_clis_own_word(profile, told, shown):
 
 
 def test_a_stricter_policy_of_earlier_is_kept():  # vector 37
-    assert Policy("auto_accept_edits", "default") == choose_policy("claude", "auto_accept_edits", "default")
+    assert Policy("auto_accept_edits", "default", "legacy_narrowed") == choose_policy(
+        "claude", "auto_accept_edits", "default"
+    )
 
 
 @pytest.mark.parametrize(

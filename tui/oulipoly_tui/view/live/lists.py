@@ -90,7 +90,7 @@ def _start_words(kind: str, profile: Profile, said: str) -> str:
         return said
     if not policy.policy:
         return f"{said}, if it has such a mode; else {OWN_SETTINGS}" if kind == "acp" else OWN_SETTINGS
-    if kind == "codex" and profile == "auto_accept_edits":  # it has no such policy: the next stricter one is taken
+    if policy.quality == "stricter_fallback":
         return f"as near as its CLI comes to it: {policy.policy}, {policy.sandbox}".rstrip(", ")
     return said
 
