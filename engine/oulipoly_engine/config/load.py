@@ -13,7 +13,6 @@ from pathlib import Path
 from oulipoly_engine.config import accounts_file, agent_files, model_files, small_files
 from oulipoly_engine.config.problem import Level, Loaded, nearest, settle, summary
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
-from oulipoly_engine.core.live.runtimes import RuntimeEntry
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ModelUnknown
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import replace
@@ -33,15 +32,6 @@ def load_settings(paths: Paths) -> Loaded[Settings]:
     What is wrong with it comes along as warnings, since no run stops for it.
     """
     loaded = small_files.read_settings(paths)
-    return Loaded(loaded.value, tuple(replace(problem, level=Level.WARNING) for problem in loaded.problems))
-
-
-def load_runtimes(paths: Paths) -> Loaded[tuple[RuntimeEntry, ...]]:
-    """Return the runtimes of config.toml; one with an error counts as broken.
-
-    What is wrong with them comes along as warnings, since the others work.
-    """
-    loaded = small_files.read_runtimes(paths)
     return Loaded(loaded.value, tuple(replace(problem, level=Level.WARNING) for problem in loaded.problems))
 
 

@@ -60,11 +60,10 @@ def _read(paths: Paths, kind: str, begin: str, folders: tuple[Path | None, Path 
 
 
 def _runtimes(paths: Paths) -> list[tuple[str, str]]:
-    from oulipoly_engine.config import accounts_file, small_files
-    from oulipoly_engine.core.live.catalogue import derive_runtimes
+    from oulipoly_engine.config import accounts_file
+    from oulipoly_engine.facade.live.catalogue import read_catalogue
 
-    entries = small_files.read_runtimes(paths).value
-    found = derive_runtimes(accounts_file.read(paths).value, entries, paths.home)
+    found, _ = read_catalogue(paths, accounts_file.read(paths).value)
     return [(one.id, one.name) for one in found.runtimes]
 
 

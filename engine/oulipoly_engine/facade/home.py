@@ -110,7 +110,7 @@ class Home:
         """Return the configuration for what ends at the first error, whatever the face."""
         from oulipoly_engine.facade.files import CheckedFiles
 
-        return CheckedFiles(self.paths, self._warn, self.models_dir, self.agents_dir)
+        return CheckedFiles(self.paths, self.warn, self.models_dir, self.agents_dir)
 
     @property
     def places(self) -> Places:
@@ -190,7 +190,7 @@ class Home:
             from oulipoly_engine.store.base.db import open_store_to_read
 
             store = open_store_to_read(self.paths.state_db, refusal)
-            self._warn(_READ_ONLY.format(refusal.message))
+            self.warn(_READ_ONLY.format(refusal.message))
         with self._lend(store):
             yield store
 
@@ -234,7 +234,7 @@ class Home:
         try:
             return write()
         except (StoreNotWritable, StoreLocked) as refusal:
-            self._warn(_READ_ONLY.format(refusal.message))
+            self.warn(_READ_ONLY.format(refusal.message))
             return otherwise
 
     def close(self) -> None:
@@ -252,7 +252,7 @@ class Home:
             message = f"this app is read-only and does not {what}: start it without --read-only"
             raise RequestRefused(message)
 
-    def _warn(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         """Show a warning once, however often its file is read."""
         if text not in self._warned:
             self._warned.add(text)

@@ -3,9 +3,10 @@
 import pytest
 
 from oulipoly_engine.config.check import check
-from oulipoly_engine.config.load import load_runtimes, load_settings
+from oulipoly_engine.config.load import load_settings
 from oulipoly_engine.config.migration import migrate
 from oulipoly_engine.config.show import effective
+from oulipoly_engine.config.small_files import read_runtimes
 from oulipoly_engine.core.live.runtimes import RuntimeEntry
 from oulipoly_engine.paths import Paths
 
@@ -23,7 +24,7 @@ def read(paths):
 
     def write(text):
         paths.settings.write_text(text)
-        return load_runtimes(paths)
+        return read_runtimes(paths)
 
     return write
 
@@ -175,14 +176,14 @@ def test_what_is_shown_has_no_secret(read, paths):
 
 
 def test_without_a_file_there_is_none(paths):
-    assert ((), ()) == (load_runtimes(paths).value, load_runtimes(paths).problems)
+    assert ((), ()) == (read_runtimes(paths).value, read_runtimes(paths).problems)
 
 
 def test_the_migration_brings_the_older_setting_forward_once(read, paths):
     before = read('# mine\ntie_rule = "lowest-use"\n\n[cli_agent_runtime]\nenabled = false\n').value
 
     migrate.apply(migrate.plan(paths))
-    after = load_runtimes(paths)
+    after = read_runtimes(paths)
 
     assert () == after.problems
     assert [(one.id, one.kind, one.name, one.is_enabled) for one in before] == [
@@ -199,5 +200,5 @@ def test_the_migration_leaves_runtimes_that_are_there(read, paths):
     migrate.apply(migrate.plan(paths))
 
     assert {"codex": ("Mine", True), "claude": ("Claude Code", False)} == {
-        one.id: (one.name, one.is_enabled) for one in load_runtimes(paths).value
+        one.id: (one.name, one.is_enabled) for one in read_runtimes(paths).value
     }

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts.clis.cli import LoginCommand
-from oulipoly_engine.core.live.catalogue import Catalogue, derive_runtimes, describe_left_out
+from oulipoly_engine.core.live.catalogue import Catalogue, describe_left_out
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.runtime_status import (
     Diagnostic,
@@ -25,6 +24,7 @@ from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import RequestRefused, RuntimeUnknown, RuntimeUnusable
 from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.live.catalogue import catalogue_of
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.records import asdict
 from oulipoly_engine.service.live.programs import find_program, launch_environment
@@ -43,17 +43,10 @@ class Runtimes:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._assumed: dict[str, Mapping[str, bool]] = {}
-        self._warned: set[str] = set()
 
     def catalogue(self) -> Catalogue:
         """Return the runtimes of accounts and of config.toml; what is wrong with entries of it is told."""
-        loaded = load.load_runtimes(self._home.paths)
-        catalogue = derive_runtimes(self._home.quiet_files.accounts(), loaded.value, self._home.paths.home)
-        for problem in loaded.problems:
-            self._warn(problem.text)
-        for wrong in catalogue.problems:
-            self._warn(f"{self._home.paths.settings}: [runtimes.{wrong.key}]: {wrong.message}. Fix: {wrong.fix}.")
-        return catalogue
+        return catalogue_of(self._home)
 
     def find(self, name: str) -> Runtime:
         """Return a runtime by its id. Raises RuntimeUnknown, which names the nearest one."""
@@ -135,12 +128,6 @@ class Runtimes:
         return self.refresh((runtime.id,))[0]
 
     # Parts -----------------------------------------------------------------------------------------------------------
-    def _warn(self, text: str) -> None:
-        """Show a warning once, however often the file is read."""
-        if text not in self._warned:
-            self._warned.add(text)
-            self._home.note(f"Warning: {text}")
-
     def _find(self, catalogue: Catalogue, name: str) -> Runtime:
         found = catalogue.find(name)
         if found is not None:

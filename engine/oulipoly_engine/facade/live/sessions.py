@@ -221,11 +221,9 @@ class LiveSessions:
 
     def catalogue(self) -> Catalogue:
         """Return the runtimes as they are configured."""
-        from oulipoly_engine.config.small_files import read_runtimes  # noqa: PLC0415 - the first to ask pays
-        from oulipoly_engine.core.live.catalogue import derive_runtimes  # noqa: PLC0415 - the same
+        from oulipoly_engine.facade.live.catalogue import catalogue_of  # noqa: PLC0415 - the first to ask pays
 
-        paths = self._home.paths
-        return derive_runtimes(self._home.files.accounts(), read_runtimes(paths).value, paths.home)
+        return catalogue_of(self._home)
 
     # Finding ---------------------------------------------------------------------------------------------------------
     def find(self, identity: str) -> LiveSession:
