@@ -20,6 +20,9 @@ from oulipoly_engine.core.live.requests import Decision
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record, field
 
+STEER_LIMIT = 32_768  # characters of a message for a running turn (contract, D.5)
+NAME_LIMIT = 256  # of a session's title
+
 
 class NotSupported(RequestRefused):
     """The runtime's CLI has no such operation."""

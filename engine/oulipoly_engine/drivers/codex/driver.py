@@ -23,15 +23,16 @@ from oulipoly_engine.core.live.events import (
     Usage,
     UsageUpdated,
 )
+from oulipoly_engine.drivers import json_values as fields
 from oulipoly_engine.drivers import jsonrpc
-from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution, ReviewTarget
-from oulipoly_engine.drivers.codex import fields, notifications, readings, requests
-from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers.base import NAME_LIMIT, Capabilities, Driver, Opening, Resolution, ReviewTarget
+from oulipoly_engine.drivers.codex import notifications, readings, requests
 from oulipoly_engine.drivers.codex.policy import policy_of
 from oulipoly_engine.drivers.codex.requests import OpenRequest
 from oulipoly_engine.drivers.codex.start import Start
 from oulipoly_engine.drivers.codex.steers import Steers
 from oulipoly_engine.drivers.codex.turn import Turn, TurnKind
+from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.drivers.jsonrpc import Endpoint, Failure, Notification, ServerRequest, Settle, Undecodable
 
 CAPABILITIES = Capabilities(
@@ -54,7 +55,6 @@ CAPABILITIES = Capabilities(
     auth_management=True,
     generated_schema_probe=True,
 )
-_LONGEST_NAME = 256  # characters (contract, D.5)
 _ERROR_GRACE_S = 5.0  # between an error and the turn/completed that follows it
 _INTERRUPT_PAUSE_S = 0.2
 _MOST_INTERRUPTS = 25
@@ -259,8 +259,8 @@ class CodexDriver(Driver):
 
     def rename(self, name: str) -> None:
         """Give the session a title."""
-        if not 1 <= len(name) <= _LONGEST_NAME:
-            self._say(OrderFailed("rename", f"a name has 1 to {_LONGEST_NAME} characters"))
+        if not 1 <= len(name) <= NAME_LIMIT:
+            self._say(OrderFailed("rename", f"a name has 1 to {NAME_LIMIT} characters"))
             return
         self._request("thread/name/set", {"name": name}, self._report("rename"))
 

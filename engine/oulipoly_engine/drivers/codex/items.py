@@ -9,8 +9,8 @@ import shlex
 from collections.abc import Mapping
 
 from oulipoly_engine.core.live.events import FileChange, Item, ItemKind, ItemStatus
-from oulipoly_engine.drivers.codex import fields
-from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers import json_values as fields
+from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.drivers.turn_items import whole_file_diff
 from oulipoly_engine.records import Record
 

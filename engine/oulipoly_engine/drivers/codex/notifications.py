@@ -12,9 +12,10 @@ from oulipoly_engine.core.live.events import (
     SettingsChanged,
     UsageUpdated,
 )
-from oulipoly_engine.drivers.codex import fields, items, policy, readings
-from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers import json_values as fields
+from oulipoly_engine.drivers.codex import items, policy, readings
 from oulipoly_engine.drivers.codex.turn import Turn
+from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.records import replace
 
 Params = Mapping[str, Json]

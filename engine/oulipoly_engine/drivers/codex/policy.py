@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from oulipoly_engine.core.live.permissions import Policy, choose_policy
+from oulipoly_engine.drivers import json_values as fields
 from oulipoly_engine.drivers.base import Opening
-from oulipoly_engine.drivers.codex import fields
-from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.records import replace
 
 _TYPES: Mapping[str, str] = {  # of a sandbox: as thread/start takes it, and as turn/start does

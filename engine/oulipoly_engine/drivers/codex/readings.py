@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import QuotaSeen, Usage
 from oulipoly_engine.core.quota.readings import duration_label
-from oulipoly_engine.drivers.codex import fields
-from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers import json_values as fields
+from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.drivers.jsonrpc import Failure
 from oulipoly_engine.records import Record
 
@@ -66,7 +66,7 @@ def decode_quota(params: Json) -> QuotaSeen | None:
     windows = []
     for slot in ("primary", "secondary"):
         window = fields.mapping(limits, slot)
-        used, minutes = fields.number(window, "usedPercent"), fields.number(window, "windowDurationMins")
+        used, minutes = fields.finite_number(window, "usedPercent"), fields.finite_number(window, "windowDurationMins")
         if used is not None:
             name = slot if minutes is None else duration_label(minutes * 60)
             windows.append((name, used, fields.whole_number(window, "resetsAt")))

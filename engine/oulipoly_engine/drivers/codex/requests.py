@@ -15,9 +15,10 @@ import msgspec
 
 from oulipoly_engine.core.live.events import FileChange, Prompt, Question, RequestKind
 from oulipoly_engine.core.live.requests import Decision
+from oulipoly_engine.drivers import json_values as fields
 from oulipoly_engine.drivers.base import Resolution
-from oulipoly_engine.drivers.codex import fields, items
-from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers.codex import items
+from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.drivers.jsonrpc import ServerRequest
 from oulipoly_engine.records import Record
 

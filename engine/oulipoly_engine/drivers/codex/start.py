@@ -12,9 +12,10 @@ from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import AnyEvent, Notice, SessionFailed, SessionOpened
 from oulipoly_engine.core.live.models import ModelPages
 from oulipoly_engine.core.live.runtime_status import read_account
+from oulipoly_engine.drivers import json_values as fields
 from oulipoly_engine.drivers.base import Opening
-from oulipoly_engine.drivers.codex import fields, policy, readings
-from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers.codex import policy, readings
+from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.drivers.jsonrpc import Endpoint, Failure, Settle
 
 CLIENT = {"name": "agent-runner", "title": "Agent Runner", "version": "1"}

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from oulipoly_engine.core.live.events import AnyEvent, SteerSettled
-from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers.base import STEER_LIMIT
 from oulipoly_engine.drivers.codex.turn import Turn
+from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.drivers.jsonrpc import Endpoint, Failure, Settle
-
-_LONGEST = 32_768  # characters (contract, D.5)
 
 
 class Steers:
@@ -31,8 +30,8 @@ class Steers:
             self._refuse(message_id, "no turn is running")
         elif turn.kind in ("review", "compact"):
             self._refuse(message_id, f"codex takes no messages while it does a {turn.kind}")
-        elif not 1 <= len(text) <= _LONGEST:
-            self._refuse(message_id, f"a message for a running turn has 1 to {_LONGEST} characters")
+        elif not 1 <= len(text) <= STEER_LIMIT:
+            self._refuse(message_id, f"a message for a running turn has 1 to {STEER_LIMIT} characters")
         else:
             self._texts[message_id] = text
 

@@ -21,9 +21,10 @@ from oulipoly_engine.core.live.events import (
     TurnStarted,
     Usage,
 )
-from oulipoly_engine.drivers.codex import fields, items, readings
-from oulipoly_engine.drivers.codex.fields import Json
+from oulipoly_engine.drivers import json_values as fields
+from oulipoly_engine.drivers.codex import items, readings
 from oulipoly_engine.drivers.codex.readings import NativeError
+from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.records import replace
 
 TurnKind = Literal["user", "review", "compact", ""]

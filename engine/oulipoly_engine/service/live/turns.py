@@ -18,7 +18,15 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, requests, states
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.drivers.base import REVIEW_KINDS, Driver, NotSupported, Resolution, ReviewTarget
+from oulipoly_engine.drivers.base import (
+    NAME_LIMIT,
+    REVIEW_KINDS,
+    STEER_LIMIT,
+    Driver,
+    NotSupported,
+    Resolution,
+    ReviewTarget,
+)
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
@@ -28,8 +36,6 @@ from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
 
 TEXT_LIMIT = 1 << 20  # characters of one message: codex takes no more
-STEER_LIMIT = 32_768  # characters (contract, D.5)
-_NAME_LIMIT = 256
 _TITLE_LIMIT = 80
 _REQUEST_PREFIX = "cli_req_"
 
@@ -377,7 +383,7 @@ class SessionTurns:
         return self._start("review", target.value, lambda turn_id: self._driver.review(turn_id, target))
 
     def _order_rename(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
-        name = _text(data, _NAME_LIMIT)
+        name = _text(data, NAME_LIMIT)
         self._change(title=name)
         if self._driver.capabilities.rename and self.is_open:
             self._driver.rename(name)
