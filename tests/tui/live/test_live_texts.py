@@ -26,7 +26,7 @@ from oulipoly_engine.core.live.events import (
 )
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage
 from oulipoly_engine.facade.live.sessions import LiveStatus
-from oulipoly_tui.panes.live import live
+from oulipoly_tui.panes.live import following
 from oulipoly_tui.panes.live.jobs import Opened
 from oulipoly_tui.view.live.lists import session_rows
 from oulipoly_tui.view.transcript.spans import plain
@@ -119,7 +119,7 @@ class Host:
 @pytest.fixture
 def shown(app_world, running, numbered, monkeypatch):
     """Return the pane's text for some events."""
-    monkeypatch.setattr(live, "LiveConnection", lambda client, _take, _gone: client)
+    monkeypatch.setattr(following, "LiveConnection", lambda client, _take, _gone: client)
 
     async def draw(size, events, queue, lives):
         async with running(size) as (app, pilot):
@@ -141,7 +141,7 @@ def shown(app_world, running, numbered, monkeypatch):
                 for one in asked
             )
             pane._take_opened(opened)
-            pane._draw()
+            pane.draw()
             app.clear_notifications()
             await pilot.pause()
             pane.view.focus()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,13 +14,12 @@ from textual.markup import escape
 from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.panes.live.answers import LiveAnswers
 from oulipoly_tui.panes.live.completing import CompletionList, LiveCompleting
-from oulipoly_tui.panes.live.connection import LiveConnection
-from oulipoly_tui.panes.live.jobs import WINDOW, Opened, open_session
+from oulipoly_tui.panes.live.following import LiveFollowing
 from oulipoly_tui.panes.live.orders import LiveOrders
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.live.block_lines import is_foldable
 from oulipoly_tui.view.live.composer_keys import composer_keys
-from oulipoly_tui.view.live.conversation import Conversation, OpenRequest, elapsed_s
+from oulipoly_tui.view.live.conversation import elapsed_s
 from oulipoly_tui.view.live.request_lines import answer_line, request_lines, title_line
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, queue_lines, working_line
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
@@ -33,16 +30,12 @@ from oulipoly_tui.widgets.live.request_panel import RequestPanel
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.live.events import Numbered
-    from oulipoly_engine.core.live.sessions import LiveSession
-    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
 
 _ANSWERS = ("approve", "approve_for_session", "deny", "deny_with_reason", "cancel_request")
 _NEEDS = {"compact": "compaction", "review": "review", "model": "set_model"}  # of the driver, as far as it is known
 _EVERYWHERE = ("frame.palette", "frame.attention")  # rows whose keys work in the line that is written on too
 _TICK_S = 1.0
-_DRAFTS = 20  # that are kept
 _REQUEST_SHARE = 0.5  # of the pane's height, at most
 _EMPTY: tuple[Line, ...] = (
     (("No live session is open.", "strong"),),
@@ -51,7 +44,7 @@ _EMPTY: tuple[Line, ...] = (
 )
 
 
-class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
+class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
     """One live session."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
@@ -59,23 +52,13 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
 
     def __init__(self, id: str = "live") -> None:
         super().__init__(id=id)
-        self.session: LiveSession | None = None
-        self.talk = Conversation()
-        self._connection: LiveConnection | None = None
-        self._capabilities: Mapping[str, bool] = {}
-        self._snapshot: Snapshot | None = None
-        self._sent: list[str] = []  # beside those that the conversation holds
         self._heading = ""  # of the pane's border
         self.interrupting = ""
-        self._opening = ""  # the id of the session that is being opened
-        self._is_reading_older = self._has_all = False
-        self._wanted_session = ""  # of the last time
-        self._drafts: dict[str, str] = {}  # what is written and not sent, by session
 
     def compose(self) -> ComposeResult:
         """Lay out the conversation, the request, the queue and the line to write on."""
         yield Lines(_EMPTY, id="live-empty")
-        yield ConversationView(self._need_older, id="live-view")
+        yield ConversationView(self.need_older, id="live-view")
         yield RequestPanel(id="live-request")
         yield Lines(id="live-answers")
         yield Lines(id="live-queue")
@@ -91,7 +74,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
 
     def on_unmount(self) -> None:
         """Let go of the session: it goes on."""
-        self._disconnect()
+        self.disconnect()
 
     # ---- parts
 
@@ -115,27 +98,6 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
             self.query_one(RequestPanel).focus()
         else:
             self.composer.focus()
-
-    def state(self) -> Mapping[str, object]:
-        """Return what is open, and what is written and not sent."""
-        self._keep_draft()
-        session = self._wanted_session if self.session is None else self.session.session_id
-        return {"session": session, "drafts": dict(list(self._drafts.items())[-_DRAFTS:])}
-
-    def restore(self, state: Mapping[str, object]) -> None:
-        """Take them; the session is opened with the first data."""
-        session, drafts = state.get("session"), state.get("drafts")
-        self._wanted_session = session if isinstance(session, str) else ""
-        if isinstance(drafts, dict):
-            self._drafts = {str(key): text for key, text in drafts.items() if isinstance(text, str)}
-
-    def _keep_draft(self) -> None:
-        """Remember what is written to the session that is shown."""
-        if self.session is None:
-            return
-        self._drafts.pop(self.session.session_id, None)
-        if self.composer.text.strip():
-            self._drafts[self.session.session_id] = self.composer.text
 
     def inner_keys(self) -> tuple[Action, ...] | None:
         """Return the keys of the line that is written on, while it has them."""
@@ -174,134 +136,6 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
     def _has_fold(self) -> bool:
         here = self.view.here
         return here is not None and is_foldable(self.talk.blocks[here[0]])
-
-    # ---- what comes from outside
-
-    def take(self, snapshot: Snapshot) -> None:
-        """Open what was open the last time; show how the account's windows are used now."""
-        self._snapshot = snapshot
-        if self._wanted_session:
-            wanted, self._wanted_session = self._wanted_session, ""
-            self.open_session(wanted, is_quiet=True)
-        self.draw_working()
-
-    def show(self, key: str) -> bool:
-        """Open the session of a request, or one by its id."""
-        self.open_session(key)
-        return True
-
-    def open_session(self, identity: str, *, anew: bool = False, is_quiet: bool = False) -> None:
-        """Show a session. anew: also where it is shown already. is_quiet: one that is gone is not told."""
-        app: Any = self.app
-        is_same = self.session is not None and self.session.session_id == identity
-        if self._opening == identity or (is_same and not anew and self._connection is not None):
-            return
-        self._opening = identity
-
-        def on_failed(error: Exception) -> None:
-            self._opening = ""
-            if not is_quiet:
-                app.say(str(getattr(error, "message", error)), severity="error")
-
-        app.work("live session", partial(open_session, app.engine, identity), self._take_opened, on_failed)
-        self.draw_working()
-
-    def _take_opened(self, opened: Opened) -> None:
-        self._opening = ""
-        self._disconnect()
-        if not is_standing(self):
-            if opened.client is not None:
-                opened.client.close()
-            return
-        talk = Conversation()
-        talk.take_status(opened.status)  # first: the events were read after it
-        talk.apply(opened.events)
-        talk.requests = {one.request_id: OpenRequest(one.request_id, one.kind, one.prompt) for one in opened.requests}
-        if opened.client is None:
-            talk.lose_process()
-        is_same = self.session is not None and self.session.session_id == opened.status.session.session_id
-        if not is_same:
-            self._keep_draft()
-            self.composer.put(self._drafts.get(opened.status.session.session_id, ""))
-        self.session, self.talk = opened.status.session, talk
-        self._capabilities = opened.status.capabilities
-        self._has_all = len(opened.events) < WINDOW
-        self._sent = self._sent if is_same else []
-        self.remove_class("-empty")
-        self.view.begin(talk)
-        if opened.client is not None:
-            self._connection = LiveConnection(opened.client, self._take_events, self._take_end)
-        self._draw()
-        app: Any = self.app
-        if app.frame.current is self and app.screen is app.frame and not self.composer.has_focus:
-            self.focus_inside()
-        app.show_keys()
-
-    def _take_events(self, events: list[Numbered]) -> None:
-        """Take all that came in one look, and draw once."""
-        had_turn, asked = self.talk.turn, self.request
-        before = len(self.talk.blocks)
-        self.view.changed(self.talk.apply(events))
-        self._draw()
-        app: Any = self.app
-        if had_turn != self.talk.turn or asked != self.request or before == 0:
-            app.show_keys()
-            if had_turn is None or self.talk.turn is None:
-                self._read_capabilities()
-
-    def _read_capabilities(self) -> None:
-        """Ask what the driver can do, once it has opened: its status knows."""
-        if self._connection is None or any(self._capabilities.values()):
-            return
-
-        def on_answered(answer: Mapping[str, Any], _wrong: str) -> None:
-            self._capabilities = answer.get("capabilities") or {}
-            self._draw()
-
-        self._connection.order("status", {}, on_answered)
-
-    def _take_end(self, _text: str) -> None:
-        """Take the end of the host: what came last is in the store."""
-        self._connection = None
-        app: Any = self.app
-        session = self.session
-        if session is None:
-            return
-        work = partial(app.engine.live.events_after, session.session_id, self.talk.last)
-        app.work("live events", work, partial(self._take_last, session.session_id))
-
-    def _take_last(self, session_id: str, events: tuple[Numbered, ...]) -> None:
-        if self.session is None or self.session.session_id != session_id or self._connection is not None:
-            return
-        self.view.changed(self.talk.apply(events))
-        self.talk.lose_process()
-        self._draw()
-        app: Any = self.app
-        app.show_keys()
-
-    def _need_older(self) -> None:
-        session = self.session
-        if session is None or self._has_all or self._is_reading_older or self.talk.first <= 1:
-            return
-        app: Any = self.app
-        self._is_reading_older = True
-        work = partial(app.engine.live.events, session.session_id, before=self.talk.first, limit=WINDOW)
-        app.work("older events", work, partial(self._take_older, self.talk), self._skip_older)
-
-    def _take_older(self, talk: Conversation, events: tuple[Numbered, ...]) -> None:
-        self._is_reading_older = False
-        if talk is not self.talk:
-            return
-        self._has_all = len(events) < WINDOW
-        self.view.grew_before(talk.prepend(events))
-
-    def _skip_older(self, _error: Exception) -> None:
-        self._is_reading_older = False
-
-    def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
     # ---- keys
 
@@ -380,13 +214,14 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, Pane):
 
     def on_resize(self) -> None:
         """Fit what is below the conversation."""
-        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self.draw)
 
     def _tick(self) -> None:
         if self.talk.turn is not None:
             self.draw_working()
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Draw all but the conversation."""
         if not is_standing(self) or self.session is None:
             return
         self._draw_request()

@@ -1,0 +1,205 @@
+"""Which session the pane shows: opened, followed, read back to its beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.panes.live.connection import LiveConnection
+from oulipoly_tui.panes.live.jobs import WINDOW, Opened, open_session
+from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.events import Numbered
+    from oulipoly_engine.core.live.sessions import LiveSession
+    from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.widgets.live.composer import Composer
+    from oulipoly_tui.widgets.live.conversation_view import ConversationView
+
+_DRAFTS = 20  # that are kept
+
+
+class LiveFollowing:
+    """The half of the pane that takes what comes from outside."""
+
+    app: Any
+    request: Any  # the one that is shown
+    draw: Callable[[], None]
+    draw_working: Callable[[], None]
+    focus_inside: Callable[[], None]
+    remove_class: Callable[..., Any]
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
+        super().__init__(**more)
+        self.session: LiveSession | None = None
+        self.talk = Conversation()
+        self._connection: LiveConnection | None = None
+        self._capabilities: Mapping[str, bool] = {}
+        self._snapshot: Snapshot | None = None
+        self._sent: list[str] = []  # beside those that the conversation holds
+        self._opening = ""  # the id of the session that is being opened
+        self._is_reading_older = self._has_all = False
+        self._wanted_session = ""  # of the last time
+        self._drafts: dict[str, str] = {}  # what is written and not sent, by session
+
+    @property
+    def view(self) -> ConversationView:
+        """Return the conversation."""
+        raise NotImplementedError
+
+    @property
+    def composer(self) -> Composer:
+        """Return the line that is written on."""
+        raise NotImplementedError
+
+    def state(self) -> Mapping[str, object]:
+        """Return what is open, and what is written and not sent."""
+        self._keep_draft()
+        session = self._wanted_session if self.session is None else self.session.session_id
+        return {"session": session, "drafts": dict(list(self._drafts.items())[-_DRAFTS:])}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Take them; the session is opened with the first data."""
+        session, drafts = state.get("session"), state.get("drafts")
+        self._wanted_session = session if isinstance(session, str) else ""
+        if isinstance(drafts, dict):
+            self._drafts = {str(key): text for key, text in drafts.items() if isinstance(text, str)}
+
+    def _keep_draft(self) -> None:
+        """Remember what is written to the session that is shown."""
+        if self.session is None:
+            return
+        self._drafts.pop(self.session.session_id, None)
+        if self.composer.text.strip():
+            self._drafts[self.session.session_id] = self.composer.text
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Open what was open the last time; show how the account's windows are used now."""
+        self._snapshot = snapshot
+        if self._wanted_session:
+            wanted, self._wanted_session = self._wanted_session, ""
+            self.open_session(wanted, is_quiet=True)
+        self.draw_working()
+
+    def show(self, key: str) -> bool:
+        """Open the session of a request, or one by its id."""
+        self.open_session(key)
+        return True
+
+    def open_session(self, identity: str, *, anew: bool = False, is_quiet: bool = False) -> None:
+        """Show a session. anew: also where it is shown already. is_quiet: one that is gone is not told."""
+        app: Any = self.app
+        is_same = self.session is not None and self.session.session_id == identity
+        if self._opening == identity or (is_same and not anew and self._connection is not None):
+            return
+        self._opening = identity
+
+        def on_failed(error: Exception) -> None:
+            self._opening = ""
+            if not is_quiet:
+                app.say(str(getattr(error, "message", error)), severity="error")
+
+        app.work("live session", partial(open_session, app.engine, identity), self._take_opened, on_failed)
+        self.draw_working()
+
+    def _take_opened(self, opened: Opened) -> None:
+        self._opening = ""
+        self.disconnect()
+        pane: Any = self
+        if not is_standing(pane):
+            if opened.client is not None:
+                opened.client.close()
+            return
+        talk = Conversation()
+        talk.take_status(opened.status)  # first: the events were read after it
+        talk.apply(opened.events)
+        talk.requests = {one.request_id: OpenRequest(one.request_id, one.kind, one.prompt) for one in opened.requests}
+        if opened.client is None:
+            talk.lose_process()
+        is_same = self.session is not None and self.session.session_id == opened.status.session.session_id
+        if not is_same:
+            self._keep_draft()
+            self.composer.put(self._drafts.get(opened.status.session.session_id, ""))
+        self.session, self.talk = opened.status.session, talk
+        self._capabilities = opened.status.capabilities
+        self._has_all = len(opened.events) < WINDOW
+        self._sent = self._sent if is_same else []
+        self.remove_class("-empty")
+        self.view.begin(talk)
+        if opened.client is not None:
+            self._connection = LiveConnection(opened.client, self._take_events, self._take_end)
+        self.draw()
+        app: Any = self.app
+        if app.frame.current is self and app.screen is app.frame and not self.composer.has_focus:
+            self.focus_inside()
+        app.show_keys()
+
+    def _take_events(self, events: list[Numbered]) -> None:
+        """Take all that came in one look, and draw once."""
+        had_turn, asked = self.talk.turn, self.request
+        before = len(self.talk.blocks)
+        self.view.changed(self.talk.apply(events))
+        self.draw()
+        app: Any = self.app
+        if had_turn != self.talk.turn or asked != self.request or before == 0:
+            app.show_keys()
+            if had_turn is None or self.talk.turn is None:
+                self._read_capabilities()
+
+    def _read_capabilities(self) -> None:
+        """Ask what the driver can do, once it has opened: its status knows."""
+        if self._connection is None or any(self._capabilities.values()):
+            return
+
+        def on_answered(answer: Mapping[str, Any], _wrong: str) -> None:
+            self._capabilities = answer.get("capabilities") or {}
+            self.draw()
+
+        self._connection.order("status", {}, on_answered)
+
+    def _take_end(self, _text: str) -> None:
+        """Take the end of the host: what came last is in the store."""
+        self._connection = None
+        app: Any = self.app
+        session = self.session
+        if session is None:
+            return
+        work = partial(app.engine.live.events_after, session.session_id, self.talk.last)
+        app.work("live events", work, partial(self._take_last, session.session_id))
+
+    def _take_last(self, session_id: str, events: tuple[Numbered, ...]) -> None:
+        if self.session is None or self.session.session_id != session_id or self._connection is not None:
+            return
+        self.view.changed(self.talk.apply(events))
+        self.talk.lose_process()
+        self.draw()
+        app: Any = self.app
+        app.show_keys()
+
+    def need_older(self) -> None:
+        """Ask for what is before the oldest event that is there."""
+        session = self.session
+        if session is None or self._has_all or self._is_reading_older or self.talk.first <= 1:
+            return
+        app: Any = self.app
+        self._is_reading_older = True
+        work = partial(app.engine.live.events, session.session_id, before=self.talk.first, limit=WINDOW)
+        app.work("older events", work, partial(self._take_older, self.talk), self._skip_older)
+
+    def _take_older(self, talk: Conversation, events: tuple[Numbered, ...]) -> None:
+        self._is_reading_older = False
+        if talk is not self.talk:
+            return
+        self._has_all = len(events) < WINDOW
+        self.view.grew_before(talk.prepend(events))
+
+    def _skip_older(self, _error: Exception) -> None:
+        self._is_reading_older = False
+
+    def disconnect(self) -> None:
+        """Let go of the session: it goes on."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
