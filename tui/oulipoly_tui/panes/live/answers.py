@@ -84,10 +84,11 @@ class LiveAnswers:
 
     def reason_against(self, request: OpenRequest, method: str) -> str | None:
         """Say why a request cannot be answered so now; None: it can."""
+        reason = can(request, method)
         is_approval = request.kind != "user_input" and method in APPROVALS
-        if is_approval and not self.query_one(RequestPanel).is_read:
+        if reason is None and is_approval and not self.query_one(RequestPanel).is_read:
             return "read it first: its end was not on the screen yet"
-        return can(request, method)
+        return reason
 
     def _meant(self, method: str) -> OpenRequest | None:
         """Return the request that a key means; None where it can mean none, which is said."""
@@ -95,9 +96,8 @@ class LiveAnswers:
         if request is None:
             return None
         is_key = self.app.has_keys_under_way  # else a hint was clicked
-        reason = self.reason_against(request, method) or (
-            self.guard.refuse_key() if is_key else self.guard.refuse(monotonic())
-        )
+        early = self.guard.refuse_key() if is_key else self.guard.refuse(monotonic())
+        reason = self.reason_against(request, method) or early
         if reason is not None:
             self.app.say(reason[:1].upper() + reason[1:], severity="warning")
             return None
