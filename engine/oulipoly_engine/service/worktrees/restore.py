@@ -33,7 +33,7 @@ from oulipoly_engine.service.worktrees.repository import (
     hold_session,
     open_repository,
 )
-from oulipoly_engine.service.worktrees.salvage.bring_back import bring_back
+from oulipoly_engine.service.worktrees.salvage.bring_back import bring_back, set_submodules
 from oulipoly_engine.service.worktrees.salvage.take import Salvage, read_salvage
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports
 from oulipoly_engine.store.worktrees import worktrees
@@ -64,7 +64,9 @@ def restore(resources: Resources, session_id: str) -> Worktree:
             with hold_repository(resources, repository.git_folder):
                 _add(repository, worktree, salvage)
             check_place(worktree)  # it may be on another branch, as it was when it was removed
-            return make_ready(resources, worktree, operation, _furnish(resources, repository, worktree))
+            problem = _furnish(resources, repository, worktree)
+            set_submodules(Path(worktree.path), salvage)
+            return make_ready(resources, worktree, operation, problem)
 
 
 def _furnish(resources: Resources, repository: Repository, worktree: Worktree) -> str:

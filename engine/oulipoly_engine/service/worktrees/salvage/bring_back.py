@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.service.worktrees.git import Git
 from oulipoly_engine.service.worktrees.repository import LONG_S, check, find_admin_folder
-from oulipoly_engine.service.worktrees.salvage.scratch import Entry, Scratch, scratch
+from oulipoly_engine.service.worktrees.salvage.scratch import LARGE, Entry, Scratch, scratch
 from oulipoly_engine.service.worktrees.salvage.take import Salvage
 from oulipoly_engine.service.worktrees.setup.files import make_folders
 
@@ -44,13 +45,10 @@ def _restore_state(work: Scratch, admin: Path, salvage: Salvage) -> None:
 
 def _restore_files(work: Scratch, path: Path, salvage: Salvage) -> None:
     """Write what differed from the index, and what git did not know, byte by byte."""
-    raw = work.run("diff-tree", "-r", "-z", "--no-renames", "--raw", salvage.index, salvage.commit)
-    words = os.fsdecode(raw).split("\0")[:-1]
     changed = []
-    for told, name in zip(words[::2], words[1::2], strict=True):
-        mode, blob, letter = told.split(" ")[1], told.split(" ")[3], told.split(" ")[4]
-        if _GITLINK in (mode, told[1:7]):
-            continue  # a submodule, which has its own way
+    for mode, blob, letter, name in _differences(work.git, salvage):
+        if mode == _GITLINK:
+            continue  # `set_submodules`
         if letter == "D":
             _delete(path, name)
         else:
@@ -59,6 +57,22 @@ def _restore_files(work: Scratch, path: Path, salvage: Salvage) -> None:
     for one in changed:
         _make_way(path, path / one.path)
     work.write_files([(one, path / one.path) for one in changed], path / ".git-restoring")
+
+
+def set_submodules(path: Path, salvage: Salvage) -> None:
+    """Check out in the submodules what was checked out there, where that is not what the index says."""
+    for mode, commit, _letter, name in _differences(Git(path), salvage):
+        if mode == _GITLINK and (path / name / ".git").exists():
+            Git(path / name).run("checkout", "--quiet", "--detach", commit, timeout_s=LONG_S)
+
+
+def _differences(git: Git, salvage: Salvage) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (mode, object, git's letter, name) of what differed from the index; a file that was gone has mode 0."""
+    words = ("diff-tree", "-r", "-z", "--no-renames", "--raw", salvage.index, salvage.commit)
+    told = os.fsdecode(check(git, *words, output_limit=LARGE)).split("\0")[:-1]
+    for line, name in zip(told[::2], told[1::2], strict=True):
+        _, mode, _, blob, letter = line.split(" ")
+        yield mode, blob, letter, name
 
 
 def _make_way(root: Path, target: Path) -> None:

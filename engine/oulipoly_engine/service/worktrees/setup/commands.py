@@ -29,5 +29,6 @@ def run_commands(worktree: Worktree, lines: Sequence[str], timeout_s: float, log
         printed += [f"$ {line}", said.rstrip("\n"), f"({result.outcome})"]
         write_private(log, redact("\n".join(printed) + "\n").encode("utf-8", "backslashreplace"))
         if not result.succeeded:
-            last = "; ".join(redact(said).strip().splitlines()[-_TOLD:])
-            raise SetupFailed(f"`{line}` {result.outcome}{f': {last}' if last else ''} (all it printed: {log})")
+            last = "; ".join(said.strip().splitlines()[-_TOLD:])
+            problem = redact(f"`{line}` {result.outcome}{f': {last}' if last else ''}")
+            raise SetupFailed(f"{problem} (all it printed: {log})")
