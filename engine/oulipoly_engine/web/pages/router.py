@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
-from oulipoly_engine.web.pages import dashboard, devices, requests, session, sessions
+from oulipoly_engine.web.pages import changes, dashboard, devices, requests, session, sessions
 from oulipoly_engine.web.pages.templates import KINDS, static_file
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def page_routes(engine: Engine) -> list[BaseRoute]:
         *dashboard.routes(),
         *sessions.routes(),
         *session.routes(),
+        *changes.routes(),
         *requests.routes(),
         *devices.routes(),
     ]

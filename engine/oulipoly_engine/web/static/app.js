@@ -142,7 +142,7 @@
           more = fresh.getElementById("main").hasAttribute("data-more") || again;
         } else more = false;
         failures = 0;
-        if (!source || source.readyState === 1) tell("on");
+        if (!source || source.readyState !== 0) tell("on");
       }
     } catch {
       failures += 1;
@@ -173,20 +173,22 @@
   const happened = (message) => {
     let event = {};
     try { event = JSON.parse(message.data); } catch { /* only a sign of life */ }
-    if ((event.type || message.type) === "item_delta") type(event); else soon();
+    if (event.type === "item_delta") { type(event); return; }
+    if (event.type === "item_started" && event.item && event.item.kind === "agent_message") { endTyping(); type({ text: event.item.text || "" }); }
+    soon();
   };
-  const KINDS = "session_opened session_failed session_closed native_id_changed settings_changed name_changed commands_changed turn_started turn_ended turn_retrying item_started item_delta item_ended diff_updated usage_updated quota_seen request_opened request_resolved steer_settled order_failed queue_changed notice raw".split(" ");
   const follow = () => {
-    if (!main.dataset.events || !window.EventSource) return;
+    if (!window.EventSource) return;
     if (source) source.close();
     clearTimeout(reopen);
-    source = new EventSource(main.dataset.events + "?after=" + cursor); // later ones bring Last-Event-ID by themselves
+    // The browser's own later tries bring Last-Event-ID; ours begin where the page stands. Other pages hear hints.
+    source = new EventSource(main.dataset.events ? main.dataset.events + "?after=" + cursor : "/events");
     source.onopen = () => { tell("on"); refresh(); };
     source.onmessage = happened;
-    KINDS.forEach((kind) => source.addEventListener(kind, happened));
     source.onerror = () => {
       tell(navigator.onLine ? "again" : "off");
       if (source.readyState === 2) { // it is over: look, and ask again
+        source = null;
         failures += 1;
         reopen = setTimeout(follow, LADDER_MS[Math.min(failures, LADDER_MS.length - 1)]);
         refresh();
@@ -243,6 +245,59 @@
   document.addEventListener("keydown", (event) => { // Enter breaks the line on a phone's keyboard; this sends from a real one
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.form && event.target.form.id === "composer") event.target.form.requestSubmit(byId("orders").querySelector("button"));
   });
+
+  // Comments on lines are collected, over files, and sent as one prompt ---------------------------------------------------
+  const review = byId("review");
+  if (review) {
+    const session = location.pathname.split("/")[2], key = "comments-" + session;
+    const read = () => { try { return JSON.parse(stored(key) || "[]"); } catch { return []; } };
+    const make = (tag, text, more) => Object.assign(document.createElement(tag), { textContent: text }, more);
+    const draw = () => {
+      const all = read();
+      review.hidden = !all.length;
+      review.replaceChildren(make("h2", all.length + (all.length === 1 ? " comment" : " comments")));
+      all.forEach((one, place) => {
+        const row = make("p", decodeURIComponent(one.path).replace(HIDDEN, "") + ":" + one.line + " " + one.text + " ");
+        row.append(make("button", "Remove", { type: "button", onclick: () => { all.splice(place, 1); store(key, all.length ? JSON.stringify(all) : ""); draw(); } }));
+        review.append(row);
+      });
+      const send = make("button", "Send all as one prompt", { type: "button", className: "main" });
+      send.addEventListener("click", async () => {
+        const body = new URLSearchParams();
+        all.forEach((one) => { body.append("path", one.path); body.append("line", one.line); body.append("text", one.text); });
+        send.disabled = true;
+        try {
+          const answer = await fetch("/sessions/" + session + "/comments", { method: "POST", body, headers: { accept: "text/html", "x-page-part": "1" } });
+          if (answer.ok) { store(key, ""); location.href = "/sessions/" + session; return; }
+          const place = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("error");
+          complain(place ? place.textContent : "The server refused it (" + answer.status + ").");
+        } catch { complain("It was not sent: the computer cannot be reached. The comments are kept."); }
+        send.disabled = false;
+      });
+      review.append(send);
+    };
+    draw();
+    const form = byId("comment"), lines = byId("lines");
+    if (form) {
+      const collect = byId("collect");
+      collect.hidden = false;
+      collect.addEventListener("click", () => {
+        if (!form.reportValidity()) return;
+        store(key, JSON.stringify([...read(), { path: form.elements.path.value, line: form.elements.line.value, text: form.elements.text.value }]));
+        form.elements.text.value = "";
+        draw();
+        say("Collected.");
+      });
+      lines.addEventListener("click", (event) => {
+        const line = event.target.closest("i[id]");
+        if (!line || String(getSelection())) return;
+        lines.querySelectorAll(".on").forEach((one) => one.classList.remove("on"));
+        line.classList.add("on");
+        form.elements.line.value = line.id.slice(1);
+        form.elements.text.focus();
+      });
+    }
+  }
 
   // Pairing: the code is behind the #, which no browser sends; it leaves the history at once ----------------------------
   const pair = byId("pair");

@@ -1,0 +1,285 @@
+"""What a session has changed: files, diffs with comments, commits, and what moves a branch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry
+from oulipoly_engine.core.worktrees.prompts import Comment
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.records import Record
+from oulipoly_engine.web.access.viewer import check_confirmed, check_scope
+from oulipoly_engine.web.api.engine import find_work
+from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+    from oulipoly_engine.core.worktrees.changes import FileDiff, MergePreview
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.worktrees.work import Work
+
+_BUDGET = 20_000  # characters of names on one page, and of a diff
+_LINE_OVERHEAD = 26
+_LONGEST_LINE = 2000
+_MOST_LISTED = 40
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
+# What was done, in words, and whether the way back is offered; an address can name no others.
+_DONE: Mapping[str, tuple[str, str]] = {
+    "stage": ("Staged.", ""),
+    "unstage": ("Taken out of the next commit.", ""),
+    "discard": ("Thrown away.", "undo_discard"),
+    "undo_discard": ("Put back.", ""),
+    "commit": ("Committed.", ""),
+    "merge": ("Merged.", "undo_move"),
+    "rebase": ("Rebased.", "undo_move"),
+    "apply": ("Applied to the main checkout, staged and not committed.", "undo_move"),
+    "undo_move": ("Taken back.", ""),
+    "promote": ("Pushed.", ""),
+    "comments": ("The comments were sent.", ""),
+    "conflict": ("The agent was asked to resolve the conflict.", ""),
+}
+_MOVES = ("merge", "rebase", "apply")
+
+
+class FileRow(Record):
+    """A file that differs."""
+
+    name: str
+    token: str  # the name as an address holds it
+    word: str
+    renamed_from: str
+
+
+class DiffLine(Record):
+    """A line of a diff."""
+
+    text: str
+    mark: str  # a, d, h; empty: as it was
+    number: int | None  # of the file as it is now
+
+
+def routes() -> list[BaseRoute]:
+    """Return the routes of this module."""
+    return [
+        get("/sessions/{session_id}/changes", _show),
+        get("/sessions/{session_id}/diff", _show_diff),
+        get("/sessions/{session_id}/move", _show_move),
+        get("/sessions/{session_id}/promote", _show_promote),
+        post("/sessions/{session_id}/git", _order),
+        post("/sessions/{session_id}/promote", _promote),
+        post("/sessions/{session_id}/comments", _comment),
+        post("/sessions/{session_id}/conflict", _hand_over),
+    ]
+
+
+# Looking -------------------------------------------------------------------------------------------------------------
+def _show(page: Page) -> Response:
+    work = find_work(page.engine, page.path["session_id"])
+    found = page.engine.changes.status(work.session.session_id)
+    budget = _BUDGET
+    parts = []
+    for side, entries in (("worktree", found.unstaged), ("index", found.staged)):
+        rows, budget = _fit(entries, budget)
+        parts.append((side, rows, len(entries) - len(rows)))
+    said, undo = _DONE.get(page.query.get("done", ""), ("", ""))
+    return page.show("changes.html", work=work, session=work.session, found=found, parts=parts, said=said, undo=undo)
+
+
+def _fit(entries: tuple[ChangeEntry, ...], budget: int) -> tuple[list[FileRow], int]:
+    rows = []
+    for entry in entries:
+        token = encode_path(entry.path)
+        budget -= 2 * len(token) + len(entry.path) + 200
+        if rows and budget < 0:
+            break
+        rows.append(FileRow(entry.path, token, WORDS.get(entry.status, entry.status), entry.renamed_from or ""))
+    return rows, budget
+
+
+def _show_diff(page: Page) -> Response:
+    work = find_work(page.engine, page.path["session_id"])
+    token, side = page.query.get("path", ""), page.query.get("side", "worktree")
+    path = decode_path(token)
+    context = page.number("context", 3) or 0
+    found = page.engine.changes.diff(work.session.session_id, path, side, context)
+    begin = page.number("from", 0) or 0
+    lines, end, total = lines_of(found, begin)
+    return page.show(
+        "diff.html",
+        work=work,
+        session=work.session,
+        found=found,
+        path=path,
+        token=encode_path(path),
+        side=side,
+        lines=lines,
+        later=end if end < total else None,
+        begin=begin,
+    )
+
+
+def lines_of(diff: FileDiff, begin: int) -> tuple[list[DiffLine], int, int]:
+    """Return the lines of a diff that one page shows, where the next page begins, and how many there are."""
+    rows = diff.diff.split("\n")
+    if rows and not rows[-1]:
+        rows.pop()
+    made: list[DiffLine] = []
+    number: int | None = None
+    budget = _BUDGET
+    for place, row in enumerate(rows):
+        mark = ""
+        own: int | None = None
+        if (hunk := _HUNK.match(row)) is not None:
+            number, mark = int(hunk[1]), "h"
+        elif number is None or row.startswith("\\"):
+            mark = "h"
+        elif row.startswith("-"):
+            mark = "d"
+        else:
+            mark, own = ("a" if row.startswith("+") else ""), number
+            number += 1
+        if place < begin:
+            continue
+        budget -= min(len(row), _LONGEST_LINE) + _LINE_OVERHEAD
+        if made and budget < 0:
+            return made, place, len(rows)
+        cut = f"{row[:_LONGEST_LINE]} [{len(row) - _LONGEST_LINE:,} characters more]"
+        made.append(DiffLine(row if len(row) <= _LONGEST_LINE else cut, mark, own))
+    return made, len(rows), len(rows)
+
+
+def _show_move(page: Page) -> Response:
+    """Say what a merge, a rebase or an apply will do, before it is done."""
+    work = find_work(page.engine, page.path["session_id"])
+    act = page.query.get("act", "merge")
+    if act not in _MOVES:
+        raise UsageInvalid(f"a branch is merged, rebased or applied: not {act[:40]!r}")
+    preview = page.engine.changes.preview_merge(work.session.session_id, page.query.get("into", ""))
+    return page.show(
+        "move.html",
+        work=work,
+        session=work.session,
+        act=act,
+        preview=preview,
+        plan=_plan(act, preview),
+        most=_MOST_LISTED,
+    )
+
+
+def _plan(act: str, preview: MergePreview) -> list[str]:
+    """Return what will happen, a sentence each."""
+    count = len(preview.commits)
+    commits = "1 commit" if count == 1 else f"{count} commits"
+    if act == "rebase":
+        told = [f"The commits of {preview.branch} are put on top of {preview.into}. {preview.into} stays as it is."]
+    elif act == "apply":
+        told = [f"What {preview.branch} has changed is staged in the main checkout. No commit is made there."]
+    else:
+        how = "moves forward to it" if preview.is_fast_forward else "gets a merge commit"
+        told = [f"{preview.into} gets {commits} of {preview.branch}: it {how}."]
+        if preview.checkout:
+            told.append(
+                f"{preview.into} is checked out in {preview.checkout}: {len(preview.files)} files change there."
+            )
+    told.append("A backup reference is made first, and it can be taken back.")
+    return told
+
+
+def _show_promote(page: Page) -> Response:
+    work = find_work(page.engine, page.path["session_id"])
+    found = page.engine.changes.preflight(work.session.session_id)
+    return page.show("promote.html", work=work, session=work.session, found=found)
+
+
+# Orders --------------------------------------------------------------------------------------------------------------
+def _find(page: Page) -> Work:
+    check_scope(page.viewer, "operate")
+    return find_work(page.engine, page.path["session_id"])
+
+
+def _done(page: Page, work: Work, act: str) -> Response:
+    return page.go(f"/sessions/{work.session.session_id}/changes?done={act}")
+
+
+def _order(page: Page) -> Response:
+    work = _find(page)
+    act = page.field("op")
+    order = _ORDERS.get(act)
+    if order is None:
+        raise UsageInvalid(f"there is no such order: {act[:40]!r}")
+    if act in (*_MOVES, "undo_move"):
+        check_confirmed(page.viewer)
+    order(page.engine, work.session.session_id, page)
+    return _done(page, work, act if act in _DONE else "discard")
+
+
+def _paths(page: Page) -> list[str]:
+    paths = [decode_path(token) for token in page.fields.get("path", ())]
+    if not paths:
+        raise UsageInvalid("no file is chosen: tick one or more")
+    return paths
+
+
+def _commit(engine: Engine, key: str, page: Page) -> None:
+    message = page.field("message")
+    if not message.strip():
+        raise UsageInvalid("a commit needs a message: say what changes and why")
+    engine.changes.commit(key, message, stages_all=page.field("all") == "on")
+
+
+_ORDERS: Mapping[str, Callable[[Engine, str, Page], object]] = {
+    "stage": lambda engine, key, page: engine.changes.stage(key, _paths(page)),
+    "unstage": lambda engine, key, page: engine.changes.unstage(key, _paths(page)),
+    "discardWorktree": lambda engine, key, page: engine.changes.discard(key, _paths(page), "worktree"),
+    "discardIndex": lambda engine, key, page: engine.changes.discard(key, _paths(page), "index"),
+    "undo_discard": lambda engine, key, _page: engine.changes.undo_discard(key),
+    "commit": _commit,
+    "merge": lambda engine, key, page: engine.changes.merge(
+        key, page.field("into"), committed_only=page.field("committed_only") == "on"
+    ),
+    "rebase": lambda engine, key, page: engine.changes.rebase(key, page.field("into")),
+    "apply": lambda engine, key, page: engine.changes.apply(key, committed_only=page.field("committed_only") == "on"),
+    "undo_move": lambda engine, key, _page: engine.changes.undo_move(key),
+}
+
+
+def _promote(page: Page) -> Response:
+    work = _find(page)
+    check_confirmed(page.viewer)
+    key = work.session.session_id
+    told = page.engine.changes.promote(
+        key, page.field("message"), page.field("branch"), opens_pull_request=page.field("pull_request") == "on"
+    )
+    if page.is_part:
+        return _done(page, work, "promote")
+    return page.show("promoted.html", work=work, session=work.session, told=told)
+
+
+def _comment(page: Page) -> Response:
+    """Send comments on lines as one prompt; it waits while a turn runs."""
+    work = _find(page)
+    lines, paths, texts = (page.fields.get(name, ()) for name in ("line", "path", "text"))
+    comments = []
+    for token, line, text in zip(paths, lines, texts, strict=False):
+        if not text.strip():
+            continue
+        if not (line.isascii() and line.isdigit() and 0 < len(line) < 9 and int(line) > 0):
+            raise UsageInvalid(f"a comment stands on a line, counted from 1: not on {line[:20]!r}")
+        comments.append(Comment(decode_path(token), int(line), text))
+    if not comments:
+        raise UsageInvalid("the comment is empty: say what is to change")
+    key = work.session.session_id
+    page.engine.live.send(key, page.engine.changes.comments_prompt(key, comments))
+    return _done(page, work, "comments")
+
+
+def _hand_over(page: Page) -> Response:
+    """Ask the agent to resolve a conflict; the question waits while a turn runs."""
+    work = _find(page)
+    key = work.session.session_id
+    page.engine.live.send(key, page.engine.changes.hand_conflict_over(key, page.field("into")))
+    return _done(page, work, "conflict")
