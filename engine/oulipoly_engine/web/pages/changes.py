@@ -90,7 +90,7 @@ def _show(page: Page) -> Response:
 
 
 def _fit(entries: tuple[ChangeEntry, ...], budget: int) -> tuple[list[FileRow], int]:
-    rows = []
+    rows: list[FileRow] = []
     for entry in entries:
         token = encode_path(entry.path)
         budget -= 2 * len(token) + len(entry.path) + 200
@@ -182,9 +182,7 @@ def _plan(act: str, preview: MergePreview) -> list[str]:
         how = "moves forward to it" if preview.is_fast_forward else "gets a merge commit"
         told = [f"{preview.into} gets {commits} of {preview.branch}: it {how}."]
         if preview.checkout:
-            told.append(
-                f"{preview.into} is checked out in {preview.checkout}: {len(preview.files)} files change there."
-            )
+            told.append(f"It is checked out in {preview.checkout}: {len(preview.files)} files change there.")
     told.append("A backup reference is made first, and it can be taken back.")
     return told
 
