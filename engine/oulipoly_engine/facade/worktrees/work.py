@@ -28,7 +28,7 @@ from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
 from oulipoly_engine.process.lock import hold_lock
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.launch import session_artifacts, session_log
 from oulipoly_engine.service.live.session_log import MOST_LINES, read_tail
@@ -286,8 +286,15 @@ class WorkSessions:
             )
         return tuple(told)
 
-    def messages(self, identity: str, after: str | None = None, limit: int = 200) -> tuple[Message, ...]:
-        """Return the messages of a session, oldest first; `after` is the id of the last one known."""
+    def messages(
+        self, identity: str, after: str | None = None, limit: int = 200, *, last: bool = False
+    ) -> tuple[Message, ...]:
+        """Return the messages of a session without their secrets, oldest first.
+
+        after: the id of the last one known. last: of too many the last ones, else the first.
+        """
+        from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - few ask
+
         session = self._live.find(identity)
         with self._home.lend_store_to_read() as store:
             turns = live_sessions.turns_of(store, session.session_id, 100_000)
@@ -300,17 +307,17 @@ class WorkSessions:
                     reply = reply or (f"[{turn.status}: {turn.message}]" if turn.message and turn.ended_at else "")
                     told.append(Message(user_id(turn.turn_id), turn.turn_id, "user", turn.input, at))
                     told.append(Message(assistant_id(turn.turn_id), turn.turn_id, "assistant", reply, at, turn.status))
-        told += [
-            Message(user_id(one.message_id), one.message_id, "user", one.text, _milliseconds(one.created_at), "queued")
-            for one in queue
-        ]
+        for one in queue:
+            key, at = one.message_id, _milliseconds(one.created_at)
+            told.append(Message(user_id(key), key, "user", one.text, at, "queued"))
+            told.append(Message(assistant_id(key), key, "assistant", "", at, "queued"))
         if after is not None:
             place = next((number for number, one in enumerate(told) if one.message_id == after), None)
             if place is None:
                 raise UsageInvalid(f"there is no message {after!r} in this session")
             told = told[place + 1 :]
-            return tuple(told[:limit])
-        return tuple(told[:limit])
+        chosen = told[max(0, len(told) - limit) :] if last else told[:limit]
+        return tuple(replace(one, content=redact(one.content)) for one in chosen)
 
     def log_tail(self, identity: str, lines: int | None = 200) -> str:
         """Return the last lines of a session's log. lines: None: as many as one look gives."""
@@ -375,8 +382,7 @@ class WorkSessions:
         """Note whether a page takes no message while a turn runs."""
         session = self._live.find(identity)
         with self._home.lend_store() as store:
-            opening = {**session.opening, "block_while_running": value}
-            live_sessions.update(store, session.session_id, self._home.now(), opening=opening)
+            live_sessions.change_opening(store, session.session_id, self._home.now(), {"block_while_running": value})
 
     # What there is ---------------------------------------------------------------------------------------------------
     def agents(self) -> tuple[AgentEntry, ...]:

@@ -151,9 +151,8 @@ class LiveLauncher(Record):
     def _add_preface(self, session: LiveSession) -> None:
         """Have the next message tell a CLI that resumes nothing what was said before."""
         events = live_events.before(self.store, session.session_id, None, PREFACE_EVENTS)
-        preface = make_preface(one.event for one in events)
-        opening = {**session.opening, "preface": preface}
-        live_sessions.update(self.store, session.session_id, self.clock.now(), opening=opening)
+        preface = {"preface": make_preface(one.event for one in events)}
+        live_sessions.change_opening(self.store, session.session_id, self.clock.now(), preface)
 
     def _opening(self, session: LiveSession, runtime: Runtime, *, has_past: bool) -> Opening:
         said = session.opening

@@ -120,7 +120,7 @@ class SessionTurns:
                 self.is_open = True
                 self.model, self.policy = event.model or self.model, event.policy or self.policy
                 able = sorted(name for name, can in msgspec.to_builtins(self._driver.capabilities).items() if can)
-                self._change(opening={**self.session.opening, "capabilities": able})
+                self._change_opening(capabilities=able)
                 self._know(event.native_id)
             case ev.NativeIdChanged():
                 self._know(event.native_id)
@@ -192,7 +192,7 @@ class SessionTurns:
             turn = self._new_turn(str(uuid.uuid4()), "other", "")
         live_sessions.begin_turn(self._store, turn.turn_id, event.native_turn_id)
         if "preface" in self.session.opening and turn.kind in ("user", "recovery"):  # the CLI has it
-            self._change(opening={key: value for key, value in self.session.opening.items() if key != "preface"})
+            self._change_opening(preface=None)
         self.turn = replace(turn, status="running", native_turn_id=event.native_turn_id)
         self._say(replace(event, turn_id=turn.turn_id, kind=turn.kind))
 
@@ -393,7 +393,7 @@ class SessionTurns:
     def _order_set_model(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         model, effort = str(data.get("model", "")), str(data.get("effort", ""))
         self._driver.set_model(model, effort)
-        self._change(opening={**self.session.opening, "model": model, "effort": effort})
+        self._change_opening(model=model, effort=effort)
         return {}
 
     def _order_answer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
@@ -576,6 +576,10 @@ class SessionTurns:
     def _change(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of a LiveSession
         live_sessions.update(self._store, self.session.session_id, self._clock.now(), **changes)
         self.session = replace(self.session, **changes)
+
+    def _change_opening(self, **changes: Any) -> None:  # noqa: ANN401 - the keys of an opening
+        opening = live_sessions.change_opening(self._store, self.session.session_id, self._clock.now(), changes)
+        self.session = replace(self.session, opening=opening)
 
 
 def change_queue(store: Store, session_id: str, data: Mapping[str, Any]) -> None:

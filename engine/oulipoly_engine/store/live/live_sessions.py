@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -68,15 +68,25 @@ def list_sessions(store: Store, limit: int = 200) -> tuple[LiveSession, ...]:
 
 
 def update(store: Store, session_id: str, now: datetime, **changes: Any) -> None:  # noqa: ANN401 - columns' values
-    """Change some fields of a session: native_id, title, status, opening, how it has ended."""
+    """Change some fields of a session: native_id, title, status, how it has ended; its opening by `change_opening`."""
     row = LiveSessionRow
-    if "opening" in changes:
-        changes["opening"] = _dump(changes["opening"])
     if changes.get("closed_at") is not None:
         changes["closed_at"] = to_text(changes["closed_at"])
     told = {getattr(row, name): value for name, value in changes.items()} | {row.updated_at: to_text(now)}
     with store.write():
         store.run(row.update(told).where(row.session_id == session_id))
+
+
+def change_opening(store: Store, session_id: str, now: datetime, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Change some keys of how a session is opened and return all of them; None takes a key away.
+
+    Its host and its clients change it, so each writes its own keys only.
+    """
+    with store.write():
+        (session,) = (one for one in find(store, session_id) if one.session_id == session_id)
+        opening = {key: value for key, value in {**session.opening, **changes}.items() if value is not None}
+        update(store, session_id, now, opening=_dump(opening))
+    return opening
 
 
 def begin_process(store: Store, session: LiveSession, now: datetime) -> None:

@@ -110,7 +110,7 @@ def list_sessions(
 def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """Show a session and its last messages."""
     work = find_work(engine, session_id)
-    last = engine.work.messages(work.session.session_id, limit=_ALL)[-_LAST_MESSAGES:]
+    last = engine.work.messages(work.session.session_id, limit=_LAST_MESSAGES, last=True)
     return Json(session_detail(work) | {"messages": [message_row(one) for one in last]})
 
 
