@@ -80,7 +80,12 @@ def _pair(context: Context, options: Namespace) -> int:
     # The code stands in the fragment, which no browser sends; beside it what the certificate has to be.
     url = f"{address.rstrip('/')}/pair#{code.code}{'&' + fingerprint.replace(':', '') if fingerprint else ''}"
     if options.json:
-        told = {"url": url, "code": code.code, "scopes": [*code.scopes], "expires_at": to_text(code.expires_at)}
+        told: dict[str, Any] = {
+            "url": url,
+            "code": code.code,
+            "scopes": [*code.scopes],
+            "expires_at": to_text(code.expires_at),
+        }
         told |= {"fingerprint": fingerprint or None}
         output.write_json({"schema_version": SCHEMA_VERSION, **told})
         return 0
