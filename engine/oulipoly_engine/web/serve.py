@@ -7,7 +7,7 @@ import ipaddress
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -19,6 +19,9 @@ from fastapi import FastAPI
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.app import make_app
+from oulipoly_engine.web.attention import Attention
+from oulipoly_engine.web.notices import Notices
+from oulipoly_engine.web.streams import Hub
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
@@ -72,7 +75,9 @@ class Server:
             timeout_graceful_shutdown=_PATIENCE_S,
             ssl_certfile=None if self._certificate is None else self._certificate.chain,
         )
-        server = _Uvicorn(config)
+        hub: Hub = self.app.state.hub
+        server = _Uvicorn(config, hub.close)
+        attention = Attention(self._engine, hub, Notices(self._engine, self.url))
         ended = threading.Event()
         changed: list[bool] = []
         if self.reloads:
@@ -81,11 +86,20 @@ class Server:
             server.run(sockets=[self._socket])
         finally:
             ended.set()
+            attention.close()
         return bool(changed)
 
 
 class _Uvicorn(uvicorn.Server):
     """uvicorn's server, which ends at a signal without sending itself the same one again."""
+
+    def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end_streams = end_streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._end_streams()  # they would wait for ever
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

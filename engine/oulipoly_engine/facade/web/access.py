@@ -6,8 +6,9 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.web.devices import (
     CODE_LIFE,
@@ -23,11 +24,15 @@ from oulipoly_engine.core.web.devices import (
 )
 from oulipoly_engine.core.web.replies import Reply
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.web.settings import WebSettings, web_settings
 from oulipoly_engine.process.liveness import was_alive_at
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.web import devices, replies, servers
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.following.watch import Watch
 
 _SEEN_EVERY = timedelta(minutes=1)
 _ID_BYTES, _SECRET_BYTES, _CODE_BYTES = 6, 32, 16
@@ -196,6 +201,14 @@ class WebAccess:
             return found[0]
         what = f"several devices are called {identity[:60]!r}" if found else f"there is no device {identity[:60]!r}"
         raise RequestRefused(f"{what}: `agents device list` lists them with their ids")
+
+    def watch(self, changed: Callable[[], None]) -> Watch:
+        """Call a function in a thread whenever the state file or the configuration has changed, until it is closed."""
+        from oulipoly_engine.service.following.watch import Watch, Watched  # noqa: PLC0415 - only a server watches
+
+        listeners = Listeners(failed=lambda _error: None)
+        listeners.subscribe(lambda _event: changed())
+        return Watch(Watched(self._home.store, self._home.places.fingerprint), listeners, self._home.clock)
 
     # Servers ---------------------------------------------------------------------------------------------------------
     def note_server(self, url: str, fingerprint: str) -> None:

@@ -14,10 +14,11 @@ class WebSettings(Record):
 
     roots: tuple[Path, ...]  # folders that may be looked at, links followed
     webhook: str  # where notices go; empty: nowhere
+    has_places: bool  # only so many sessions run at once, and others wait
 
 
 def web_settings(settings: Settings, home: Path) -> WebSettings:
     """Return the settings; folders that are not there are left out."""
     named = settings.serve_roots or (str(home),)
     roots = tuple(dict.fromkeys(path.resolve() for text in named if (path := expand_user(text)).is_dir()))
-    return WebSettings(roots, settings.serve_webhook)
+    return WebSettings(roots, settings.serve_webhook, settings.work_max_running > 0)

@@ -1,0 +1,53 @@
+"""What happens, as it happens: one session exactly and from any place on, and hints of all."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from oulipoly_engine.core.live.events import to_json
+from oulipoly_engine.web import bodies
+from oulipoly_engine.web.answers import Json
+from oulipoly_engine.web.api.engine import Anyone, TheEngine, find_work
+from oulipoly_engine.web.bodies import SessionId
+from oulipoly_engine.web.event_stream import EventStream
+from oulipoly_engine.web.streams import PAGE, Hub, Listener, follow, follow_all
+
+router = APIRouter(responses=bodies.ERRORS, tags=["events"])
+
+_PULSE_S = 15.0
+_STREAM = "text/event-stream"
+_HIGHEST = 1 << 53
+
+
+@router.get("/sessions/{session_id}/events")
+async def of_session(
+    request: Request,
+    session_id: SessionId,
+    engine: TheEngine,
+    viewer: Anyone,
+    after: Annotated[int, Query(ge=0, le=_HIGHEST, description="The number of the last event known.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=PAGE)] = PAGE,
+    last_event_id: Annotated[str, Header(pattern=r"^[0-9]{0,15}$")] = "",
+) -> Response:
+    """Return the events after a number; to who accepts `text/event-stream` also all that come."""
+    work = await run_in_threadpool(find_work, engine, session_id)
+    identity, after = work.session.session_id, int(last_event_id or after)
+    if _STREAM in request.headers.get("accept", ""):
+        hub: Hub = request.app.state.hub
+        listener = Listener(viewer.device_id)
+        return EventStream(follow(hub, engine, identity, listener, after, _PULSE_S), listener)
+    page = await run_in_threadpool(engine.live.events_after, identity, after, limit)
+    return Json(
+        {"events": [to_json(one) for one in page], "after": page[-1].seq if page else after, "more": len(page) == limit}
+    )
+
+
+@router.get("/events")
+async def of_all(request: Request, viewer: Anyone) -> EventStream:
+    """Tell hints of what changes: sessions, and requests that are opened and answered. It begins with `resync`."""
+    listener = Listener(viewer.device_id)
+    return EventStream(follow_all(request.app.state.hub, listener, _PULSE_S), listener)

@@ -1,0 +1,113 @@
+"""Looks at what has changed whenever the state file has: hints go out, people are told, revoked devices are dropped.
+
+One thread. It asks what somebody wants to know and nothing else, twice a second at most.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.web.api.requests import request_row
+from oulipoly_engine.web.api.sessions import session_row
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.sessions import LiveRequest
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.web.notices import Notices
+    from oulipoly_engine.web.streams import Hub
+
+_EVERY_S = 0.4  # between two looks
+_AT_LEAST_S = 10.0  # a look even so: a token may have run out
+_TOLD = float("inf")
+_DWELL_S = 1.0  # a request that waits so long needs a person
+
+
+class Attention:
+    """The thread."""
+
+    def __init__(self, engine: Engine, hub: Hub, notices: Notices) -> None:
+        self._engine, self._hub, self._notices = engine, hub, notices
+        self._changed, self._ended = threading.Event(), threading.Event()
+        self._requests: Mapping[str, LiveRequest] | None = None
+        self._sessions: Mapping[str, dict[str, Any]] | None = None
+        self._seen_at: dict[str, float] = {}  # of requests that nobody was told of yet
+        self._watch = engine.web.watch(self._changed.set)
+        self._thread = threading.Thread(target=self._run, name="attention", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._ended.set()
+        self._changed.set()
+        self._watch.close()
+        self._thread.join(2.0)
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            for look in (self._drop_revoked, self._look, self._start_waiting):
+                with suppress(RunnerError):  # what one cannot read, the others may
+                    look()
+            if self._ended.wait(_EVERY_S):
+                break
+            waits = any(at != _TOLD for at in self._seen_at.values())
+            self._changed.wait(_EVERY_S if waits else _AT_LEAST_S)
+            self._changed.clear()
+
+    def _look(self) -> None:
+        hints = self._look_at_requests()
+        if self._hub.hears_hints:
+            hints += self._look_at_sessions()
+        else:
+            self._sessions = None
+        if hints:
+            self._hub.hint([json.dumps(one, ensure_ascii=True).encode() for one in hints])
+
+    def _drop_revoked(self) -> None:
+        self._hub.drop_devices(self._engine.web.closed_devices(self._hub.device_ids()))
+
+    def _start_waiting(self) -> None:
+        if self._engine.web.settings().has_places:
+            self._engine.work.start_waiting()
+
+    def _look_at_requests(self) -> list[dict[str, Any]]:
+        pending = {one.request_id: one for one in self._engine.live.requests()}
+        known = self._requests or {}
+        hints = [
+            {"type": "request_opened", "request": request_row(one)}
+            for identity, one in pending.items()
+            if identity not in known and self._requests is not None
+        ]
+        hints += [
+            {"type": "request_settled", "request_id": identity, "session_id": one.session_id}
+            for identity, one in known.items()
+            if identity not in pending
+        ]
+        self._requests = pending
+        now = time.monotonic()
+        if self._notices.is_wanted:
+            for identity in pending.keys() - self._seen_at.keys():
+                self._seen_at[identity] = now
+            for identity in [*self._seen_at]:
+                if identity not in pending:
+                    del self._seen_at[identity]
+                elif now - self._seen_at[identity] >= _DWELL_S and self._notices.tell(pending[identity]):
+                    self._seen_at[identity] = _TOLD
+            self._notices.withdraw(pending)
+        return hints
+
+    def _look_at_sessions(self) -> list[dict[str, Any]]:
+        found = {one.session.session_id: session_row(one) for one in self._engine.work.list(100, all_live=True)}
+        before, self._sessions = self._sessions, found
+        if before is None:
+            return []
+        return [
+            {"type": "session_changed", "session": row}
+            for identity, row in found.items()
+            if before.get(identity) != row
+        ]

@@ -1,0 +1,84 @@
+"""Tell a person that a session waits for them: the terminal's bell, and the webhook of config.toml."""
+
+from __future__ import annotations
+
+import threading
+import time
+import urllib.request
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.web import notices
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade import diagnostics
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.sessions import LiveRequest
+    from oulipoly_engine.core.web.notices import Call
+    from oulipoly_engine.facade.engine import Engine
+
+_PATIENCE_S = 5.0  # for a webhook
+_TRIES, _PAUSE_S = 3, 2.0
+_BELL = b"\a"
+
+
+class Notices:
+    """What goes out by way of one server."""
+
+    def __init__(self, engine: Engine, url: str) -> None:
+        self._engine, self._url = engine, url
+
+    @property
+    def is_wanted(self) -> bool:
+        """Return whether there is anybody to tell."""
+        return bool(self._engine.web.settings().webhook) or diagnostics.is_terminal()
+
+    def tell(self, request: LiveRequest) -> bool:
+        """Tell of a request, unless another server has done it. Returns that it is told of."""
+        if not self._engine.web.claim_notice(request.request_id):
+            return True
+        line = notices.describe(request, self._title(request.session_id))
+        if diagnostics.is_terminal():
+            diagnostics.note(line)
+            diagnostics.write_bytes(_BELL)
+        webhook = self._engine.web.settings().webhook
+        if webhook:
+            token = self._engine.web.make_request_token(request.request_id)
+            page = f"{self._url}/requests/{request.request_id}"
+            _call_later(notices.tell(webhook, request, line, page, token))
+        return True
+
+    def withdraw(self, pending: Collection[str]) -> None:
+        """Take back what was told of requests that do not wait any more."""
+        webhook = self._engine.web.settings().webhook
+        for identity in self._engine.web.claim_withdrawals(pending):
+            call = notices.withdraw(webhook, identity) if webhook else None
+            if call is not None:
+                _call_later(call)
+
+    def _title(self, session_id: str) -> str:
+        try:
+            return self._engine.live.find(session_id).title
+        except RunnerError:
+            return ""
+
+
+def _call_later(call: Call) -> None:
+    threading.Thread(target=_call, args=(call,), daemon=True, name="webhook").start()
+
+
+def _call(call: Call) -> None:
+    if not call.url.startswith(("https://", "http://")):
+        diagnostics.note("Warning: serve_webhook in config.toml is not an http address: nobody is told")
+        return
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(call.url, call.body or None, headers, method=call.method)  # noqa: S310 - checked above
+    problem = ""
+    for _ in range(_TRIES):
+        try:
+            with urllib.request.urlopen(request, timeout=_PATIENCE_S):  # noqa: S310 - checked above
+                return
+        except (OSError, ValueError) as error:
+            problem = str(error)
+        time.sleep(_PAUSE_S)
+    diagnostics.note(f"Warning: the webhook takes no notice: {problem}")
