@@ -60,6 +60,15 @@ def write_block(text: str) -> None:
     write_bytes(visible_text(text).encode("utf-8"))
 
 
+def write_diff(lines: Iterable[str]) -> None:
+    """Write the lines of a diff, in colours where a person sees them and has not asked for none (NO_COLOR)."""
+    shown = [visible_line(line) for line in lines]
+    if "NO_COLOR" not in os.environ and os.isatty(STDOUT):
+        colours = {"+": "32", "-": "31", "@": "36"}
+        shown = [f"\x1b[{colours[line[0]]}m{line}\x1b[0m" if line[:1] in colours else line for line in shown]
+    write_bytes("".join(f"{line}\n" for line in shown).encode("utf-8"))
+
+
 def write_json(document: object, *, pretty: bool = True) -> None:
     """Write one JSON document and a newline."""
     separators = None if pretty else (",", ":")

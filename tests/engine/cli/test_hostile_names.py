@@ -29,6 +29,8 @@ BYTES = f"{LINES}\udcff"  # where names are bytes
 ACCOUNT = f"a{HOSTILE}"
 SESSION = "11111111-1111-4111-8111-111111111111"
 CHAIN, BAD_CHAIN = "22222222-2222-4222-8222-222222222222", "33333333-3333-4333-8333-333333333333"
+LIVE = "55555555-5555-4555-8555-555555555555"
+WORK = "66666666-6666-4666-8666-666666666666"
 RUN_ID = "44444444-4444-4444-8444-444444444444"
 NOBODY = 1 << 30  # no process has such a number
 AT = "2026-11-20T10:00:00.000000Z"
@@ -95,6 +97,31 @@ TOP_LEVEL = {
     "config path": [[], ["--json"]],
     "config schema": [[], [LINES]],
     "config show": [[], ["--json"]],
+    "apply": [[WORK], [WORK, "--json"], [WORK, "--undo"], [LINES]],
+    "changes": [
+        [WORK],
+        [WORK, "--json"],
+        [WORK, "--stage", LINES],
+        [WORK, "--discard", "gone"],
+        [WORK, "--undo"],
+        [WORK, "--comment", LINES, LINES],
+        [WORK, "--comment", f"{LINES}:1", LINES, "--dry-run", "--json"],
+        [LINES],
+        [LIVE],
+    ],
+    "commit": [[WORK], [WORK, "-m", LINES, "--json"], [LINES]],
+    "diff": [[WORK], [WORK, "--json"], [WORK, "--staged"], [WORK, LINES], [WORK, "--context", LINES]],
+    "merge": [
+        [WORK, "--dry-run"],
+        [WORK, "--dry-run", "--json"],
+        [WORK, "--into", LINES],
+        [WORK, "--hand-over"],
+        [WORK, "--rebase"],
+        [WORK, "--committed-only"],
+        [WORK, "--undo", "--json"],
+        [LINES],
+    ],
+    "promote": [[WORK], [WORK, "--dry-run"], [WORK, "--dry-run", "--json"], [WORK, "--branch", LINES], [LINES]],
     "quota check": [[], ["--json"], ["--notify"], ["--cached", "--threshold", LINES], ["--cached", LINES]],
     "quota forecast": [[], ["--json"], [ACCOUNT], [LINES]],
     "quota show": [[], ["--json"], [LINES]],
@@ -166,7 +193,6 @@ TOP_LEVEL = {
     "worktree restore": [["tree"], ["tree", "--json"], [LINES]],
     "why": [["m"], ["m", "--json"], [RUN_ID], [RUN_ID, "--json"], [LINES], ["m", "--what-if", LINES]],
 }
-LIVE = "55555555-5555-4555-8555-555555555555"
 SESSIONS = {
     "list": [
         [],
@@ -450,6 +476,36 @@ def spoil(state):
         connection.commit()
 
 
+def make_worktree(tmp, state):
+    """Make a repository whose branches, files and commits have hostile names, and the worktree of a session."""
+    repository, work = tmp / f"repo{HOSTILE}", tmp / f"worktree{HOSTILE}"
+    branch = "".join(sign for sign in f"aw/{HOSTILE}" if ord(sign) > 32 and sign not in "[\x7f")
+
+    def git(folder, *words):
+        subprocess.run(["git", "-C", folder, "-c", "user.name=x", "-c", "user.email=x@x", *words], check=True)
+
+    repository.mkdir()
+    git(repository, "init", "-q", "-b", "main")
+    for key, value in (("user.name", HOSTILE), ("user.email", "x@x"), ("remote.origin.url", LINES)):
+        git(repository, "config", key, value)
+    git(repository, "commit", "-q", "--allow-empty", "-m", LINES)
+    git(repository, "worktree", "add", "-q", "-b", branch, work)
+    for name in (f"committed{BYTES}", f"changed{LINES}", f"staged{LINES}"):
+        (work / name).write_text(f"{LINES}\n")
+        if name.startswith("c"):
+            git(work, "add", "-A")
+            git(work, "commit", "-q", "-m", LINES)
+    git(work, "add", "-A")
+    (work / f"changed{LINES}").write_text(f"other {LINES}\n")
+    (work / f"untracked{BYTES}").write_text(LINES)
+    (work / "gone").write_text(LINES)
+    values = (WORK, str(repository), str(work), branch, "main", "", "ready", "", AT, AT)
+    with closing(sqlite3.connect(state)) as connection:
+        columns = "session_id, repository, path, branch, base, base_commit, state, git_folder, created_at, updated_at"
+        connection.execute(f"INSERT INTO worktrees ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+        connection.commit()
+
+
 def run_in_a_world(form, tmp):
     """Run every command in a world of its own, and return its arguments, exit code, stdout and stderr."""
     home, runtime = tmp / f"home{HOSTILE}", tmp / "run"
@@ -457,9 +513,11 @@ def run_in_a_world(form, tmp):
     runtime.mkdir(mode=0o700)
     fill(home)
     environ = {name: text for name, text in os.environ.items() if not name.startswith(("XDG_", "OULIPOLY_"))}
-    environ |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "PAGER": "cat -"}
+    environ |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "PAGER": "cat -", "NO_COLOR": "1"}
     run("pipe", [["session-scan"]], tmp, environ)
-    spoil(home / ".local" / "share" / "oulipoly-agent-runner" / "state.db")
+    state = home / ".local" / "share" / "oulipoly-agent-runner" / "state.db"
+    spoil(state)
+    make_worktree(tmp, state)
     place, lock = runtime_folder.claim(runtime / "oulipoly-agent-runner")
     place.describe(Terminal(place.id, LINES, LINES, NOBODY, NOBODY, AT, account=ACCOUNT, title=LINES))
     lines = command_lines(tmp, place.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,6 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, is_text, raw
 from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.core.text.columns import plain
-from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.changes import ChangeSet, Discarded, FileDiff, MergePreview, Moved
 from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry
 from oulipoly_engine.core.worktrees.prompts import Comment
@@ -32,7 +31,6 @@ _DESCRIPTIONS = {
     "apply": "Stage in the main checkout what a session's branch has changed, without a commit.",
     "promote": "Commit everything, push the session's branch, and print where a pull request is made.",
 }
-_COLOURS = {"+": "32", "-": "31", "@": "36"}
 _LONGEST_LINE_NUMBER = 9  # digits
 
 
@@ -138,7 +136,7 @@ def _tell_discarded(context: Context, options: Namespace, done: Discarded) -> in
         return 0
     names = ", ".join(map(_path, done.paths))
     output.write_line(f"{'put back' if options.undo else 'discarded'}: {names}")
-    diagnostics.note(f"kept in {done.reference}; `{context.program} changes {options.session} --undo` puts it back")
+    diagnostics.note(f"kept in {done.reference}; `{context.program} changes {options.session} --undo` restores it")
     return 0
 
 
@@ -161,7 +159,7 @@ def _comment(context: Context, options: Namespace) -> int:
 
 def _read_comment(place: str, text: str) -> Comment:
     path, _, line = place.rpartition(":")
-    if not path or not line.isdecimal() or len(line) > _LONGEST_LINE_NUMBER or int(line) < 1:
+    if not path or not line.isdecimal() or not line.isascii() or len(line) > _LONGEST_LINE_NUMBER or int(line) < 1:
         raise UsageInvalid(f"{place[:80]!r} is not PATH:LINE, a file and the number of a line")
     if not is_text(path) or not is_text(text):
         raise UsageInvalid("a comment has to be UTF-8 text, and its file's name too")
@@ -176,7 +174,9 @@ def _add_diff(parser: Parser) -> None:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) <= _LONGEST_LINE_NUMBER else -1
+    if not text.isdecimal() or not text.isascii() or len(text) > _LONGEST_LINE_NUMBER:
+        raise ArgumentTypeError(f"not a number of lines: {text[:80]!r}")
+    return int(text)
 
 
 def _diff(context: Context, options: Namespace) -> int:
@@ -213,16 +213,7 @@ def _write_diff(diff: FileDiff) -> None:
             f"{_path(diff.path)}: binary, {diff.size} bytes now, SHA-256 {diff.sha or 'of nothing: it is gone'}"
         )
         return
-    lines = diff.diff.split("\n")[:-1]
-    if "NO_COLOR" in os.environ or not os.isatty(output.STDOUT):
-        output.write_lines(line.expandtabs(8) for line in lines)
-        return
-    shown = []
-    for line in lines:
-        colour = _COLOURS.get(line[:1])
-        text = visible_line(line.expandtabs(8))
-        shown.append(text if colour is None else f"\x1b[{colour}m{text}\x1b[0m")
-    output.write_bytes(("\n".join(shown) + "\n").encode())
+    output.write_diff(line.expandtabs(8) for line in diff.diff.split("\n")[:-1])
 
 
 # commit --------------------------------------------------------------------------------------------------------------
@@ -338,7 +329,7 @@ def _tell_moved(context: Context, options: Namespace, moved: Moved) -> int:
     else:
         output.write_line(f"{moved.branch or 'files'}: {moved.before[:10]} -> {moved.after[:10]}{where}")
     if moved.kind != "undo":
-        diagnostics.note(f"backup: {moved.backup}; `{context.program} merge {options.session} --undo` takes it back")
+        diagnostics.note(f"backup: {moved.backup}; `{context.program} merge {options.session} --undo` undoes it")
     return 0
 
 

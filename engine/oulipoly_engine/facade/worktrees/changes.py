@@ -67,7 +67,7 @@ class Changes:
     ) -> Written:
         """Write a file of the worktree. expected_etag: of the file as it was read; None: whatever is there."""
         checkout = self._open(identity, "write a file")
-        return texts.write_text(checkout, path, content, stage=stage, expected_etag=expected_etag)
+        return texts.put_text(checkout, path, content, stage=stage, expected_etag=expected_etag)
 
     def stage(self, identity: str, paths: Sequence[str] = ()) -> None:
         """Stage files; none is every file."""

@@ -64,7 +64,7 @@ def _read_kept(checkout: Checkout, path: str, rev: str) -> bytes:
     raise FileMissing(f"the {rev} has no file {path!r}")
 
 
-def write_text(
+def put_text(
     checkout: Checkout, path: str, content: str, *, stage: bool = False, expected_etag: str | None = None
 ) -> Written:
     """Write a file of the worktree, and stage it if asked.

@@ -21,7 +21,7 @@ from oulipoly_engine.service.worktrees.changes import diffs
 from oulipoly_engine.service.worktrees.changes.diffs import file_diff
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
-from oulipoly_engine.service.worktrees.changes.texts import read_text, write_text
+from oulipoly_engine.service.worktrees.changes.texts import put_text, read_text
 
 LARGE = 500 << 20
 
@@ -67,22 +67,22 @@ def test_a_base_that_is_gone_is_stood_in_for_by_its_commit(repo):
 def test_vector_17_read_write_and_write_with_the_etag(repo):
     read = read_text(repo.checkout, "README.md", "head")
     assert (read.content, read.etag) == ("# Hello\n", hashlib.sha256(b"# Hello\n").hexdigest())
-    write_text(repo.checkout, "bar.txt", "abc\n")
+    put_text(repo.checkout, "bar.txt", "abc\n")
     assert (repo.work / "bar.txt").read_text() == "abc\n"
     etag = read_text(repo.checkout, "bar.txt", "worktree").etag
 
-    write_text(repo.checkout, "bar.txt", "def\n", expected_etag=etag)
+    put_text(repo.checkout, "bar.txt", "def\n", expected_etag=etag)
     with pytest.raises(FileChanged):
-        write_text(repo.checkout, "bar.txt", "ghi\n", expected_etag=etag)
+        put_text(repo.checkout, "bar.txt", "ghi\n", expected_etag=etag)
 
     assert (repo.work / "bar.txt").read_text() == "def\n"
     assert repo.status() == "?? bar.txt"
 
 
 def test_a_file_that_must_not_be_there_yet(repo):
-    write_text(repo.checkout, "new/deep/file", "x", expected_etag="", stage=True)
+    put_text(repo.checkout, "new/deep/file", "x", expected_etag="", stage=True)
     with pytest.raises(FileChanged):
-        write_text(repo.checkout, "new/deep/file", "y", expected_etag="")
+        put_text(repo.checkout, "new/deep/file", "y", expected_etag="")
 
     assert repo.status() == "A  new/deep/file"
     assert read_text(repo.checkout, "new/deep/file", "index").content == "x"
@@ -92,7 +92,7 @@ def test_a_file_keeps_its_mode_when_it_is_written(repo):
     path = repo.write("run.sh", "a\n")
     path.chmod(0o755)
 
-    write_text(repo.checkout, "run.sh", "b\n")
+    put_text(repo.checkout, "run.sh", "b\n")
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o755
 
@@ -160,7 +160,7 @@ def test_vector_19_no_file_endpoint_leaves_the_worktree(repo, path):
         with pytest.raises((PathRefused, FileMissing)):
             read_text(checkout, path, rev)
     with pytest.raises(PathRefused):
-        write_text(checkout, path, "owned")
+        put_text(checkout, path, "owned")
 
     assert (repo.work / "real" / "file").read_text() == "x"
 
@@ -180,7 +180,7 @@ def test_fifos_and_folders_are_not_files(repo):
         with pytest.raises(PathRefused):
             read_text(repo.checkout, name)
         with pytest.raises(PathRefused):
-            write_text(repo.checkout, name, "x")
+            put_text(repo.checkout, name, "x")
 
 
 @pytest.mark.parametrize(("side", "context"), [("head", 3), ("worktree", 21), ("worktree", -1)])
@@ -239,7 +239,7 @@ def test_only_utf_8_is_text(repo):
     with pytest.raises(FileNotText):
         read_text(repo.checkout, "latin")
     with pytest.raises(FileNotText):
-        write_text(repo.checkout, "x", "\ud800")
+        put_text(repo.checkout, "x", "\ud800")
 
 
 NAMES = [
@@ -269,7 +269,7 @@ def test_files_with_odd_names_are_files(repo, name):
     assert "+one" in file_diff(repo.checkout, name, "index").diff
     assert read_text(repo.checkout, name, "index").content == "one\n"
 
-    write_text(repo.checkout, name, "two\n")
+    put_text(repo.checkout, name, "two\n")
 
     assert "+two" in file_diff(repo.checkout, name).diff
 
