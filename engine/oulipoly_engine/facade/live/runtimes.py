@@ -27,7 +27,7 @@ from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.live.catalogue import catalogue_of
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.records import asdict
-from oulipoly_engine.service.live.programs import find_program, launch_environment
+from oulipoly_engine.service.live.runtimes.programs import find_program, launch_environment
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.live.probes import KeptProbe
@@ -141,7 +141,7 @@ class Runtimes:
 
     def _command(self, runtime: Runtime, login: LoginCommand | None, what: str) -> Command:
         """Return what logs somebody in or out. Raises RequestRefused where nobody knows how."""
-        from oulipoly_engine.service.live.programs import prepare_homes
+        from oulipoly_engine.service.live.runtimes.programs import prepare_homes
 
         account = self._home.quiet_files.accounts().get(runtime.account)
         if account is not None and account.keyring is not None:
@@ -160,7 +160,7 @@ class Runtimes:
 
     def _probe(self, catalogue: Catalogue, runtime: Runtime) -> tuple[Runtime, KeptProbe]:
         """Start a runtime. Never raises for what its program does."""
-        from oulipoly_engine.service.live.refresh import probe_runtime
+        from oulipoly_engine.service.live.runtimes.refresh import probe_runtime
         from oulipoly_engine.store.live.probes import KeptProbe
 
         account = self._home.quiet_files.accounts().get(runtime.account)

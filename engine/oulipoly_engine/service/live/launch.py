@@ -30,7 +30,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import PREFACE_EVENTS, make_preface
 from oulipoly_engine.service.live.host import Limits
-from oulipoly_engine.service.live.programs import launch_environment, prepare_homes
+from oulipoly_engine.service.live.runtimes.programs import launch_environment, prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
 from oulipoly_engine.service.worktrees.guard import guard
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment

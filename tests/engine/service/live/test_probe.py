@@ -11,7 +11,7 @@ from oulipoly_engine.core.live.events import ModelInfo, Notice, SessionFailed, S
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.drivers.base import Capabilities, Driver
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.live.probe import run_probe
+from oulipoly_engine.service.live.runtimes.probe import run_probe
 
 
 class LineDriver(Driver):

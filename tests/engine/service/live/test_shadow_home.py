@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.errors import ShadowHomeRefused
-from oulipoly_engine.service.live.shadow_home import prepare
+from oulipoly_engine.service.live.runtimes.shadow_home import prepare
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import AccountUnusable, ShadowHomeRefused
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.accounts import logins
-from oulipoly_engine.service.live.probe import run_probe
-from oulipoly_engine.service.live.programs import find_program, launch_environment, prepare_homes
-from oulipoly_engine.service.live.schema_probe import find_lost_methods
+from oulipoly_engine.service.live.runtimes.probe import run_probe
+from oulipoly_engine.service.live.runtimes.programs import find_program, launch_environment, prepare_homes
+from oulipoly_engine.service.live.runtimes.schema_probe import find_lost_methods
 
 _KEYRING_PATIENCE_S = 8.0
 

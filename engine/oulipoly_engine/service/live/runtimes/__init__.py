@@ -1,0 +1,1 @@
+"""Runtimes of live sessions as they are asked who they are, and their homes."""
