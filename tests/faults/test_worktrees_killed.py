@@ -1,6 +1,5 @@
 """Worktrees whose maker, remover or restorer is killed: git finds all in order, and nothing that was in one is lost."""
 
-import json
 import os
 import random
 import runpy
@@ -16,37 +15,9 @@ from oulipoly_engine.facade.engine import Engine
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 Repository = runpy.run_path(str(FIXTURES / "worktree_repository.py"))["Repository"]
+Worker = runpy.run_path(str(FIXTURES / "worktree_worker.py"))["Worker"]
 KILLED = {f"killed {-signal.SIGKILL}", f"killed {-signal.SIGALRM}"}
 SESSION = "5e55-1"
-
-
-class Worker:
-    """Does orders in children that can be killed."""
-
-    def __init__(self, repo):
-        self.repo = repo
-        self._process = subprocess.Popen(
-            [sys.executable, str(FIXTURES / "worktree_steps.py")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def order(self, moment, verb, session=SESSION):
-        """Return (how it ended, steps, seconds)."""
-        self._process.stdin.write(json.dumps([moment, verb, str(self.repo.folder), session]) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
-
-    def must(self, verb, session=SESSION):
-        said, steps, seconds = self.order("never:", verb, session)
-        assert said == "done", (verb, said)
-        return steps, seconds
-
-    def close(self):
-        self._process.stdin.close()
-        self._process.stdout.close()
-        assert self._process.wait(20) == 0
 
 
 @pytest.fixture
