@@ -192,12 +192,36 @@ class GitOrder(Body):
     """Something to do with the changes."""
 
     op: Literal[
-        "stage", "unstage", "discardWorktree", "discardIndex", "commit", "merge", "rebase", "apply", "preview_merge"
+        "stage",
+        "unstage",
+        "discardWorktree",
+        "discardIndex",
+        "undoDiscard",
+        "commit",
+        "previewMerge",
+        "merge",
+        "rebase",
+        "apply",
+        "undoMove",
     ]
-    paths: list[FilePath] = []
-    hunks: list[Name] = Field([], description="Digests of hunks of one file; none: all of it.")
+    paths: list[FilePath] = Field([], max_length=2000)
+    hunks: list[Name] = Field([], max_length=200, description="Digests of hunks of one file; none: all of it.")
     message: Annotated[str, StringConstraints(max_length=100_000)] = ""
+    into: Name = Field("", description="The other branch; empty: where the session began.")
+    committed_only: bool = Field(False, description="Leave out what is not committed.")
+
+
+class Conflict(Body):
+    """A conflict that the agent is to resolve."""
+
     into: Name = ""
+
+
+class SetupPermission(Body):
+    """Commands of a repository that may run in its worktrees."""
+
+    repo_path: FilePath
+    digest: Name
 
 
 class Promotion(Body):

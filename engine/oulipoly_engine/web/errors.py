@@ -40,6 +40,10 @@ _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "merge-conflicts": 409,
     "branch-moved": 409,
     "push-refused": 502,
+    "worktree-busy": 409,
+    "worktree-blocked": 409,
+    "setup-not-allowed": 403,
+    "folder-refused": 400,
 }
 _BY_CLASS: tuple[tuple[type[RunnerError], int], ...] = ((StoreLocked, 503), (RequestRefused, 400), (UsageInvalid, 400))
 

@@ -34,6 +34,8 @@ def parse_settings(paths: Paths, raw: bytes | None) -> Loaded[Settings]:
         archive=table.archive,
         archive_limit_bytes=table.archive_limit_mb << 20,
         serve_roots=tuple(table.serve_roots),
+        serve_commit=table.serve_commit,
+        serve_promote=table.serve_promote,
         serve_webhook=table.serve_webhook,
         work_max_running=table.work_max_running,
         preimage_limit_bytes=table.preimage_limit_mb << 20,

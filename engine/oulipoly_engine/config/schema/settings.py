@@ -43,6 +43,8 @@ class SettingsTable(Table):
     serve_roots: list[Text] = Field(
         [], description="The folders that devices of `serve` may browse; none: the home folder."
     )
+    serve_commit: bool = Field(False, description="Whether devices of `serve` may commit, with the hooks.")
+    serve_promote: bool = Field(False, description="Whether devices of `serve` may push.")
     serve_webhook: str = Field(
         "", description="Where `serve` posts what sessions ask a person (ntfy, Slack, any JSON); empty: nowhere."
     )

@@ -58,6 +58,8 @@ def config(engine: TheEngine, _viewer: Anyone) -> Json:
             "turn_timeout_s": TURN_SILENCE_S,
             "use_worktree": True,
             "block_while_running": True,
+            "enable_commit": settings.commits,
+            "enable_promote": settings.promotes,
             "browse_roots": [str(root) for root in settings.roots],
         }
     )

@@ -1,0 +1,207 @@
+"""What a session has changed: look, stage, commit, merge, push (contract B7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from fastapi import APIRouter, Query
+
+from oulipoly_engine.core.worktrees.prompts import Comment
+from oulipoly_engine.core.worktrees.refusals import SwitchedOff
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.facade.worktrees.changes import Changes
+from oulipoly_engine.web import bodies
+from oulipoly_engine.web.access.viewer import check_confirmed
+from oulipoly_engine.web.answers import Json
+from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_work
+from oulipoly_engine.web.bodies import GitOrder, SessionId
+
+router = APIRouter(responses=bodies.ERRORS, tags=["changes"])
+
+FileName = Annotated[str, Query(min_length=1, max_length=4096, description="A file below the worktree.")]
+# What runs the repository's hooks, or moves a branch that other programs are built from.
+_PLANTS_CODE = ("commit", "merge", "rebase", "apply")
+
+
+@router.get("/sessions/{session_id}/changes")
+def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
+    """List the files that differ, 200 at most. Git is asked now, and by nobody else."""
+    found = engine.changes.status(_find(engine, session_id))
+    told: dict[str, Any] = msgspec.to_builtins(found)
+    return Json({"gitAvailable": told.pop("git_available"), **told})
+
+
+@router.get("/sessions/{session_id}/diff")
+def diff(
+    session_id: SessionId,
+    path: FileName,
+    engine: TheEngine,
+    _viewer: Anyone,
+    side: Literal["worktree", "index"] = "worktree",
+    context: Annotated[int, Query(ge=0, le=20)] = 3,
+) -> Json:
+    """Show how a file differs; 413 where that is too much, 504 where git takes too long."""
+    found = engine.changes.diff(_find(engine, session_id), path, side, context)
+    if found.is_binary:
+        return Json({"isBinary": True, "path": found.path, "size": found.size, "sha": found.sha})
+    hunks = msgspec.to_builtins(found.hunks)
+    return Json({"isBinary": False, "path": found.path, "diff": found.diff, "hunks": hunks})
+
+
+@router.get("/sessions/{session_id}/file")
+def read_file(
+    session_id: SessionId,
+    path: FileName,
+    engine: TheEngine,
+    _viewer: Anyone,
+    rev: Literal["head", "index", "worktree"] = "worktree",
+) -> Json:
+    """Show a file."""
+    return Json(msgspec.to_builtins(engine.changes.read_file(_find(engine, session_id), path, rev)))
+
+
+@router.put("/sessions/{session_id}/file")
+def write_file(session_id: SessionId, body: bodies.FileChange, engine: TheEngine, _viewer: Operator) -> Json:
+    """Write a file; 409 where it is no longer what the etag stands for."""
+    identity = _find(engine, session_id)
+    written = engine.changes.write_file(
+        identity, body.path, body.content, stage=body.stage, expected_etag=body.expected_etag
+    )
+    return Json({"ok": True, **msgspec.to_builtins(written)})
+
+
+@router.post("/sessions/{session_id}/git")
+def order(session_id: SessionId, body: GitOrder, engine: TheEngine, viewer: Operator) -> Json:
+    """Stage, unstage, discard, commit, merge, rebase or apply."""
+    identity = _find(engine, session_id)
+    if body.op == "commit":
+        check_commit(engine)
+    if body.op in _PLANTS_CODE:
+        check_confirmed(viewer)
+    if body.hunks and len(body.paths) != 1:
+        raise UsageInvalid("hunks belong to one file: name it in `paths`")
+    result = (_HUNK_ORDERS if body.hunks else _ORDERS)[body.op](engine.changes, identity, body)
+    told = {} if result is None else {"result": msgspec.to_builtins(result)}
+    return Json({"ok": True, **told})
+
+
+@router.get("/sessions/{session_id}/promote/preflight")
+def preflight(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
+    """Tell what a push would do."""
+    identity = _find(engine, session_id)
+    check_promote(engine)
+    return Json(msgspec.to_builtins(engine.changes.preflight(identity)))
+
+
+@router.post("/sessions/{session_id}/promote")
+def promote(session_id: SessionId, body: bodies.Promotion, engine: TheEngine, viewer: Operator) -> Json:
+    """Commit everything, push it, and tell where a pull request is made."""
+    identity = _find(engine, session_id)
+    check_promote(engine)
+    check_confirmed(viewer)
+    done = engine.changes.promote(identity, body.message, body.branch or "", opens_pull_request=True)
+    return Json({"ok": True, **msgspec.to_builtins(done)})
+
+
+@router.post("/sessions/{session_id}/comments")
+def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, _viewer: Operator) -> Json:
+    """Send comments on lines to the session, as one message."""
+    identity = _find(engine, session_id)
+    told = [Comment(one.path, one.line, one.text) for one in body.comments]
+    sent = engine.work.send(identity, engine.changes.comments_prompt(identity, told))
+    return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id})
+
+
+@router.post("/sessions/{session_id}/conflict")
+def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: TheEngine, _viewer: Operator) -> Json:
+    """Have the session's agent resolve what stands against a merge."""
+    identity = _find(engine, session_id)
+    sent = engine.work.send(identity, engine.changes.hand_conflict_over(identity, body.into))
+    return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id})
+
+
+# Set-up of worktrees -------------------------------------------------------------------------------------------------
+@router.get("/setup")
+def show_setup(
+    engine: TheEngine,
+    _viewer: Anyone,
+    repo_path: Annotated[str, Query(min_length=1, max_length=4096)],
+    branch: Annotated[str, Query(max_length=200)] = "",
+) -> Json:
+    """Show the commands that a repository wants to run in new worktrees."""
+    return Json(msgspec.to_builtins(engine.worktrees.setup_of(_folder(repo_path), branch)))
+
+
+@router.post("/setup")
+def allow_setup(body: bodies.SetupPermission, engine: TheEngine, _viewer: Confirmed) -> Json:
+    """Allow them, in the words that the digest stands for."""
+    engine.worktrees.allow_setup(_folder(body.repo_path), body.digest)
+    return Json({"ok": True})
+
+
+# Switches ------------------------------------------------------------------------------------------------------------
+def check_commit(engine: Engine) -> None:
+    """Raise SwitchedOff where devices may not commit."""
+    if not engine.web.settings().commits:
+        raise SwitchedOff("devices may not commit here: `agents config set serve_commit true` lets them")
+
+
+def check_promote(engine: Engine) -> None:
+    """Raise SwitchedOff where devices may not push."""
+    if not engine.web.settings().promotes:
+        raise SwitchedOff("devices may not push here: `agents config set serve_promote true` lets them")
+
+
+def _find(engine: Engine, identity: str) -> str:
+    return find_work(engine, identity).session.session_id
+
+
+def _folder(text: str) -> Path:
+    if "\0" in text or not Path(text).is_absolute():
+        raise UsageInvalid("repo_path has to be an absolute path")
+    return Path(text)
+
+
+def _one_by_one(name: str) -> Callable[[Changes, str, GitOrder], object]:
+    def serve(changes: Changes, identity: str, body: GitOrder) -> object:
+        done = None
+        for digest in body.hunks:
+            done = getattr(changes, name)(identity, body.paths[0], digest)
+        return done
+
+    return serve
+
+
+def _paths(body: GitOrder) -> list[str]:
+    if not body.paths:
+        raise UsageInvalid("`paths` is empty: name files")
+    return body.paths
+
+
+def _no_hunks(_changes: Changes, _identity: str, body: GitOrder) -> object:
+    raise UsageInvalid(f"{body.op} takes no hunks")
+
+
+_ORDERS: Mapping[str, Callable[[Changes, str, GitOrder], object]] = {
+    "stage": lambda changes, key, body: changes.stage(key, _paths(body)),
+    "unstage": lambda changes, key, body: changes.unstage(key, _paths(body)),
+    "discardWorktree": lambda changes, key, body: changes.discard(key, _paths(body), "worktree"),
+    "discardIndex": lambda changes, key, body: changes.discard(key, _paths(body), "index"),
+    "undoDiscard": lambda changes, key, _body: changes.undo_discard(key),
+    "commit": lambda changes, key, body: changes.commit(key, body.message),
+    "previewMerge": lambda changes, key, body: changes.preview_merge(key, body.into),
+    "merge": lambda changes, key, body: changes.merge(key, body.into, body.message, committed_only=body.committed_only),
+    "rebase": lambda changes, key, body: changes.rebase(key, body.into),
+    "apply": lambda changes, key, body: changes.apply(key, committed_only=body.committed_only),
+    "undoMove": lambda changes, key, _body: changes.undo_move(key),
+}
+_HUNK_ORDERS: Mapping[str, Callable[[Changes, str, GitOrder], object]] = {
+    **dict.fromkeys(_ORDERS, _no_hunks),
+    "stage": _one_by_one("stage_hunk"),
+    "unstage": _one_by_one("unstage_hunk"),
+    "discardWorktree": _one_by_one("discard_hunk"),
+}
