@@ -32,7 +32,12 @@ class Card(Record):
     request: LiveRequest
     seen: str  # what it asks, as a digest: an answer to anything else is refused
     title: str  # of its session
+    folder: str  # that its session works in
     is_shown_whole: bool
+
+    def place(self, path: str) -> str:
+        """Return a path as people read it: from the session's own folder on."""
+        return path.removeprefix(f"{self.folder.rstrip('/')}/") if self.folder else path
 
     @property
     def prompt(self) -> Prompt:
@@ -53,8 +58,9 @@ def cards(page: Page, requests: Iterable[LiveRequest], budget: int = _BUDGET) ->
         budget -= min(_size(request), _LONGEST) + 1500
         if told and budget < 0:
             break
-        title = page.engine.live.find(request.session_id).title or request.session_id[:8]
-        told.append(Card(request, digest_of(request), title, _size(request) <= _LONGEST))
+        session = page.engine.live.find(request.session_id)
+        title = session.title or request.session_id[:8]
+        told.append(Card(request, digest_of(request), title, session.workspace, _size(request) <= _LONGEST))
     return told, len(requests) - len(told)
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.requests import TurnInFlight
-from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.web.access.viewer import check_scope
-from oulipoly_engine.web.api.engine import find_work
+from oulipoly_engine.web.api.engine import NotFound, find_work
 from oulipoly_engine.web.pages import entries
 from oulipoly_engine.web.pages.page import Page, get, post
 from oulipoly_engine.web.pages.requests import cards
@@ -92,7 +92,7 @@ def _show_entry(page: Page) -> Response:
     found = [one for one in page.engine.live.events_after(work.session.session_id, seq - 1, 1) if one.seq == seq]
     text = entries.whole_text(found[0]) if found else ""
     if not text:
-        raise RequestRefused(f"this session has nothing to show at {seq}")
+        raise NotFound(f"this session has nothing to show at {seq}")
     return page.show(
         "text.html",
         heading=f"Entry {seq}",

@@ -1,0 +1,274 @@
+"""The pages without a browser: nothing that an agent writes runs, forms lead on, every page is small."""
+
+import re
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from oulipoly_engine.facade.worktrees.work import NewWork
+from oulipoly_engine.web.access.gate import Serving
+from oulipoly_engine.web.app import make_app
+from oulipoly_engine.web.pages.page_route import prefers_html
+from oulipoly_engine.web.pages.templates import KINDS, static_file
+
+SCOPES = ("view", "answer", "operate", "terminal")
+HEAVIEST = 60 << 10
+HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> javascript:alert(1) \"'> \u202egnp.exe \u2066\x1b[31m {{7*7}}"
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+PLACES = ("/", "/sessions", "/sessions?all=1", "/sessions/new", "/requests", "/devices", "/browse", "/pair", "/confirm")
+
+
+class Looked(HTMLParser):
+    """What a page consists of."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.bad = [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.tags.append((tag, given))
+        if tag == "script" and not re.fullmatch(r"/static/[0-9a-f]{12}/app\.js", given.get("src") or ""):
+            self.bad.append((tag, attrs))
+        if tag in ("style", "iframe", "object", "embed", "img", "base", "meta") and "http-equiv" in given:
+            self.bad.append((tag, attrs))
+        for name, value in attrs:
+            if name.startswith("on") or name == "style":
+                self.bad.append((tag, name, value))
+            if name in ("href", "src", "action") and not re.match(r"[/?#]|data:,$", value or ""):
+                self.bad.append((tag, name, value))
+
+
+class Browser:
+    """A paired browser."""
+
+    def __init__(self, live):
+        self.engine, self.live = live.engine, live
+        self.client = TestClient(
+            make_app(live.engine, Serving(port=80)),
+            base_url="http://127.0.0.1",
+            headers={"accept": "text/html"},
+            follow_redirects=False,
+        )
+        code = self.engine.web.make_code("phone", SCOPES).code
+        assert 303 == self.post("/pair", code=code, name="a phone").status_code
+
+    def get(self, place):
+        return self.client.get(place)
+
+    def post(self, place, **fields):
+        return self.client.post(place, data=fields)
+
+    def page(self, place, status=200):
+        """Return a page that is as every page has to be."""
+        answer = self.get(place)
+        assert (status, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"]), answer.text
+        looked = Looked(answer.text)
+        assert [] == looked.bad
+        assert not HIDDEN.search(answer.text)
+        weight = len(answer.content) + sum(len(static_file(name)) for name in KINDS)
+        assert weight <= HEAVIEST, weight
+        return answer.text
+
+    def begin(self, prompt, repository):
+        """Begin a session that works in a repository; returns its id."""
+        begun = self.engine.work.begin(NewWork(repository, runtime="demo-codex1", prompt=prompt))
+        return begun.session.session_id
+
+
+@pytest.fixture
+def browser(live):
+    """A paired browser before a demo world."""
+    return Browser(live)
+
+
+@pytest.fixture
+def repository(live):
+    """A git repository with a commit."""
+    folder = live.root / "repo"
+    folder.mkdir()
+    (folder / "README.md").write_text("hi\n")
+    for words in (
+        ["init", "-q", "-b", "main"],
+        ["config", "user.name", "A"],
+        ["config", "user.email", "a@example.invalid"],
+        ["add", "."],
+        ["commit", "-q", "-m", "Begin"],
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder
+
+
+def test_what_an_agent_writes_is_text_on_every_page(browser, repository):
+    key = browser.begin(f"{HOSTILE} [[run:{HOSTILE}]] [[approve:{HOSTILE}]]", repository)
+    browser.live.request(key)
+
+    for place in (*PLACES, f"/sessions/{key}", f"/sessions/{key}/log", f"/sessions/{key}/changes"):
+        browser.page(place)
+    page = browser.page(f"/sessions/{key}")
+    assert "&lt;script&gt;alert(1)" in page
+    assert "{{7*7}}" in page
+
+
+def test_pages_stand_beside_rest_on_the_same_paths(browser):
+    assert browser.client.get("/sessions", headers={"accept": "application/json"}).json() == []
+    assert browser.client.get("/sessions", headers={"accept": "*/*"}).json() == []
+    assert "<!doctype html>" in browser.get("/sessions").text
+    assert 400 == browser.client.post("/sessions", json={}).status_code
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_page"),
+    [
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", True),
+        ("application/json, text/html;q=0.9", False),
+        ("text/html;q=0, */*", False),
+        ("*/*", False),
+        ("", False),
+        ("text/html;q=x", False),
+    ],
+)
+def test_who_asks_for_html_gets_a_page(accept, is_page):
+    assert is_page == prefers_html(accept)
+
+
+def test_policy_lets_nothing_run_that_is_not_ours(browser):
+    policy = browser.get("/").headers["content-security-policy"]
+
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_form_begins_a_session_and_leads_to_it(browser, repository):
+    answer = browser.post("/sessions", repo_path=str(repository), agent_id="demo-live", initial_message="hello")
+
+    assert 303 == answer.status_code
+    assert "hello" in browser.page(answer.headers["location"])
+
+
+def test_form_that_cannot_be_obeyed_says_why_and_keeps_what_was_typed(browser):
+    answer = browser.post("/sessions", repo_path="/nowhere", agent_id="demo-live", initial_message="do <this>")
+
+    assert 400 == answer.status_code
+    assert "/nowhere" in answer.text
+    assert "do &lt;this&gt;" in answer.text
+
+
+def test_request_is_approved_once_and_only_as_it_was_shown(browser, repository):
+    key = browser.begin("tidy up [[approve:rm -r build]]", repository)
+    request = browser.live.request(key)
+    seen = re.search(r'name="seen" value="(\w+)"', browser.page("/requests"))[1]
+
+    place = f"/requests/{request.request_id}"
+    changed = browser.post(place, decision="approve", seen="0" * 16)
+    done = browser.post(place, decision="approve", seen=seen, back=f"/sessions/{key}")
+    late = browser.post(place, decision="deny", seen=seen)
+
+    assert (409, True) == (changed.status_code, "has changed" in changed.text)
+    assert (303, f"/sessions/{key}") == (done.status_code, done.headers["location"])
+    assert (409, True) == (late.status_code, "approved by a phone already" in late.text)
+    assert "approved by a phone" in browser.page(place)
+
+
+def test_answer_leads_to_no_other_site(browser, repository):
+    key = browser.begin("tidy up [[approve:rm -r build]]", repository)
+    place = f"/requests/{browser.live.request(key).request_id}"
+
+    assert "/requests" == browser.post(place, decision="deny", back="//evil.example").headers["location"]
+
+
+def test_message_during_a_turn_is_queued_edited_and_taken_back(browser, repository):
+    key = browser.begin("wait [[approve:true]]", repository)
+    browser.live.request(key)
+    place = f"/sessions/{key}"
+
+    refused = browser.post(f"{place}/messages", content="and <that>")
+    browser.post(f"{place}/messages", content="and <that>", how="queue")
+    page = browser.page(place)
+    message = re.search(rf'action="({place}/queue/[\w-]+)"', page)[1]
+    browser.post(message, act="edit", text="or this")
+    edited = browser.page(place)
+    browser.post(message, act="remove")
+
+    assert 409 == refused.status_code
+    assert "and &lt;that&gt;" in refused.text
+    assert "and &lt;that&gt;</textarea>" in page
+    assert "or this</textarea>" in edited
+    assert "or this" not in browser.page(place)
+
+
+def test_page_goes_on_exactly_where_it_stood(browser, repository):
+    key = browser.begin("".join(f"[[run:step {number}]]" for number in range(60)), repository)
+    browser.live.until(key, lambda event: type(event).__name__ == "TurnEnded")
+
+    seen, after, more = [], 0, True
+    while more:
+        page = browser.page(f"/sessions/{key}?after={after}")
+        seen += [int(seq) for seq in re.findall(r'data-seq="(\d+)"', page)]
+        after, more = int(re.search(r'data-cursor="(\d+)"', page)[1]), " data-more" in page
+
+    kept = browser.engine.live.events(key, limit=10_000)
+    shown = [one.seq for one in kept if type(one.event).__name__ == "ItemEnded"]
+    assert shown == [seq for seq in seen if seq in shown]
+    assert seen == sorted(set(seen))
+    assert after == kept[-1].seq
+
+
+def test_heavy_sessions_and_changes_stay_small(browser, repository):
+    key = browser.begin("x" * 200_000 + " [[run:ls]]" * 3, repository)
+    browser.live.until(key, lambda event: type(event).__name__ == "TurnEnded")
+    folder = Path(browser.engine.work.find(key).worktree.path)
+    for number in range(260):
+        (folder / f"{number:03}-{'é' * 90}.txt").write_text("line\n" * 3)
+    (folder / "README.md").write_text("".join(f"{number} <b> & {'y' * 60}\n" for number in range(4000)))
+
+    whole = re.search(r'href="(/sessions/\S+/entries/\d+)"', browser.page(f"/sessions/{key}"))[1]
+    assert "Next part" in browser.page(whole)
+    browser.page(f"/sessions/{key}/log")
+    assert "more are not shown" in browser.page(f"/sessions/{key}/changes")
+    page = browser.page(f"/sessions/{key}/diff?side=worktree&path=README.md")
+    assert "3 &lt;b&gt; &amp; yyy" in page
+    later = re.search(r"from=(\d+)", page)[1]
+    browser.page(f"/sessions/{key}/diff?side=worktree&path=README.md&from={later}")
+
+
+def test_changes_are_staged_committed_and_merged_by_forms(browser, repository):
+    key = browser.begin("hello", repository)
+    browser.live.until(key, lambda event: type(event).__name__ == "TurnEnded")
+    place, folder = f"/sessions/{key}", Path(browser.engine.work.find(key).worktree.path)
+    name = "a b\udcff&<c>.txt"
+    (folder / name).write_text("one\ntwo\n")
+
+    token = re.search(r'name="path" value="([^"]+)"', browser.page(f"{place}/changes"))[1]
+    assert 303 == browser.post(f"{place}/git", op="stage", path=token).status_code
+    assert 400 == browser.post(f"{place}/git", op="commit", message=" ").status_code
+    assert 303 == browser.post(f"{place}/git", op="commit", message="Add it").status_code
+    told = browser.page(f"{place}/move?act=merge")
+    done = browser.post(f"{place}/git", op="merge", into="main")
+
+    assert "main gets 1 commit" in told
+    assert 303 == done.status_code, done.text
+    assert "one\ntwo\n" == (repository / name).read_text()
+    assert "Undo" in browser.page(done.headers["location"])
+
+
+def test_whatever_is_wrong_is_said_on_a_page(browser):
+    assert "there is no live session" in browser.page("/sessions/nothing-here", 404)
+    assert "number" in browser.page("/sessions?from=x", 400)
+    assert 400 == browser.post("/pair", code="").status_code
+    assert "too old" in browser.post("/pair", code="wrong").text
+
+
+def test_device_that_may_only_look_cannot_order(live):
+    browser = Browser(live)
+    code = browser.engine.web.make_code("viewer", ("view",)).code
+    browser.client.cookies.clear()
+    browser.post("/pair", code=code)
+
+    assert 200 == browser.get("/").status_code
+    assert 403 == browser.post("/sessions", repo_path="/tmp", agent_id="demo-live").status_code
+    assert 403 == browser.get("/devices").status_code
