@@ -1,24 +1,42 @@
-"""The files of a checkout between two trees: whether they have come from one to the other, and the way back."""
+"""The files of a checkout between two trees: whether they have come from one to the other, and the way back.
+
+All files are asked about at once: a merge of a thousand files must not cost thousands of processes.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.changes import tree_files
 from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
 from oulipoly_engine.service.worktrees.changes.orders import LITERAL, for_looking, git_in, look, look_at, order
 from oulipoly_engine.service.worktrees.git import Git
 
+_CHUNK = 50_000  # characters of arguments; Linux takes 128 KiB in one, and 2 MiB in all
+_LINK, _SUBMODULE, _EXECUTABLE = "120000", "160000", "100755"
+
+Entry = tuple[str, str]  # mode and object, as git has them
+
+
+class _Found(Record):
+    """A file as it is in a checkout."""
+
+    mode: str  # as git's; empty: it is a folder or a device
+    sha: str  # of a regular file or a link
+
 
 def has_files_of(quiet: Git, old: str, new: str) -> bool:
     """Tell whether index and files of a checkout have come from one tree to another."""
     files = changed_files(quiet, old, new)
-    wanted, staged = entries_of(quiet, new, files), _staged(quiet, files)
-    return staged == wanted and all(_is_as(quiet, path, wanted.get(path)) for path in files)
+    wanted, staged, found = _entries(quiet, new, files), _staged(quiet, files), _look_at_files(quiet, files)
+    return staged == wanted and all(_is_as(found.get(path), wanted.get(path)) for path in files)
 
 
 def restore_files(checkout: Path, old: str, new: str) -> tuple[str, ...]:
@@ -29,83 +47,111 @@ def restore_files(checkout: Path, old: str, new: str) -> tuple[str, ...]:
     git = git_in(checkout)
     quiet = for_looking(git)
     files = changed_files(quiet, old, new)
-    before, after, staged = entries_of(quiet, old, files), entries_of(quiet, new, files), _staged(quiet, files)
-    kept = []
+    before, after, staged = _entries(quiet, old, files), _entries(quiet, new, files), _staged(quiet, files)
+    found = _look_at_files(quiet, files)
+    ours, kept = [], []
     for path in files:
-        names, entry = path.split("/"), before.get(path)
-        if not _is_ours(quiet, path, entry, after.get(path)) or staged.get(path) not in (
-            None,
-            entry,
-            after.get(path),
-        ):
-            kept.append(path)
-            continue
-        if entry is None:
-            order(git, LITERAL, "update-index", "--force-remove", "--", path)
-            tree_files.remove_file(checkout, names)
-        else:
-            order(git, "update-index", "--add", "--replace", "--cacheinfo", f"{entry[0]},{entry[1]},{path}")
-            if not _is_as(quiet, path, entry):
-                order(git, "checkout-index", "--force", "--", path)
-    with suppress(RequestRefused):
-        order(git, "update-index", "-q", "--refresh")
+        sides = (before.get(path), after.get(path))
+        is_ours = path not in found or any(_is_as(found[path], side) for side in sides)
+        is_ours = is_ours or _is_half_written(quiet, path, sides[1])
+        (ours if is_ours and staged.get(path) in (None, *sides) else kept).append(path)
+    gone = [path for path in ours if path not in before]
+    for some in _chunks(path for path in gone if path in staged):
+        order(git, LITERAL, "update-index", "--force-remove", "--", *some)
+    for path in gone:
+        tree_files.remove_file(checkout, path.split("/"))
+    back = [path for path in ours if path in before]
+    for some in _chunks(path for path in back if staged.get(path) != before[path]):
+        words = [word for path in some for word in ("--cacheinfo", ",".join((*before[path], path)))]
+        order(git, "update-index", "--add", "--replace", *words)
+    for some in _chunks(path for path in back if not _is_as(found.get(path), before[path])):
+        order(git, "checkout-index", "--force", "--", *some)
+    git.run("update-index", "-q", "--refresh")
     return tuple(kept)
 
 
-def _is_ours(quiet: Git, path: str, before: tuple[str, str] | None, after: tuple[str, str] | None) -> bool:
-    """Tell whether a file is as a move has found it, has left it, or has half written it."""
-    status = tree_files.status_of(quiet.folder, path.split("/"))
-    if status is None or _is_as(quiet, path, before) or _is_as(quiet, path, after):
-        return True
-    if after is None or after[0] not in ("100644", "100755"):
+def _is_as(found: _Found | None, entry: Entry | None) -> bool:
+    """Tell whether a file in a checkout is what a tree has; None: there is no such file."""
+    if found is None or entry is None:
+        return found is None and entry is None
+    if entry[0] == _SUBMODULE:
+        return True  # no move goes into a submodule
+    return (found.mode, found.sha) == entry
+
+
+def _is_half_written(quiet: Git, path: str, after: Entry | None) -> bool:
+    """Tell whether a file is the beginning of what a move writes there."""
+    if after is None or after[0] in (_LINK, _SUBMODULE):
         return False
     words = ("cat-file", "--filters", f"--path={path}", after[1])
-    content = look_at(git_in(quiet.folder), *words, output_limit=1 << 30)
     with suppress(RequestRefused):
+        content = look_at(git_in(quiet.folder), *words, timeout_s=60.0, output_limit=1 << 30)
         return content.startswith(tree_files.read_file(quiet.folder, path.split("/"), len(content)))
     return False
 
 
-def _is_as(quiet: Git, path: str, entry: tuple[str, str] | None) -> bool:
-    """Tell whether a file in a checkout is what a tree has; entry: mode and object, None where it has no such file."""
-    names = path.split("/")
-    status = tree_files.status_of(quiet.folder, names)
-    if status is None or entry is None:
-        return (status is None) == (entry is None)
-    if entry[0] == "120000":
-        with suppress(OSError):
-            return tree_files.link_target(quiet.folder, names) == look_at(quiet, "cat-file", "blob", entry[1])
-        return False
-    if entry[0] == "160000":
-        return True  # no move goes into a submodule
-    if not stat.S_ISREG(status.st_mode) or bool(status.st_mode & stat.S_IXUSR) != (entry[0] == "100755"):
-        return False
-    with suppress(RequestRefused):
-        told = look_at(git_in(quiet.folder), "hash-object", f"--path={path}", "--", str(quiet.folder / path))
-        return os.fsdecode(told).strip() == entry[1]
-    return False
+def _look_at_files(quiet: Git, files: Sequence[str]) -> dict[str, _Found]:
+    """Return those files that are there."""
+    found: dict[str, _Found] = {}
+    regular = []
+    for path in files:
+        names = path.split("/")
+        try:
+            status = tree_files.status_of(quiet.folder, names)
+        except RequestRefused:  # a link, or a file, stands where a folder was
+            status = None
+        if status is None:
+            continue
+        found[path] = _Found("", "")
+        if stat.S_ISLNK(status.st_mode):
+            target = tree_files.link_target(quiet.folder, names)
+            found[path] = _Found(_LINK, _object_name(quiet, target))
+        elif stat.S_ISREG(status.st_mode):
+            regular.append(path)
+            found[path] = _Found(_EXECUTABLE if status.st_mode & stat.S_IXUSR else "100644", "")
+    for some in _chunks(regular):
+        told = look_at(git_in(quiet.folder), "hash-object", "--", *some, timeout_s=600.0).decode().split()
+        found |= {path: _Found(found[path].mode, sha) for path, sha in zip(some, told, strict=True)}
+    return found
 
 
-def entries_of(quiet: Git, tree: str, files: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+def _object_name(quiet: Git, content: bytes) -> str:
+    """Return the name that git gives to a content."""
+    algorithm = os.fsdecode(look_at(quiet, "rev-parse", "--show-object-format")).strip()
+    return hashlib.new(algorithm, b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _entries(quiet: Git, tree: str, files: Iterable[str]) -> dict[str, Entry]:
     """Return mode and object of those files that a tree has."""
-    told = os.fsdecode(look_at(quiet, "ls-tree", "-r", "-z", "--full-tree", tree, timeout_s=60.0, output_limit=1 << 28))
-    wanted = set(files)
+    told = look_at(quiet, "ls-tree", "-r", "-z", "--full-tree", tree, timeout_s=60.0, output_limit=1 << 28)
+    return _read_entries(told, set(files), 2)
+
+
+def _staged(quiet: Git, files: Iterable[str]) -> Mapping[str, Entry]:
+    told = look(quiet, "ls-files", "-z", "--stage", timeout_s=60.0, output_limit=1 << 28).stdout
+    return _read_entries(told, set(files), 1)
+
+
+def _read_entries(told: bytes, wanted: set[str], place: int) -> dict[str, Entry]:
+    """Read entries. place: of the object among the fields before the path."""
     found = {}
-    for line in told.split("\0")[:-1]:
+    for line in os.fsdecode(told).split("\0")[:-1]:
         fields, _, name = line.partition("\t")
         if name in wanted:
-            mode, _kind, sha = fields.split()
-            found[name] = (mode, sha)
+            parts = fields.split()
+            found[name] = (parts[0], parts[place])
     return found
 
 
-def _staged(quiet: Git, files: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    told = os.fsdecode(look(quiet, "ls-files", "-z", "--stage", timeout_s=60.0, output_limit=1 << 28).stdout)
-    wanted = set(files)
-    found = {}
-    for line in told.split("\0")[:-1]:
-        fields, _, name = line.partition("\t")
-        if name in wanted:
-            mode, sha, _stage = fields.split()
-            found[name] = (mode, sha)
-    return found
+def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:
+    """Yield paths in parts that one command line takes."""
+    some: list[str] = []
+    room = _CHUNK
+    for path in paths:
+        room -= len(os.fsencode(path)) + 80
+        if room < 0 and some:
+            yield some
+            some, room = [], _CHUNK
+        some.append(path)
+    if some:
+        yield some
