@@ -49,7 +49,8 @@ def restore_files(checkout: Path, old: str, new: str) -> tuple[str, ...]:
     files = changed_files(quiet, old, new)
     before, after, staged = _entries(quiet, old, files), _entries(quiet, new, files), _staged(quiet, files)
     found = _look_at_files(quiet, files)
-    ours, kept = [], []
+    ours: list[str] = []
+    kept: list[str] = []
     for path in files:
         sides = (before.get(path), after.get(path))
         is_ours = path not in found or any(_is_as(found[path], side) for side in sides)
