@@ -399,7 +399,7 @@ class Host:
     def _do_due(self, now: float) -> float | None:
         waits: list[float | None] = [self._driver.tick(now)]
         self._pump()
-        waits.append(self.turns.expire(self._limits.answer_s))
+        waits.append(self.turns.requests.expire(self._limits.answer_s))
         self._pump()  # what was expired is told to the CLI now, not with what it says next
         if self.turns.turn is not None and now >= self._look_at:
             self._descendants.look()

@@ -6,7 +6,6 @@ through the driver. Nothing here reads a descriptor or waits.
 
 from __future__ import annotations
 
-import secrets
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -16,7 +15,7 @@ import msgspec
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, requests, states
-from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
+from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.drivers.base import (
     NAME_LIMIT,
@@ -24,20 +23,19 @@ from oulipoly_engine.drivers.base import (
     STEER_LIMIT,
     Driver,
     NotSupported,
-    Resolution,
     ReviewTarget,
 )
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.live.session_requests import SessionRequests
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
+from oulipoly_engine.store.live import live_events, live_queue, live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
 
 TEXT_LIMIT = 1 << 20  # characters of one message: codex takes no more
 _TITLE_LIMIT = 80
-_REQUEST_PREFIX = "cli_req_"
 
 
 class Process(Record):
@@ -76,7 +74,7 @@ class SessionTurns:
         self.model = driver.opening.model
         self.usage = ev.Usage()
         self._reply = ""
-        self._requests: dict[str, LiveRequest] = {}  # pending, by the CLI's id
+        self.requests = SessionRequests(store, session.session_id, driver, clock, self._say)
         self._number = live_events.last_number(store, session.session_id)
         self._unkept: list[ev.Numbered] = []
         self._untold: list[ev.Numbered] = []
@@ -86,8 +84,7 @@ class SessionTurns:
     # What the CLI says ---------------------------------------------------------------------------------------------
     def take_over(self) -> None:
         """Settle what a host that died has left open; its turns end when the session is open again."""
-        for request in live_requests.pending(self._store, self.session.session_id):
-            self._finish_request(request, "expired", "the session's process had ended")
+        self.requests.take_over()
         self._forget_steers()
         self._keep()
 
@@ -141,10 +138,10 @@ class SessionTurns:
                 self._end(event)
                 return
             case ev.RequestOpened():
-                self._open_request(event)
+                self.requests.open(event, self.turn.turn_id if self.turn else "")
                 return
             case ev.RequestResolved():
-                self._close_request(event)
+                self.requests.take_back(event)
                 return
             case ev.SteerSettled():
                 self._settle_steer(event)
@@ -201,8 +198,7 @@ class SessionTurns:
         if turn is None:
             return  # late: its turn is over
         self._drop_items()
-        for request in tuple(self._requests.values()):
-            self._finish_request(request, "cancelled", "its turn ended")
+        self.requests.finish_all("cancelled", "its turn ended")
         reply = event.reply or self._reply
         if self._timed_out and event.status != "completed":
             event = replace(event, status="failed", message=self._timed_out, code="timed_out")
@@ -238,54 +234,9 @@ class SessionTurns:
     def _open_items(self) -> tuple[ev.Item, ...]:
         return tuple(replace(item, text="".join(self._texts[key])) for key, item in self._items.items())
 
-    # Requests ------------------------------------------------------------------------------------------------------
-    def _open_request(self, event: ev.RequestOpened) -> None:
-        known = self._requests.get(event.native_id)
-        prompt = _shorten(event.prompt)
-        request = LiveRequest(
-            request_id=known.request_id if known else _REQUEST_PREFIX + secrets.token_urlsafe(16)[:21],
-            session_id=self.session.session_id,
-            turn_id=self.turn.turn_id if self.turn else "",
-            native_id=event.native_id,
-            kind=event.kind,
-            status="pending",
-            prompt=prompt,
-            created_at=self._clock.now(),
-        )
-        self._requests[event.native_id] = request
-        if known is None:
-            live_requests.insert(self._store, request)
-        self._say(replace(event, prompt=prompt, request_id=request.request_id, turn_id=request.turn_id))
-
-    def _close_request(self, event: ev.RequestResolved) -> None:
-        request = self._requests.get(event.native_id)
-        if request is not None:
-            self._finish_request(request, "cancelled", "the CLI took it back")
-
-    def _finish_request(self, request: LiveRequest, status: str, by: str, decision: str = "") -> bool:
-        self._requests.pop(request.native_id, None)
-        now = self._clock.now()
-        if not live_requests.settle(self._store, request.request_id, status, now, decision=decision, answered_by=by):
-            return False
-        self._say(ev.RequestResolved(request.native_id, request.request_id, status, by, request.turn_id, decision))
-        return True
-
-    def expire(self, older_than_s: float) -> float | None:
-        """Expire the requests that nobody has answered for so long. Returns the seconds until the next is due."""
-        waits = []
-        for request in tuple(self._requests.values()):
-            left = older_than_s - (self._clock.now() - request.created_at).total_seconds()
-            if left <= 0:
-                self._driver.answer(request.native_id, Resolution("expire"))
-                self._finish_request(request, "expired", "nobody answered in time", "expire")
-            else:
-                waits.append(left)
-        return min(waits, default=None)
-
     def give_up(self, by: str) -> None:
         """Settle what the CLI, which has ended, cannot settle any more: requests, and messages for the turn."""
-        for request in tuple(self._requests.values()):
-            self._finish_request(request, "expired", by)
+        self.requests.finish_all("expired", by)
         self._forget_steers()
 
     @property
@@ -296,7 +247,7 @@ class SessionTurns:
     @property
     def waits_for_others(self) -> bool:
         """Return whether the turn waits for a person's answer, or for a command that runs."""
-        return bool(self._requests) or any(item.kind == "command" for item in self._items.values())
+        return self.requests.are_open or any(item.kind == "command" for item in self._items.values())
 
     def time_out(self, why: str) -> None:
         """Interrupt the running turn, which ends as one that took too long."""
@@ -397,31 +348,10 @@ class SessionTurns:
         return {}
 
     def _order_answer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
-        identity, word = str(data.get("request_id")), str(data.get("decision", ""))
-        decision = requests.parse_decision(word)
-        if decision is None:
-            raise UsageInvalid(f"{word!r} is not an answer: approve, approve_for_session, deny, answer or cancel")
-        answers = {str(key): tuple(map(str, value)) for key, value in dict(data.get("answers") or {}).items()}
-        request = next((one for one in self._requests.values() if one.request_id == identity), None)
-        if request is None:
-            found = live_requests.find(self._store, identity)
-            if not found:
-                raise RequestRefused(f"there is no request {identity!r}")
-            request = found[0]
-            if request.status == "pending":
-                live_requests.settle(self._store, request.request_id, "expired", self._clock.now())
-                raise requests.RequestStale(f"the request {identity} is stale: its turn is over")
-        requests.check(request, decision, answers)
-        if not self._finish_request(request, requests.STATUS[decision], by, decision):
-            self._driver.answer(request.native_id, Resolution("expire"))  # else its CLI would wait for ever
-            (kept,) = live_requests.find(self._store, identity)
-            told = kept.request_id, kept.status, kept.answered_by, kept.turn_id, kept.decision
-            self._say(ev.RequestResolved(request.native_id, *told))
-            raise requests.RequestStale(f"the request {identity} was answered meanwhile")
-        self._driver.answer(request.native_id, Resolution(decision, str(data.get("reason", "")), answers))
-        if decision == "cancel" and self.turn is not None:
+        answer = self.requests.answer(data, by)
+        if answer["status"] == "cancelled" and self.turn is not None:
             self._driver.interrupt()
-        return {"request_id": request.request_id, "status": requests.STATUS[decision]}
+        return answer
 
     def _order_queue(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         change_queue(self._store, self.session.session_id, data)
@@ -534,7 +464,7 @@ class SessionTurns:
             "status": "starting" if not self.is_open else "waiting_input" if self.turn is None else "running",
             "busy": self.turn is not None,
             "turn_id": self.turn.turn_id if self.turn else None,
-            "pending_approval": bool(self._requests),
+            "pending_approval": self.requests.are_open,
             "model": self.model,
             "policy": self.policy,
             "capabilities": msgspec.to_builtins(self._driver.capabilities),
@@ -625,16 +555,6 @@ def _text(data: Mapping[str, Any], limit: int) -> str:
     if len(text) > limit:
         raise UsageInvalid(f"the message has {len(text):,} characters, and {limit:,} are the limit")
     return text
-
-
-def _shorten(prompt: ev.Prompt) -> ev.Prompt:
-    """Keep the head of long diffs: a request is for reading, and the item has all of it."""
-    if all(len(change.diff) <= requests.DIFF_LIMIT for change in prompt.changes):
-        return prompt
-    cut = (replace(change, diff=change.diff[: requests.DIFF_LIMIT]) for change in prompt.changes)
-    lengths = [len(change.diff) for change in prompt.changes]
-    note = f"the diff is cut: {requests.DIFF_LIMIT} of {max(lengths)} characters"
-    return replace(prompt, changes=tuple(cut), note=prompt.note or note)
 
 
 def _merge(events: Iterable[ev.AnyEvent]) -> Iterable[ev.AnyEvent]:
