@@ -10,6 +10,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_sessions
@@ -42,7 +43,9 @@ def prepare_fork(
     turns = live_sessions.turns_of(store, source.session_id)
     last = _find_turn(turns, at_turn)
     cut = _find_cut(store, source, last) if last is not None else ""
-    missing = _why_not_native(source, runtime, at_turn, cut, has_turns=bool(turns))
+    is_named = driver_of(runtime.kind).names_turns
+    has_begun = live_sessions.has_begun(store, source.session_id, are_named=is_named)
+    missing = _why_not_native(source, runtime, at_turn, cut, has_turns=has_begun)
     opening = {
         key: value
         for key, value in source.opening.items()
@@ -51,7 +54,8 @@ def prepare_fork(
     if runtime.id != source.runtime_id:  # its model and its arguments are another CLI's
         opening |= {"model": runtime.model, "effort": runtime.effort, "args": list(runtime.args)}
     if missing:
-        opening["preface"] = make_preface(_events_to(store, source, turns, last))
+        unsaid = source.opening.get("preface")  # of a fork that has not begun yet
+        opening["preface"] = unsaid or make_preface(_events_to(store, source, turns, last))
         why = f"with what was said as a preface, since {missing}"
         losses = _list_losses(source, runtime)
     else:
