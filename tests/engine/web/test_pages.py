@@ -16,7 +16,8 @@ from oulipoly_engine.web.pages.templates import KINDS, static_file
 
 SCOPES = ("view", "answer", "operate", "terminal")
 HEAVIEST = 60 << 10
-HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> javascript:alert(1) \"'> \u202egnp.exe \u2066\x1b[31m {{7*7}}"
+HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> "
+HOSTILE += "javascript:alert(1) \"'> \u202egnp.exe \u2066\x1b[31m {{7*7}}"
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 PLACES = ("/", "/sessions", "/sessions?all=1", "/sessions/new", "/requests", "/devices", "/browse", "/pair", "/confirm")
 
