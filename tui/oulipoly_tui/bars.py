@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from time import monotonic
 from typing import Any
@@ -96,12 +96,18 @@ class Bars:
 
 
 def list_screen_keys(screen: Screen[Any]) -> tuple[Action, ...]:
-    """Return the keys of a question as a footer shows them: enter, and those that its class tells of."""
+    """Return the keys of a question as a footer shows them: enter, and those that its class tells of.
+
+    A screen with a method `works` says of each of its actions whether it does something now.
+    """
+    works: Callable[[str], bool] = getattr(screen, "works", lambda _action: True)
     names = {kind.__name__ for kind in type(screen.focused).__mro__}
     found = [Action("enter", label, label, keys="enter", weight=9) for name, label in _ENTER if name in names]
     for kind in type(screen).__mro__:
         shown = (one for one in kind.__dict__.get("BINDINGS", ()) if isinstance(one, Binding) and one.show)
         for one in shown:
+            if not works(one.action):
+                continue
             label = one.description if kind.__module__.startswith("oulipoly_tui") else "close"
             found.append(Action(one.id or one.action, label, label, keys=one.key, weight=8))
     return tuple(found)

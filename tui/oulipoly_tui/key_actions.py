@@ -13,9 +13,12 @@ from oulipoly_tui.actions.action import FRAME, LISTS, Action
 from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
 from oulipoly_tui.commands import custom, frame_keys
+from oulipoly_tui.commands.frame_keys import session_in_front
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.widgets.lines import VirtualList
+
+_NEEDS_ENGINE = ("search", "inbox", "new_work", "session_changes", "worktrees")
 
 
 class KeyActions:
@@ -49,7 +52,15 @@ class KeyActions:
             "next_theme": partial(frame_keys.next_theme, app),
             "leave": partial(frame_keys.leave, app),
             "inbox": partial(app.order, "inbox"),
+            "new_work": partial(app.order, "work new"),
+            "session_changes": self._show_changes,
+            "worktrees": partial(app.order, "work trees"),
         }
+
+    def _show_changes(self) -> None:
+        session_id = session_in_front(self._app)
+        if session_id is not None:
+            self._app.order("work changes", [session_id])
 
     def works_now(self) -> tuple[Action, ...]:
         """Return what has a key that does something now, the current pane's first."""
@@ -137,8 +148,10 @@ class KeyActions:
             return "nothing is wrong"
         if method == "next_attention" and not self._alerts.list_attention():
             return "there is no alert"
-        if method in ("search", "inbox") and app.engine is None:
+        if method in _NEEDS_ENGINE and app.engine is None:
             return "still opening: try again in a moment"
+        if method == "session_changes" and session_in_front(app) is None:
+            return "choose a live session first: its changes are shown"
         if method == "refresh_all" and (app.snapshot is None or not app.snapshot.accounts):
             return "no account is configured"
         return None

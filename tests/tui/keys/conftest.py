@@ -51,6 +51,9 @@ hosts = _terminals.hosts
 repl_world = _terminals.repl_world
 alive = _terminals.alive
 live_world = _beside("live").live_world
+_work = _beside("work")
+git = _work.git
+repository = _work.repository
 
 
 def row_of(action, node, key):

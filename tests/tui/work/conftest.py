@@ -39,6 +39,8 @@ def repository(tmp_path, git):
     folder = tmp_path / "roof"
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
+    git(folder, "config", "user.name", "t")
+    git(folder, "config", "user.email", "t@example.com")
     (folder / "gutter.py").write_text("".join(f"def part_{number}():\n    return {number}\n\n" for number in range(8)))
     (folder / "notes.txt").write_text("first\n")
     git(folder, "add", ".")

@@ -19,6 +19,7 @@ from oulipoly_tui.actions import (
     terminals,
     transcript,
     views,
+    work,
 )
 from oulipoly_tui.actions.action import Action, Command, find_term
 
@@ -33,6 +34,7 @@ ACTIONS: tuple[Action, ...] = (
     *artifacts.ACTIONS,
     *terminals.ACTIONS,
     *live.ACTIONS,
+    *work.ACTIONS,
 )
 
 

@@ -84,6 +84,15 @@ def jump(app: AppInterface) -> None:
     app.push_screen(Jump(targets), lambda one: None if one is None else one.focus())
 
 
+def session_in_front(app: AppInterface) -> str | None:
+    """Return the session under the cursor, or the one that is shown, whose changes can be looked at; None: no such."""
+    pane: Any = app.frame.current
+    if pane.id == "live":
+        return None if pane.session is None else pane.session.session_id
+    found: str | None = getattr(pane, "live_session_id", None)
+    return found
+
+
 def next_theme(app: AppInterface) -> None:
     """Change the theme."""
     app.theme = theming.after(app.theme)

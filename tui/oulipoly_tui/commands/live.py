@@ -70,7 +70,7 @@ def pick(app: AppInterface) -> None:
 
         pools = () if app.snapshot is None else app.snapshot.pools
         likely = next((one.next_account for one in pools if one.model.name == wanted.pool), None)
-        work = partial(_find_kind, _engine(app), likely, wanted.runtime)
+        work = partial(find_kind, _engine(app), likely, wanted.runtime)
         app.work("runtimes", work, on_known, lambda _: on_known(""))
 
     app.push_screen(ModelPicker(), on_picked)
@@ -124,10 +124,10 @@ def offer(
 
         app.push_screen(Choice(f"Talk to {model}", start_rows(kind)), on_chosen)
 
-    app.work("runtimes", partial(_find_kind, engine, account or likely), on_known, lambda _: open_terminal())
+    app.work("runtimes", partial(find_kind, engine, account or likely), on_known, lambda _: open_terminal())
 
 
-def _find_kind(engine: Engine, account: str | None, runtime: str = "") -> str:
+def find_kind(engine: Engine, account: str | None, runtime: str = "") -> str:
     """Return the kind of a runtime, or of an account's; empty: it cannot be driven."""
     catalogue = engine.live.catalogue()
     found = catalogue.find(runtime) if runtime else catalogue.find_for_account(account or "")

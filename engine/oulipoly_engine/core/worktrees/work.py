@@ -26,6 +26,15 @@ STATUSES = (
 )
 
 
+class Repository(Record):
+    """A repository that a session can be begun in."""
+
+    root: str  # the folder of the checkout
+    current: str  # the branch that is checked out; empty: HEAD is detached
+    head: str  # the commit of HEAD, short; empty: it has none
+    branches: tuple[str, ...] = ()  # the one with the latest commit first
+
+
 class Standing(Record):
     """What is known of a session from outside."""
 

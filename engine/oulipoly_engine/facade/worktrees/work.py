@@ -15,6 +15,7 @@ from oulipoly_engine.core.worktrees.work import (
     LIFECYCLES,
     TURN_SILENCE_S,
     Message,
+    Repository,
     Standing,
     allowed_parameters,
     assistant_id,
@@ -340,6 +341,12 @@ class WorkSessions:
 
     def _artifacts(self, session_id: str) -> Path:
         return session_artifacts(self._home.paths, session_id)
+
+    def repository(self, folder: Path) -> Repository | None:
+        """Return the repository that a folder lies in, and its branches; None: it lies in none."""
+        from oulipoly_engine.service.worktrees.branches import find_repository  # noqa: PLC0415 - only a choice needs it
+
+        return find_repository(folder)
 
     # Talking ---------------------------------------------------------------------------------------------------------
     def send(self, identity: str, text: str) -> Sent:

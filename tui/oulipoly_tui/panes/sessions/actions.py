@@ -19,7 +19,6 @@ from oulipoly_tui.view.transcript.transcript import Target
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Part, Session
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession
-    from oulipoly_engine.facade.worktrees.work import Work
     from oulipoly_tui.view.sessions.look import LiveMark
 
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
@@ -53,8 +52,8 @@ class SessionActions(SessionUndo):
         raise NotImplementedError
 
     @property
-    def work(self) -> Work | None:
-        """Return the session that works by itself under the cursor."""
+    def live_session_id(self) -> str | None:
+        """Return the live session that the row under the cursor is."""
         raise NotImplementedError
 
     @property
@@ -136,7 +135,7 @@ class SessionActions(SessionUndo):
     def action_resume(self) -> None:
         """Go on with it where it lies; a live session is talked to where it is shown."""
         listed = self.listed
-        live = self.live_of(listed) if self.work is None else self.work.session.session_id
+        live = self.live_session_id
         if live is not None:
             self.wish("live open", live)
         elif listed is not None:

@@ -34,6 +34,8 @@ class SessionWork:
     query_one: Callable[..., Any]
     set_interval: Callable[..., Any]
     _draw: Callable[[], None]
+    listed: Any
+    live_of: Callable[[Any], str | None]
     _rows: SessionRows | None
     _trace: Any
 
@@ -57,6 +59,12 @@ class SessionWork:
         if item is None or item.kind is not Kind.WORK:
             return None
         return next((one for one in self.works if one.session.session_id == item.work_id), None)
+
+    @property
+    def live_session_id(self) -> str | None:
+        """Return the live session that the row under the cursor is; None: it is not one."""
+        work = self.work
+        return self.live_of(self.listed) if work is None else work.session.session_id
 
     @property
     def listed_works(self) -> tuple[Work, ...]:

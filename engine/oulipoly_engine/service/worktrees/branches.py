@@ -1,0 +1,33 @@
+"""The branches of a repository, for whoever chooses the one that a session begins at."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from oulipoly_engine.core.worktrees.work import Repository
+from oulipoly_engine.service.worktrees.git import Git
+
+_MOST = 500
+_TIMEOUT_S = 5.0
+
+
+def find_repository(folder: Path) -> Repository | None:
+    """Return the repository that a folder lies in, with its branches; None: it lies in none that has files.
+
+    Raises GitFailed where git cannot tell its branches.
+    """
+    git = Git(folder)
+    root = git.run("rev-parse", "--show-toplevel", timeout_s=_TIMEOUT_S)
+    if not folder.is_dir() or not root.succeeded:
+        return None
+    current = git.run("symbolic-ref", "--quiet", "--short", "HEAD", timeout_s=_TIMEOUT_S)
+    words = ("for-each-ref", "--sort=-committerdate", f"--count={_MOST}", "--format=%(refname:lstrip=2)", "refs/heads")
+    names = git.text(*words, timeout_s=_TIMEOUT_S)
+    head = git.run("rev-parse", "--short", "HEAD", timeout_s=_TIMEOUT_S)
+    return Repository(
+        os.fsdecode(root.stdout).rstrip("\n"),
+        os.fsdecode(current.stdout).strip() if current.succeeded else "",
+        os.fsdecode(head.stdout).strip() if head.succeeded else "",
+        tuple(names.split("\n")) if names else (),
+    )

@@ -1,0 +1,1 @@
+"""Commands for sessions that work by themselves, and for the server."""

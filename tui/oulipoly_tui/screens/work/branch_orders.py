@@ -1,0 +1,188 @@
+"""What is done with a session's whole branch: merged, rebased, applied, pushed, or handed to the agent."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.screens.choice import Choice
+from oulipoly_tui.screens.question import Question
+from oulipoly_tui.screens.review import Review
+from oulipoly_tui.view.transcript.spans import Line, Row
+from oulipoly_tui.view.work.changes import merge_body, merge_head, push_lines
+from oulipoly_tui.view.work.new_work import branch_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oulipoly_engine.core.worktrees.changes import ChangeSet, MergePreview, Moved, Preflight, Promoted
+    from oulipoly_engine.core.worktrees.work import Repository
+    from oulipoly_engine.facade.engine import Engine
+
+_MOVE = "move"  # what `undo` takes back where it is not a discard's reference
+_UNDONE = (
+    Row("discard", (("the last discard", ""),)),
+    Row(_MOVE, (("the last merge, rebase or apply", ""),)),
+)
+
+
+class BranchOrders:
+    """The half of the screen that moves branches. Whatever does shows first what it would do."""
+
+    app: Any
+    session_id: str
+    found: ChangeSet | None
+    engine: Engine
+    app_of_ours: Any
+    do: Callable[..., None]
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the screen's own
+        super().__init__(**more)
+        self.undoable: list[str] = []  # references of discards, and moves, the last one last
+
+    # ---- merge, rebase, apply
+
+    def _merge(self) -> None:
+        self._preview("merge", "")
+
+    def _merge_into(self) -> None:
+        def on_found(repository: Repository | None) -> None:
+            if repository is None:
+                return
+
+            def on_chosen(branch: str | None) -> None:
+                if branch is not None:
+                    self._preview("merge", branch or repository.current)
+
+            self.app.push_screen(Choice("Merge into", branch_rows(repository)), on_chosen)
+
+        self.app_of_ours.work("branches", partial(_find_repository, self.engine, self.session_id), on_found)
+
+    def _rebase(self) -> None:
+        self._preview("rebase", "")
+
+    def _apply(self) -> None:
+        self._preview("apply", "")
+
+    def _preview(self, verb: str, into: str) -> None:
+        work = partial(self.engine.changes.preview_merge, self.session_id, into)
+        self.app_of_ours.work("preview", work, partial(self._show_preview, verb), title=f"looking what a {verb} does")
+
+    def _show_preview(self, verb: str, preview: MergePreview) -> None:
+        if preview.is_merged:
+            left = "; what is not committed is not in it" if preview.uncommitted else ""
+            self.app_of_ours.say(f"{preview.into} has every commit of this branch already{left}")
+            return
+        has_conflicts = bool(preview.conflicts)
+        head = _head_of(verb, preview, self.session_id)
+        yes = "Hand to the agent" if has_conflicts else verb.capitalize()
+        can_do = has_conflicts or not (preview.in_the_way and verb != "rebase")
+
+        def on_answered(agreed: bool | None) -> None:
+            if agreed and has_conflicts:
+                self._hand_over(preview.into)
+            elif agreed:
+                self._move(verb, preview)
+
+        title = f"{verb.capitalize()}?"
+        self.app.push_screen(Review(title, head, merge_body(preview), yes=yes, can_do=can_do), on_answered)
+
+    def _move(self, verb: str, preview: MergePreview) -> None:
+        changes, is_partial = self.engine.changes, bool(preview.uncommitted)
+        works: dict[str, Callable[[], Moved]] = {
+            "merge": partial(changes.merge, self.session_id, preview.into, committed_only=is_partial),
+            "rebase": partial(changes.rebase, self.session_id, preview.into),
+            "apply": partial(changes.apply, self.session_id, committed_only=is_partial),
+        }
+        self.do(verb, works[verb], self._note_moved)
+
+    def _note_moved(self, moved: Moved) -> None:
+        self.undoable.append(_MOVE)
+        done = {"merge": "Merged into", "rebase": "Rebased", "apply": "Staged in"}.get(moved.kind, moved.kind)
+        self.app_of_ours.say(f"{done} {moved.branch}. u: undo")
+
+    # ---- a conflict
+
+    def _hand_over(self, into: str = "") -> None:
+        work = partial(_hand_over, self.engine, self.session_id, into)
+        self.do("hand over", work, lambda _: self.app_of_ours.say("The agent was asked to resolve the conflict"))
+
+    # ---- push
+
+    def _push(self) -> None:
+        work = partial(self.engine.changes.preflight, self.session_id)
+        self.app_of_ours.work("push", work, self._show_preflight, title="looking at the remote")
+
+    def _show_preflight(self, found: Preflight) -> None:
+        def on_answered(agreed: bool | None) -> None:
+            if not agreed:
+                return
+            if found.uncommitted:
+                text = "What it changes, in a line"
+                self.app.push_screen(Question("Commit message", text), partial(self._promote, found))
+            else:
+                self._promote(found, "")
+
+        can_do = found.remote is not None and not found.problems
+        lines = push_lines(found, self.session_id)
+        self.app.push_screen(Review("Push?", (), lines, yes="Push", can_do=can_do), on_answered)
+
+    def _promote(self, found: Preflight, message: str | None) -> None:
+        if message is not None:
+            work = partial(self.engine.changes.promote, self.session_id, message, opens_pull_request=found.has_gh)
+            self.do("push", work, self._note_pushed)
+
+    def _note_pushed(self, made: Promoted) -> None:
+        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
+
+        lines: list[Line] = [(("pushed ", ""), (made.branch, "strong"), (f" to {made.remote}", ""))]
+        if made.url:
+            kind = "pull request" if made.is_pull_request else "make a pull request"
+            lines += [((f"{kind}: ", ""), (made.url, "accent")), (("copied to the clipboard", "dim"),)]
+            self.app.copy_to_clipboard(made.url)
+        self.app.push_screen(Reading("Pushed", lines))
+
+    # ---- undo
+
+    def _undo(self) -> None:
+        """Take back what was done last here; where nothing was, ask what of before is meant."""
+        if self.undoable:
+            self._undo_one(self.undoable.pop())
+            return
+
+        def on_chosen(key: str | None) -> None:
+            if key is not None:
+                self._undo_one("" if key == "discard" else key)
+
+        self.app.push_screen(Choice("Undo what?", _UNDONE), on_chosen)
+
+    def _undo_one(self, what: str) -> None:
+        changes = self.engine.changes
+        if what == _MOVE:
+            self.do("undo", partial(changes.undo_move, self.session_id), self._note_undone)
+        else:
+            self.do("undo", partial(changes.undo_discard, self.session_id, what), self._note_undone)
+
+    def _note_undone(self, done: Any) -> None:  # noqa: ANN401 - Discarded or Moved
+        self.app_of_ours.say(f"Undone: {getattr(done, 'kind', 'discard')}")
+
+
+def _head_of(verb: str, preview: MergePreview, session_id: str) -> tuple[Line, ...]:
+    head = merge_head(preview, session_id, verb)
+    if verb == "rebase":
+        own: Line = (("put the commits of this branch on top of ", ""), (preview.into, "strong"))
+        return (own, *(line for line in head[2:] if not line[0][0].startswith("The files in")))
+    if verb == "apply":
+        return (*head[:1], (("The changes are staged in the main checkout, without a commit.", ""),), *head[2:])
+    return head
+
+
+def _find_repository(engine: Engine, session_id: str) -> Repository | None:
+    work = engine.work.find(session_id)
+    folder = work.session.workspace if work.worktree is None else work.worktree.repository
+    return engine.work.repository(Path(folder))
+
+
+def _hand_over(engine: Engine, session_id: str, into: str) -> None:
+    engine.live.send(session_id, engine.changes.hand_conflict_over(session_id, into))

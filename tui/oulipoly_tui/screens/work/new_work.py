@@ -1,0 +1,284 @@
+"""A new work session: where, at which branch, with which model, and what will be made before it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widgets import TextArea
+
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.records import replace
+from oulipoly_tui.commands.live import find_kind
+from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.choice import Choice
+from oulipoly_tui.screens.review import Review
+from oulipoly_tui.screens.work.folder import FolderQuestion
+from oulipoly_tui.view.frame.hints import BACK, link
+from oulipoly_tui.view.live.lists import start_rows
+from oulipoly_tui.view.live.models import Start
+from oulipoly_tui.view.transcript.spans import Line, wrap_lines
+from oulipoly_tui.view.work.new_work import (
+    LIVES,
+    NONE,
+    SAME,
+    Draft,
+    Found,
+    branch_rows,
+    command_lines,
+    field_rows,
+    place_rows,
+    plan_lines,
+    reason_against,
+)
+from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.worktrees.work import BegunWork
+
+_PLAN = 6  # rows
+
+
+class NewWorkScreen(ModalScreen["BegunWork | None"]):
+    """Its answer is the session that was begun."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "cancel", priority=True),
+        Binding("f2,ctrl+s", "begin", "begin", priority=True),
+    ]
+    DEFAULT_CSS = f"""
+    NewWorkScreen VirtualList {{ height: 6; }}
+    NewWorkScreen TextArea {{ height: 5; border: tall $panel; border-title-color: $foreground-muted; }}
+    NewWorkScreen TextArea:focus {{ border: tall $accent; }}
+    NewWorkScreen #new-plan {{ height: auto; max-height: {_PLAN}; }}
+    """
+
+    def __init__(self, folders: Sequence[Path], start: Start | None = None) -> None:
+        """folders: those that are offered, the one to begin with first. start: the model that is offered."""
+        super().__init__()
+        self._folders = tuple(folders)
+        self.draft = Draft(self._folders[0], start=start)
+        self.found: Found | None = None
+        self._is_beginning = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the fields, the prompt, and what will be made."""
+        with Box() as box:
+            box.border_title = "New work session"
+            hints = (link("F2: begin", "screen.begin"), link("enter: change", "screen.change"))
+            box.border_subtitle = " · ".join((*hints, "tab: prompt", BACK))
+            yield VirtualList()
+            prompt = TextArea(tab_behavior="focus")
+            prompt.border_title = "prompt"
+            yield prompt
+            yield Lines(id="new-plan")
+
+    def on_mount(self) -> None:
+        """Begin with the fields."""
+        self.query_one(VirtualList).focus()
+        if self.draft.start is None:
+            self._offer_first_model()
+        self._look()
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        """Fit the rows."""
+        self.call_after_refresh(self._draw)
+
+    # ---- keys
+
+    @on(VirtualList.Chosen)
+    def action_change(self) -> None:
+        """Change the field under the cursor."""
+        key = self.query_one(VirtualList).cursor_key
+        if key is not None and not self._is_beginning:
+            getattr(self, f"_change_{key}")()
+
+    def action_begin(self) -> None:
+        """Begin it; commands that nobody has allowed are shown whole first."""
+        draft, found = self.draft, self.found
+        reason = reason_against(draft, found, self._prompt)
+        if self._is_beginning or reason is not None or found is None:
+            self._app.say(reason or "It begins already", severity="warning")
+            return
+        setup = found.setup
+        if setup is None or found.is_allowed or not setup.commands or draft.place == NONE:
+            self._begin()
+            return
+        head: tuple[Line, ...] = ((("This repository asks to run these commands in each new worktree, as you:", ""),),)
+
+        def on_answered(yes: bool | None) -> None:
+            if yes and found.repository is not None and setup is not None:
+                self._begin(allowed=(Path(found.repository.root), setup.digest))
+
+        title = "Run these commands?"
+        self.app.push_screen(Review(title, head, command_lines(setup.commands), yes="Yes, always"), on_answered)
+
+    # ---- fields
+
+    def _change_repository(self) -> None:
+        def on_chosen(folder: Path | None) -> None:
+            if folder is not None:
+                self._set(repository=folder, base="")
+                self._look()
+
+        self.app.push_screen(FolderQuestion(self.draft.repository, self._folders), on_chosen)
+
+    def _change_base(self) -> None:
+        repository = None if self.found is None else self.found.repository
+        if repository is None:
+            self._app.say("There are no branches to choose from", severity="warning")
+            return
+
+        def on_chosen(base: str | None) -> None:
+            if base is not None:
+                self._set(base=base)
+                self._look()
+
+        self.app.push_screen(Choice("Begin at", branch_rows(repository), at=self.draft.base), on_chosen)
+
+    def _change_place(self) -> None:
+        self._choose("It works on", place_rows(), "place")
+
+    def _change_model(self) -> None:
+        from oulipoly_tui.screens.live.picker import ModelPicker  # noqa: PLC0415 - only when it is opened
+
+        def on_chosen(start: Start | None) -> None:
+            if start is not None:
+                self._set(start=start, next_account=self._next_account(start))
+                self._look()
+
+        self.app.push_screen(ModelPicker(), on_chosen)
+
+    def _change_lifecycle(self) -> None:
+        names = [key for key, _, _ in LIVES]
+        self._set(lifecycle=names[(names.index(self.draft.lifecycle) + 1) % len(names)])
+
+    def _change_profile(self) -> None:
+        self._choose("What it may do unasked", start_rows(self._kind, has_terminal=False), "profile")
+
+    def _choose(self, title: str, rows: Sequence[Any], field: str) -> None:
+        def on_chosen(key: str | None) -> None:
+            if key is not None:
+                self._set(**{field: key})
+
+        self.app.push_screen(Choice(title, rows, at=getattr(self.draft, field)), on_chosen)
+
+    def _set(self, **changed: Any) -> None:  # noqa: ANN401 - fields of the draft
+        self.draft = replace(self.draft, **changed)
+        self._draw()
+
+    def _offer_first_model(self) -> None:
+        snapshot = self._app.snapshot
+        pools = () if snapshot is None else snapshot.pools
+        name = next((one.model.name for one in pools if one.next_account), None)
+        if name is not None:
+            start = Start(pool=name)
+            self.draft = replace(self.draft, start=start, next_account=self._next_account(start))
+
+    def _next_account(self, start: Start) -> str:
+        snapshot = self._app.snapshot
+        view = None if snapshot is None or not start.pool else snapshot.pool(start.pool)
+        return "" if view is None else view.next_account or ""
+
+    # ---- what is asked of the engine
+
+    def _look(self) -> None:
+        """Ask what the folder is; an answer about another one comes too late."""
+        self.found = None
+        self._draw()
+        draft = self.draft
+        self._app.work("repository", partial(find, self._app.engine, draft), self._take)
+
+    def _take(self, found: Found) -> None:
+        if is_standing(self) and found.folder == self.draft.repository:
+            self.found = found
+            if found.repository is None and not found.problem:
+                self.draft = replace(self.draft, place=NONE)
+            self._draw()
+
+    def _begin(self, allowed: tuple[Path, str] | None = None) -> None:
+        from oulipoly_engine.facade.worktrees.work import NewWork  # noqa: PLC0415 - only where one is begun
+
+        draft, start = self.draft, self.draft.start or Start()
+        has_branch = draft.place != NONE
+        wish = NewWork(
+            draft.repository,
+            model=start.pool or None,
+            runtime=start.runtime or None,
+            branch=draft.base if has_branch else "",
+            reuses=draft.place == SAME,
+            lifecycle=draft.lifecycle,
+            prompt=self._prompt.strip() or None,
+            profile=draft.profile,
+            uses_worktree=has_branch,
+            parameters={"model": start.cli_model} if start.cli_model else {},
+        )
+        self._is_beginning = True
+        self.query_one(Box).border_title = "New work session · making it …"
+        work = partial(_begin, self._app.engine, wish, allowed)
+        self._app.work("begin work", work, self._take_begun, self._take_failure, title="beginning a work session")
+
+    def _take_begun(self, begun: BegunWork) -> None:
+        if begun.waits_for:
+            self._app.say(f"Begun: {begun.waits_for}")
+        if is_standing(self):
+            self.dismiss(begun)
+
+    def _take_failure(self, _error: Exception) -> None:
+        self._is_beginning = False
+        if is_standing(self):
+            self.query_one(Box).border_title = "New work session"
+            self._look()
+
+    # ---- drawing
+
+    def _draw(self) -> None:
+        if not is_standing(self):
+            return
+        rows, plan, home = self.query_one(VirtualList), self.query_one("#new-plan", Lines), str(Path.home())
+        width = max(20, (rows.scrollable_content_region.width or 60) - GUTTER)
+        rows.show_rows(field_rows(self.draft, self.found, home, width))
+        lines = wrap_lines(plan_lines(self.draft, self.found, home), width)
+        plan.styles.height = min(_PLAN, len(lines))
+        plan.show_lines(lines)
+
+    @property
+    def _kind(self) -> str:
+        return "" if self.found is None else self.found.kind
+
+    @property
+    def _prompt(self) -> str:
+        return self.query_one(TextArea).text
+
+    @property
+    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
+        return self.app
+
+
+def find(engine: Engine, draft: Draft) -> Found:
+    """Return what is known of a folder, and what its repository asks for; what is wrong is told in its place."""
+    folder = draft.repository
+    try:
+        kind = find_kind(engine, draft.next_account or None, "" if draft.start is None else draft.start.runtime)
+        repository = engine.work.repository(folder)
+        if repository is None:
+            return Found(folder, kind=kind)
+        told = engine.worktrees.setup_of(folder, draft.base)
+    except RunnerError as error:
+        return Found(folder, problem=error.message)
+    return Found(folder, repository, told.setup, told.is_allowed, kind)
+
+
+def _begin(engine: Engine, wish: Any, allowed: tuple[Path, str] | None) -> BegunWork:  # noqa: ANN401 - NewWork, deferred
+    if allowed is not None:
+        engine.worktrees.allow_setup(*allowed)
+    return engine.work.begin(wish)

@@ -1,0 +1,211 @@
+"""The worktrees of sessions: what they hold and take; to be removed, restored, pruned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.question import Confirm
+from oulipoly_tui.screens.review import Review
+from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.transcript.spans import Line, wrap_lines
+from oulipoly_tui.view.work.works import work_name
+from oulipoly_tui.view.work.worktrees import detail_lines, remove_text, total_text, worktree_rows
+from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.worktrees.retention import WorktreeStatus
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.worktrees.worktrees import Pruned
+
+_DETAIL = 6  # rows
+_EMPTY: tuple[Line, ...] = (
+    (("No worktree.", "strong"),),
+    (("A session that works by itself has one: F5 begins one.", ""),),
+)
+
+
+class WorktreesScreen(ModalScreen[None]):
+    """Lists worktrees until escape; enter shows the changes of one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "close"),
+        Binding("d", "act('remove')", "remove"),
+        Binding("r,u", "act('restore')", "restore"),
+        Binding("P", "act('prune')", "prune"),
+        Binding("R", "look", "look again"),
+    ]
+    DEFAULT_CSS = f"""
+    WorktreesScreen > Box {{ height: 92%; }}
+    WorktreesScreen VirtualList {{ height: 1fr; }}
+    WorktreesScreen #worktree-detail {{ height: {_DETAIL}; border-top: solid $panel; }}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: Sequence[WorktreeStatus] | None = None
+        self._names: dict[str, str] = {}
+        self._has_begun = False  # its parts are there
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list and what is known of the chosen one."""
+        with Box() as box:
+            box.border_title = "Worktrees"
+            hints = (("enter: changes", "choose"), ("d: remove", "act('remove')"), ("r: restore", "act('restore')"))
+            box.border_subtitle = " · ".join((*(link(text, f"screen.{action}") for text, action in hints), CLOSE))
+            yield VirtualList()
+            yield Lines(id="worktree-detail")
+
+    def on_mount(self) -> None:
+        """Look."""
+        self._has_begun = True
+        self.query_one(VirtualList).focus()
+        self.action_look()
+
+    def on_resize(self) -> None:
+        """Fit the rows."""
+        self.call_after_refresh(self._draw)
+
+    # ---- keys
+
+    def works(self, action: str) -> bool:
+        """Tell whether a key does something now: the footer shows no other."""
+        name = action.partition("'")[2].partition("'")[0]
+        return not name or (self._has_begun and self.obstacle(name) is None)
+
+    def obstacle(self, name: str) -> str | None:
+        """Say why an action does nothing now; None: it does."""
+        if self._app.options.read_only:
+            return "this app is read-only: nothing is changed"
+        one = self._chosen
+        if name == "prune":
+            return None if self.found else "there is no worktree"
+        if one is None:
+            return "choose a worktree first"
+        is_gone = one.worktree.state == "removed"
+        if name == "remove":
+            return "it is removed already: r restores it" if is_gone else _in_use(one)
+        return None if is_gone else "it is there: nothing is to be restored"
+
+    def action_act(self, name: str) -> None:
+        """Do something, or say why that cannot be."""
+        reason = self.obstacle(name)
+        if reason is not None:
+            self._app.say(reason[:1].upper() + reason[1:])
+        else:
+            getattr(self, f"_{name}")()
+
+    def action_look(self) -> None:
+        """Ask git and the disk again."""
+        self.query_one(Box).border_title = "Worktrees · looking …"
+        self._app.work("worktrees", partial(_list, self._app.engine), self._take, self._skip)
+
+    @on(VirtualList.Chosen)
+    def action_choose(self) -> None:
+        """Show the changes of one that is there."""
+        one = self._chosen
+        if one is not None and one.worktree.state == "ready":
+            self._app.order("work changes", [one.worktree.session_id])
+
+    # ---- orders
+
+    def _remove(self) -> None:
+        one = self._chosen
+        if one is None:
+            return
+        work = partial(self._app.engine.worktrees.remove, one.worktree.session_id, force=True)
+
+        def on_answered(yes: bool | None) -> None:
+            if yes:
+                self._do("remove", work, "Removed. r: restore")
+
+        self.app.push_screen(Confirm("Remove a worktree", remove_text(one), "remove"), on_answered)
+
+    def _restore(self) -> None:
+        one = self._chosen
+        if one is not None:
+            self._do("restore", partial(self._app.engine.worktrees.restore, one.worktree.session_id), "Restored")
+
+    def _prune(self) -> None:
+        """Show what would go by itself, then let it go."""
+        prune = self._app.engine.worktrees.prune
+
+        def on_known(would: Pruned) -> None:
+            lines: list[Line] = [((f"{len(would.gone)} clean and merged", "heading"),)]
+            lines += [((f"  {one.worktree.path}", ""),) for one in would.gone]
+            lines += [((f"{len(would.kept)} stay", "heading"),)]
+            lines += [((f"  {one.worktree.path}: {reason}", "dim"),) for one, reason in would.kept]
+
+            def on_answered(yes: bool | None) -> None:
+                if yes:
+                    self._do("prune", prune, f"Removed {len(would.gone)}. r: restore")
+
+            self.app.push_screen(Review("Prune?", (), lines, yes="Prune", can_do=bool(would.gone)), on_answered)
+
+        self._app.work("prune", partial(prune, dry_run=True), on_known, title="looking what would go")
+
+    def _do(self, name: str, work: Any, said: str) -> None:  # noqa: ANN401 - what is done
+        def on_done(_result: object) -> None:
+            self._app.say(said)
+            self._look_after()
+
+        self._app.work(name, work, on_done, lambda _error: self._look_after(), title=f"{name} a worktree")
+
+    def _look_after(self) -> None:
+        if is_standing(self):
+            self.action_look()
+
+    # ---- what comes of it
+
+    def _take(self, told: tuple[Sequence[WorktreeStatus], dict[str, str]]) -> None:
+        self.found, self._names = told
+        self._draw()
+        self._app.show_keys()
+
+    def _skip(self, _error: Exception) -> None:
+        if is_standing(self):
+            self.query_one(Box).border_title = "Worktrees · cannot be listed"
+
+    def _draw(self) -> None:
+        if not is_standing(self) or self.found is None:
+            return
+        rows = self.query_one(VirtualList)
+        width = max(20, rows.scrollable_content_region.width - GUTTER)
+        rows.show_rows(worktree_rows(self.found, self._names, width))
+        self.query_one(Box).border_title = f"Worktrees · {total_text(self.found)}"
+        self._describe()
+
+    @on(VirtualList.Highlighted)
+    def _describe(self) -> None:
+        one, shown = self._chosen, self.query_one("#worktree-detail", Lines)
+        lines = () if self.found is None else _EMPTY
+        if one is not None:
+            lines = detail_lines(one, str(Path.home()), self._app.now())
+        shown.show_lines(wrap_lines(lines, max(20, shown.scrollable_content_region.width)))
+
+    @property
+    def _chosen(self) -> WorktreeStatus | None:
+        key = self.query_one(VirtualList).cursor_key
+        return next((one for one in self.found or () if one.worktree.session_id == key), None)
+
+    @property
+    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
+        return self.app
+
+
+def _list(engine: Engine) -> tuple[Sequence[WorktreeStatus], dict[str, str]]:
+    names = {one.session.session_id: work_name(one) for one in engine.work.list(1000)}
+    return engine.worktrees.list(has_removed=True), names
+
+
+def _in_use(one: WorktreeStatus) -> str | None:
+    return "its session runs: end it first (x in Live)" if one.is_running else None
