@@ -317,6 +317,15 @@ def test_25_to_28_the_plan_is_the_last_one_that_is_valid(messages, expected):
     assert expected == (len(trace.plan.steps), trace.plan.explanation, trace.plan.updated_at)
 
 
+def test_b8_the_trace_of_a_session_is_served(rest):
+    session = rest.begin_id(initial_message="RUN it")
+    reply = rest.reply(session)
+    (run,) = rest.client.get(f"/sessions/{session}/trace").json()
+
+    assert ("ran", "success", "Looking") == (reply, run["status"], run["sections"][0]["title"])
+    assert [("search", "+1 cmd", 0)] == [(one["label"], one["more"], one["exit_code"]) for one in run["tools"]]
+
+
 def _of_run(event):
     """Give an event its turn, as a session's host does."""
     return replace(event, turn_id="run1")

@@ -69,3 +69,12 @@ def test_a_turn_that_cannot_be_interrupted_is_timed_out_all_the_same(live, begin
         time.sleep(0.02)
 
     assert "failed" == live.engine.work.messages(session)[-1].status
+
+
+def test_no_event_of_a_session_that_works_by_itself_holds_a_secret(live, begin):
+    session = begin()
+    answer = reply(live, session, "SECRET")
+    kept = "".join(row["event"] for row in live.rows("SELECT event FROM live_events"))
+
+    assert "it says OPENAI_API_KEY=[redacted]" == answer
+    assert "abcdefghijklmnop1234" not in kept

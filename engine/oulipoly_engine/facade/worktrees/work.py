@@ -38,11 +38,13 @@ from oulipoly_engine.store.worktrees import worktrees as worktree_rows
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.runs.markers import ParentRef
+    from oulipoly_engine.core.worktrees.trace import RunTrace
     from oulipoly_engine.core.worktrees.worktrees import Worktree
     from oulipoly_engine.facade.worktrees.worktrees import Worktrees
     from oulipoly_engine.store.base.db import Store
 
 _LOCK_S = 10.0
+_TRACE_EVENTS = 5000
 _OPEN_TURN_EVENTS = 400  # of a running turn, to put its answer so far together
 
 
@@ -319,6 +321,12 @@ class WorkSessions:
             told = told[place + 1 :]
         chosen = told[max(0, len(told) - limit) :] if last else told[:limit]
         return tuple(replace(one, content=redact(one.content)) for one in chosen)
+
+    def trace(self, identity: str) -> tuple[RunTrace, ...]:
+        """Return what the last turns of a session have done, oldest first."""
+        from oulipoly_engine.core.worktrees.trace import build_trace  # noqa: PLC0415 - few ask
+
+        return build_trace(self._live.events(identity, limit=_TRACE_EVENTS))
 
     def log_tail(self, identity: str, lines: int | None = 200) -> str:
         """Return the last lines of a session's log. lines: None: as many as one look gives."""

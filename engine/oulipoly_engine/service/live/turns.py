@@ -17,6 +17,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, requests, states
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.worktrees.event_secrets import EventCleaner
 from oulipoly_engine.drivers.base import (
     NAME_LIMIT,
     REVIEW_KINDS,
@@ -67,6 +68,7 @@ class SessionTurns:
         self.is_open = self.is_ending = False
         self.failure: ev.SessionFailed | None = None
         self.turn: Turn | None = None
+        self._cleaner = EventCleaner() if session.opening.get("log") else None
         self._last_end: ev.TurnEnded | None = None
         self._timed_out = ""  # why the running turn is being interrupted
         self._items: dict[str, ev.Item] = {}  # that are not whole
@@ -109,8 +111,11 @@ class SessionTurns:
         self._keep()
         return bytes(data)
 
-    def _apply(self, event: ev.AnyEvent) -> None:
+    def _apply(self, told: ev.AnyEvent) -> None:
+        event = told if self._cleaner is None else self._cleaner.clean(told)
         match event:
+            case None:
+                return
             case ev.SessionOpened():
                 if not self.is_open:
                     self._end_left_turns()

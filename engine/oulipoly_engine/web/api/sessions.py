@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Query, Request
 from starlette.responses import PlainTextResponse
 
@@ -233,6 +234,13 @@ def artifacts(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json
     work = find_work(engine, session_id)
     found = engine.work.artifacts(work.session.session_id)
     return Json([{"name": name, "size": size, "mtime": milliseconds(at)} for name, size, at in found])
+
+
+@router.get("/sessions/{session_id}/trace")
+def trace(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
+    """Show what the last turns have done: thoughts, commands, plan and tokens."""
+    work = find_work(engine, session_id)
+    return Json(msgspec.to_builtins(engine.work.trace(work.session.session_id)))
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
