@@ -12,7 +12,7 @@ from oulipoly_engine.core.worktrees.refusals import BranchRefused
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.changes import tree_files
 from oulipoly_engine.service.worktrees.changes.orders import for_looking, git_in, line_of, look, look_at, refusal
-from oulipoly_engine.service.worktrees.changes.place import Checkout, base_branch, branch_of, commit_of
+from oulipoly_engine.service.worktrees.changes.place import Checkout, base_branch, branch_of, commit_of, has_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
 from oulipoly_engine.service.worktrees.git import Git
 
@@ -84,9 +84,9 @@ def target_branch(checkout: Checkout, into: str, branch: str) -> str:
     into = into.removeprefix("refs/heads/") or base_branch(checkout)
     if not into:
         base = checkout.place.base
-        known = f"the branch {base!r} that it began at is gone" if base not in ("", "HEAD") else "no base is known"
+        known = f"there is no branch {base!r}, where it began" if base not in ("", "HEAD") else "no base is known"
         raise BranchRefused(f"{branch!r} cannot be merged as it is: {known}; name the branch to merge into with --into")
-    if commit_of(checkout.quiet, f"refs/heads/{into}") is None:
+    if not has_branch(checkout.quiet, into):
         raise BranchRefused(f"there is no branch {into!r} in this repository: `git branch` lists those that there are")
     if into == branch:
         raise BranchRefused(f"{branch!r} cannot be merged into itself: name another branch with --into")

@@ -94,6 +94,11 @@ def branch_of(checkout: Checkout) -> str:
     return found
 
 
+def has_branch(quiet: Git, name: str) -> bool:
+    """Tell whether a repository has a branch of just this name."""
+    return look(quiet, "show-ref", "--verify", "--quiet", "--", f"refs/heads/{name}").succeeded
+
+
 def base_branch(checkout: Checkout) -> str:
     """Return the branch that a session's branch began at, as far as it is one; empty: none, or it is gone."""
     place = checkout.place
@@ -103,4 +108,18 @@ def base_branch(checkout: Checkout) -> str:
     if name in ("", "HEAD"):
         found = current_branch(git_in(place.repository))
         return "" if found is None or found == place.branch else found
-    return name if commit_of(checkout.quiet, f"refs/heads/{name}") is not None else ""
+    return name if has_branch(checkout.quiet, name) else ""
+
+
+def base_reference(checkout: Checkout) -> tuple[str, str]:
+    """Return what a session's branch is compared with: its name for people, and the reference or the commit.
+
+    Both are empty where nothing is known. What has no name any more is stood in for by the commit that it was then.
+    """
+    branch = base_branch(checkout)
+    if branch:
+        return branch, f"refs/heads/{branch}"
+    place = checkout.place
+    if commit_of(checkout.quiet, f"refs/remotes/{place.base}") is not None:
+        return place.base, f"refs/remotes/{place.base}"
+    return "", place.base_commit

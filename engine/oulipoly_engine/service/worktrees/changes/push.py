@@ -15,7 +15,7 @@ from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.service.worktrees.changes.index import commit, has_staged
 from oulipoly_engine.service.worktrees.changes.orders import line_of, look
-from oulipoly_engine.service.worktrees.changes.place import Checkout, base_branch, branch_of, commit_of
+from oulipoly_engine.service.worktrees.changes.place import Checkout, base_reference, branch_of, commit_of
 from oulipoly_engine.service.worktrees.changes.status import count_commits, uncommitted_files
 from oulipoly_engine.service.worktrees.git import Git, describe_failure
 
@@ -27,11 +27,12 @@ _GH_TIMEOUT_S = 60.0
 def preflight(checkout: Checkout, branch: str = "", *, is_new_branch: bool = True) -> Preflight:
     """Return what `promote` would do, and what stands against it. Nothing is asked of the remote itself."""
     own = branch_of(checkout)
-    base = base_branch(checkout)
+    base, start = base_reference(checkout)
     remote = _remote_of(checkout, base)
+    base = base.removeprefix(f"{remote}/") if start.startswith("refs/remotes/") else base
     url = None if remote is None else _url_of(checkout.quiet, remote)
     target = branch or default_branch(checkout, own, is_new_branch=is_new_branch)
-    ahead, behind = count_commits(checkout, base)
+    ahead, behind = count_commits(checkout, start)
     uncommitted = len(uncommitted_files(checkout.quiet))
     problems = []
     if remote is None:
@@ -97,6 +98,8 @@ def _check_name(quiet: Git, branch: str) -> None:
 def _remote_of(checkout: Checkout, base: str) -> str | None:
     """Return the remote that the base, or the branch, belongs to; else `origin`, else the only one."""
     known = line_of(checkout.quiet, "remote").split()
+    if base.partition("/")[0] in known:
+        return base.partition("/")[0]
     for key in (f"branch.{base}.remote", f"branch.{checkout.place.branch}.remote", "remote.pushDefault"):
         result = look(checkout.quiet, "config", "--get", key)
         name = os.fsdecode(result.stdout).strip()

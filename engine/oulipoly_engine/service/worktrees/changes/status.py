@@ -11,7 +11,7 @@ from oulipoly_engine.service.worktrees.changes.orders import look, refusal
 from oulipoly_engine.service.worktrees.changes.place import (
     Checkout,
     Place,
-    base_branch,
+    base_reference,
     commit_of,
     open_checkout,
 )
@@ -39,8 +39,8 @@ def change_set(place: Place) -> ChangeSet:
     except GitUnavailable as error:
         return ChangeSet(git_available=False, reason=error.message, branch=place.branch or None, base=place.base)
     status = read_status(checkout.quiet)
-    base = base_branch(checkout)
-    ahead, behind = count_commits(checkout, base)
+    base, start = base_reference(checkout)
+    ahead, behind = count_commits(checkout, start)
     return ChangeSet(
         git_available=True,
         branch=status.branch,
@@ -54,12 +54,11 @@ def change_set(place: Place) -> ChangeSet:
     )
 
 
-def count_commits(checkout: Checkout, base: str) -> tuple[int | None, int | None]:
-    """Return how many commits HEAD has that the base does not, and the other way; None: one of them has no commit.
+def count_commits(checkout: Checkout, start: str) -> tuple[int | None, int | None]:
+    """Return how many commits HEAD has that another commit does not, and the other way; None: one of them is none.
 
-    base: a branch; where it is gone, the commit that the session began at stands in.
+    start: a full reference, or a commit.
     """
-    start = f"refs/heads/{base}" if base else checkout.place.base_commit
     if not start or commit_of(checkout.quiet, start) is None or commit_of(checkout.quiet, "HEAD") is None:
         return None, None
     words = ("rev-list", "--left-right", "--count", f"{start}...HEAD")

@@ -17,6 +17,7 @@ from oulipoly_engine.core.worktrees.refusals import (
     PathRefused,
 )
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.changes import diffs
 from oulipoly_engine.service.worktrees.changes.diffs import file_diff
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
@@ -62,6 +63,16 @@ def test_a_base_that_is_gone_is_stood_in_for_by_its_commit(repo):
     found = change_set(repo.place)
 
     assert (found.base, found.ahead, found.behind) == ("", 1, 0)
+
+
+def test_a_base_at_a_remote_is_compared_with(repo, tmp_path):
+    repo.git("update-ref", "refs/remotes/origin/next", "main")
+    repo.write("a", "a")
+    repo.commit()
+
+    found = change_set(replace(repo.place, base="origin/next"))
+
+    assert (found.base, found.ahead, found.behind) == ("origin/next", 1, 0)
 
 
 def test_vector_17_read_write_and_write_with_the_etag(repo):

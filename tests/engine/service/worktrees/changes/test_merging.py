@@ -13,10 +13,12 @@ from oulipoly_engine.core.worktrees.refusals import (
     IndexLocked,
     MergeConflicts,
 )
+from oulipoly_engine.core.worktrees.worktrees import Operation
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.service.worktrees.changes import merging, moves
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
-from oulipoly_engine.service.worktrees.changes.moves import Journal
+from oulipoly_engine.service.worktrees.changes.moves import Journal, settle_all
+from oulipoly_engine.service.worktrees.git import GitFailed
 from oulipoly_engine.service.worktrees.repository_lock import RepositoryBusy, lock_path, lock_repository
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.worktrees import operations
@@ -272,12 +274,12 @@ def test_a_merge_is_undone_as_long_as_nothing_was_built_on_it(repo, journal):
 
 
 def test_branches_that_cannot_be_merged_into(repo, journal):
-    for into, word in (("nothing", "no branch"), (repo.branch, "itself"), ("-x", "no branch"), ("a..b", "no branch")):
+    for into, word in (("nothing", "no branch"), (repo.branch, "itself"), ("-x", "no branch"), ("main~0", "no branch")):
         with pytest.raises(BranchRefused, match=word):
             plan_merge(repo.checkout, into)
     repo.git("switch", "-q", "-c", "other")
     repo.git("branch", "-q", "-D", "main")
-    with pytest.raises(BranchRefused, match="'main' that it began at is gone"):
+    with pytest.raises(BranchRefused, match="no branch 'main', where it began"):
         merging.merge(journal, repo.checkout)
     repo.git("switch", "-q", "--detach", folder=repo.work)
     with pytest.raises(BranchRefused, match="no branch is checked out"):
@@ -313,6 +315,63 @@ def test_a_locked_index_stops_a_merge_before_its_first_step(repo, journal, monke
         merging.merge(journal, repo.checkout)
 
     assert (tip(repo), states(journal, repo)) == (repo.base_commit, [])
+
+
+def test_a_merge_that_leaves_a_lock_is_undone_once_the_lock_is_gone(repo, journal, monkeypatch):
+    monkeypatch.setattr(moves, "_LOCK_PATIENCE_S", 0.05)
+    repo.write("mine", "x\n")
+    repo.write("README.md", "# Mine, and longer\n")
+    repo.commit()
+    lock = repo.main / ".git" / "index.lock"
+    kept = moves.order
+
+    def order(git, *words, **options):
+        if words[0] == "read-tree":  # as git does when it is killed by force
+            lock.touch()
+            repo.write("README.md", "# Mine", repo.main)
+            raise GitFailed("killed")
+        return kept(git, *words, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moves, "order", order)
+        with pytest.raises(GitFailed):
+            merging.merge(journal, repo.checkout)
+    assert states(journal, repo) == [("merge", "begun")]
+    with pytest.raises(IndexLocked):
+        merging.merge(journal, repo.checkout)
+    lock.unlink()
+
+    assert settle_all(journal) == ("a merge of main that was cut off was undone",)
+
+    assert (repo.status(repo.main), tip(repo)) == ("", repo.base_commit)
+    merging.merge(journal, repo.checkout)
+
+
+def test_what_a_person_writes_after_a_kill_is_not_undone(repo, journal):
+    repo.write("mine", "x\n")
+    head = repo.commit()
+    place = repo.main
+    now = journal.clock.now()
+    detail = {"folder": str(place), "branch": "main", "reference": "refs/heads/main", "checkout": str(place)}
+    detail |= {"old": repo.base_commit, "new": head, "backup": ""}
+    operations.begin(journal.store, Operation("o", repo.place.session_id, "merge", "begun", detail, now))
+    repo.write("mine", "a person's own\n", place)
+
+    settle_all(journal)
+
+    assert (place / "mine").read_text() == "a person's own\n"
+    assert states(journal, repo) == [("merge", "undone")]
+
+
+def test_a_repository_that_is_gone_keeps_no_move_open(repo, journal, tmp_path):
+    detail = {"folder": str(tmp_path / "gone"), "branch": "main", "reference": "refs/heads/main", "checkout": ""}
+    detail |= {"old": "1", "new": "2", "backup": ""}
+    now = journal.clock.now()
+    operations.begin(journal.store, Operation("o", repo.place.session_id, "merge", "begun", detail, now))
+
+    assert settle_all(journal) == ()
+
+    assert states(journal, repo) == [("merge", "failed")]
 
 
 def test_one_process_at_a_time_works_on_a_repository(repo, journal):
