@@ -196,6 +196,17 @@ def test_sessions_are_named_by_a_beginning_that_is_theirs_alone(bench, engine):
             engine.changes.status(name)
 
 
+def test_who_watches_shares_a_look_and_an_order_is_seen_at_once(bench, engine):
+    first = engine.changes.status(SESSION, max_age_s=60)
+    bench.write("new.txt", "x")
+    assert engine.changes.status("5e55", max_age_s=60) is first
+    assert engine.changes.status(SESSION).unstaged
+
+    engine.changes.stage(SESSION, ["new.txt"])
+
+    assert engine.changes.status(SESSION, max_age_s=60).staged
+
+
 def test_a_read_only_engine_looks_and_changes_nothing(bench):
     engine = Engine(Surroundings(paths=from_environment(), read_only=True))
     bench.write("new.txt", "x")

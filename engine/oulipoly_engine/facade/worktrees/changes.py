@@ -6,6 +6,7 @@ Each method takes a session's id, or its beginning, first. Raises RequestRefused
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -47,11 +48,24 @@ class Changes:
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._looks: dict[str, _Look] = {}  # by session
 
     # Looking ---------------------------------------------------------------------------------------------------------
-    def status(self, identity: str) -> ChangeSet:
-        """Return what differs in a session's folder; `git_available` is False where that is not a git repository."""
-        return change_set(self._place(identity)[0])
+    def status(self, identity: str, *, max_age_s: float = 0.0) -> ChangeSet:
+        """Return what differs in a session's folder; `git_available` is False where that is not a git repository.
+
+        max_age_s: an answer that is no older will do, whoever asked for it. Those who watch say 2, so that git looks
+        once for all of them; after an order of this process git looks anew.
+        """
+        place = self._place(identity)[0]
+        if max_age_s <= 0:
+            return change_set(place)
+        look = self._looks.setdefault(place.session_id, _Look())
+        with look.lock:
+            now = self._home.clock.monotonic()
+            if look.found is None or now - look.at >= max_age_s:
+                look.found, look.at = change_set(place), now
+            return look.found
 
     def diff(self, identity: str, path: str, side: str = "worktree", context: int = 3) -> FileDiff:
         """Return how a file differs. side: `worktree` or `index`. context: 0 to 20 lines."""
@@ -155,6 +169,7 @@ class Changes:
         """Commit everything, push it, and return where a pull request is made."""
         self._home.refuse_if_read_only("push")
         place, worktree = self._place(identity)
+        self._looks.pop(place.session_id, None)
         return push.promote(
             open_checkout(place),
             message,
@@ -178,9 +193,11 @@ class Changes:
 
     # -----------------------------------------------------------------------------------------------------------------
     def _open(self, identity: str, change: str = "") -> Checkout:
+        place = self._place(identity)[0]
         if change:
             self._home.refuse_if_read_only(change)
-        return open_checkout(self._place(identity)[0])
+            self._looks.pop(place.session_id, None)
+        return open_checkout(place)
 
     @contextmanager
     def _journal(self) -> Iterator[Journal]:
@@ -204,6 +221,15 @@ class Changes:
             ),
             worktree,
         )
+
+
+class _Look:
+    """What was last told of a session's folder, for those who watch it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.found: ChangeSet | None = None
+        self.at = 0.0  # of the clock that never goes back
 
 
 def _find(store: Store, identity: str) -> tuple[str, str]:
