@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record
 
@@ -31,7 +29,7 @@ class WorktreeStatus(Record):
     is_running: bool = False
     size_bytes: int | None = None  # of its folder on the disk; None: it was not counted, or is not there
     is_size_cut: bool = False  # it is larger: counting took too long
-    salvaged_at: datetime | None = None
+    is_beginning: bool = False  # it was just made, and its session is not recorded yet
 
 
 def why_kept(status: WorktreeStatus) -> str:
@@ -41,6 +39,8 @@ def why_kept(status: WorktreeStatus) -> str:
         return f"it is {worktree.state}"
     if status.is_running:
         return "its session runs"
+    if status.is_beginning:
+        return "its session is about to begin"
     if not look.exists:
         return look.problem or "its folder was deleted"
     if look.problem:

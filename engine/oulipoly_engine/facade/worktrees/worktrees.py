@@ -6,6 +6,7 @@ Every method blocks and may be called from any thread. Each settles first what a
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.retention import Look, WorktreeStatus, why_kept
@@ -14,7 +15,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.home import Home
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees import create, guard, reconcile, remove, restore, survey
 from oulipoly_engine.service.worktrees.create import NewWorktree
@@ -24,11 +25,13 @@ from oulipoly_engine.service.worktrees.repository import Resources, commit_of, o
 from oulipoly_engine.service.worktrees.setup import settings
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.worktrees import permissions, worktrees
 
 __all__ = ["NewWorktree", "Pruned", "Removal", "RepositorySetup", "Settled", "WorktreeStatus", "Worktrees"]
 
 _MEASURING_S = 2.0  # for all sizes of a list
+_BEGINNING = timedelta(minutes=10)  # from a worktree to its session takes seconds
 _LIVING = ("creating", "ready", "removing")
 
 
@@ -121,9 +124,12 @@ class Worktrees:
         with self._home.lend_store_to_read() as store:
             self._home.write_along(store, lambda: self._settled(store), None)
             found = worktrees.list_worktrees(store, () if has_removed else _LIVING, folder)
+            young = {one.session_id for one in found if self._home.now() - one.created_at < _BEGINNING}
+            beginning = {one for one in young if not live_sessions.find(store, one)}
         running = {host.session_id for host in hosts.survey(self._home.paths)}
         deadline = time.monotonic() + _MEASURING_S
-        return tuple(_judge(one, running, deadline if measures else None) for one in found)
+        judged = (_judge(one, running, deadline if measures else None) for one in found)
+        return tuple(replace(one, is_beginning=one.worktree.session_id in beginning) for one in judged)
 
     # Removing --------------------------------------------------------------------------------------------------------
     def remove(self, identity: str, force: bool = False, *, dry_run: bool = False) -> Removal:

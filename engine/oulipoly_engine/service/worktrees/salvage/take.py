@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record, asdict
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.repository import commit_of, find_admin_folder
+from oulipoly_engine.service.worktrees.repository import check, commit_of, find_admin_folder
 from oulipoly_engine.service.worktrees.salvage.scratch import Entry, Scratch, scratch
 
 PREFIX = "refs/agent-runner/salvage"
@@ -78,8 +78,14 @@ def _take(worktree: Worktree, path: Path, admin: Path | None, now: datetime) -> 
     with scratch(git) as work:
         index, conflicts = _copy_index(work, admin, head)
         index_tree = work.text("write-tree", index=index)
-        tracked, missing, others = _look(work, path, index, conflicts) if is_there else ([], [], [])
-        tracked_tree = work.write_tree(tracked, index, missing)
+        compared = work.path()
+        shutil.copy2(index, compared)
+        seen = _look(work, path, compared) if is_there else _Seen({}, {}, {})
+        in_conflict = {one.path.split("/", 2)[2] for one in conflicts}
+        tracked, missing = work.store_paths(path, sorted({*seen.changed, *in_conflict} if is_there else ()))
+        tracked += [Entry(_GITLINK, commit, name) for name, commit in seen.links.items()]
+        others, _ = work.store_paths(path, [name for name in seen.others if name not in in_conflict])
+        tracked_tree = work.write_tree(tracked, index, [name for name in missing if name not in in_conflict])
         untracked_tree = work.write_tree(others)
         state_tree = work.write_tree([*_state_files(work, admin), *conflicts])
         parent = ("-p", head) if head else ()
@@ -97,6 +103,8 @@ def _take(worktree: Worktree, path: Path, admin: Path | None, now: datetime) -> 
         message = f"Salvage of the worktree of session {worktree.session_id}\n\n{json.dumps(asdict(salvage))}"
         parents = _parents([head, salvage.index, salvage.untracked, salvage.state])
         commit = _commit(work, tracked_tree, message, *parents)
+        if is_there and seen != _look(work, path, compared):
+            raise GitFailed(f"something still writes files in {path}: end it, then try again")
     return _refer(shared, worktree.session_id, salvage, commit, now)
 
 
@@ -105,7 +113,7 @@ def _refer(shared: Git, session_id: str, salvage: Salvage, commit: str, now: dat
     stem = f"{PREFIX}/{session_id}/{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
     for ref in (stem, *(f"{stem}-{number}" for number in range(2, 100))):
         if commit_of(shared, ref) is None:
-            shared.check("update-ref", ref, commit, "0" * len(commit))
+            check(shared, "update-ref", ref, commit, "0" * len(commit))
             return Salvage(**{**asdict(salvage), "ref": ref, "commit": commit})
     raise GitFailed(f"there are too many references like {stem}")
 
@@ -143,28 +151,44 @@ def _copy_index(work: Scratch, admin: Path | None, head: str) -> tuple[Path, lis
     return index, conflicts
 
 
-def _look(work: Scratch, path: Path, index: Path, conflicts: list[Entry]) -> tuple[list[Entry], list[str], list[Entry]]:
-    """Return (tracked files that differ from the index, those that are gone, untracked files), all stored."""
+class _Seen(Record):
+    """What differs from the index at a moment; two of them are equal when nothing has changed between them."""
+
+    changed: Mapping[str, tuple[int, ...]]  # tracked files by name, with how they were
+    links: Mapping[str, str]  # submodules, with their commits
+    others: Mapping[str, tuple[int, ...]]  # untracked files
+
+
+def _look(work: Scratch, path: Path, index: Path) -> _Seen:
+    """Return what differs from the index now, and what is untracked. Raises SalvageFailed for what cannot be kept."""
     work.git.run("update-index", "-q", "--really-refresh", env={"GIT_INDEX_FILE": str(index)})
     raw = work.run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty", index=index)
     words = os.fsdecode(raw).split("\0")[:-1]
-    links, changed = [], []
+    changed, links = [], {}
     for told, name in zip(words[::2], words[1::2], strict=True):
         if told.startswith(f":{_GITLINK}") and (path / name / ".git").exists():
-            links.append(Entry(_GITLINK, Git(path / name).text("rev-parse", "HEAD"), name))
+            links[name] = Git(path / name).text("rev-parse", "HEAD")
         else:
             changed.append(name)
-    in_conflict = {one.path.split("/", 2)[2] for one in conflicts}
-    tracked, missing = work.store_paths(path, sorted({*changed, *in_conflict}))
-    listed = os.fsdecode(work.run("ls-files", "--others", "--exclude-standard", "-z", index=index)).split("\0")[:-1]
-    nested = [name for name in listed if name.endswith("/")]
+    others = os.fsdecode(work.run("ls-files", "--others", "--exclude-standard", "-z", index=index)).split("\0")[:-1]
+    nested = [name for name in others if name.endswith("/")]
     if nested:
         raise SalvageFailed(
             f"{path / nested[0]} is a git repository of its own, which cannot be kept with the worktree: "
             "move it away, then remove the worktree"
         )
-    others, _ = work.store_paths(path, [name for name in listed if name not in in_conflict])
-    return [*tracked, *links], [name for name in missing if name not in in_conflict], others
+    return _Seen(
+        {name: _describe(path / name) for name in changed}, links, {name: _describe(path / name) for name in others}
+    )
+
+
+def _describe(path: Path) -> tuple[int, ...]:
+    """Return what changes when somebody writes a file; nothing for one that is not there."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return ()
+    return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _state_files(work: Scratch, admin: Path | None) -> list[Entry]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.facade.engine import Engine, Surroundings
+from oulipoly_engine.testing import FakeClock
 
 _FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 Repository = runpy.run_path(str(_FIXTURES / "worktree_repository.py"))["Repository"]
@@ -24,8 +25,13 @@ def repo(make_repository):
 
 
 @pytest.fixture
-def engine():
-    engine = Engine()
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def engine(clock):
+    engine = Engine(Surroundings(clock=clock))
     yield engine
     engine.close()
 

@@ -1,5 +1,7 @@
 """No removal loses anything: what was in the worktree is kept first, and comes back as it was."""
 
+import os
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -18,6 +20,7 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.service.worktrees.git import GitFailed
 from oulipoly_engine.service.worktrees.remove import RemovalWish, remove
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
+from oulipoly_engine.service.worktrees.survey import measure
 
 
 def spoil_a_little(repo, path):
@@ -185,20 +188,23 @@ def test_a_branch_with_commits_of_its_own_stays_and_a_merged_one_goes(repo, tree
     assert {"main", "aw/s1"} == repo.branches()
 
 
-def test_only_what_is_clean_and_merged_goes_by_itself(repo, engine, trees):
+def test_only_what_is_clean_and_merged_goes_by_itself(repo, clock, trees):
     for name in ("clean", "dirty", "ahead", "gone", "merged"):
         trees.create(name, repo.folder)
-    repo.write("x", "x\n", trees.find("dirty").path and Path(trees.find("dirty").path))
+    repo.write("x", "x\n", Path(trees.find("dirty").path))
     for name in ("ahead", "merged"):
         repo.write(name, name, Path(trees.find(name).path))
         repo.commit(name, Path(trees.find(name).path), adds=True)
     repo.git("merge", "-q", "--no-edit", "aw/merged")
     subprocess.run(["rm", "-rf", trees.find("gone").path], check=True)
 
+    early = trees.prune()
+    clock.advance(3600)
     planned, done = trees.prune(dry_run=True), trees.prune()
 
     gone = {"clean", "merged"}
     assert gone == {one.worktree.session_id for one in planned.gone} == {one.worktree.session_id for one in done.gone}
+    assert (set(), {"its session is about to begin"}) == (set(early.gone), {why for _, why in early.kept})
     assert {"dirty": "it has 1 changed file", "ahead": "it has commits that are not merged"}.items() <= {
         one.worktree.session_id: why for one, why in done.kept
     }.items()
@@ -353,3 +359,81 @@ def test_a_repository_that_is_gone(repo, trees):
 
     with pytest.raises(RequestRefused, match="nothing was kept"):
         trees.restore("s1")
+
+
+def test_an_index_that_is_locked_does_not_hinder_and_comes_back_unlocked(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("new", "new\n", path)
+    repo.git("add", "new", folder=path)
+    repo.write(".git/worktrees/s1/index.lock", "")
+
+    trees.remove("s1", force=True)
+    trees.restore("s1")
+
+    assert "A  new" == repo.git("status", "--porcelain", folder=path)
+    repo.git("add", "-A", folder=path)
+
+
+FAILING_GIT = """#!/bin/sh
+case " $* " in *" {word} "*) echo "fatal: {message}" >&2; {action};; esac
+exec {real} "$@"
+"""
+
+
+@pytest.mark.parametrize("word", ["hash-object", "write-tree", "commit-tree", "update-ref"])
+def test_nothing_is_removed_where_it_cannot_be_kept(repo, trees, tmp_path, monkeypatch, word):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("new", "new\n", path)
+    before = repo.picture(path)
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(
+        FAILING_GIT.format(word=word, message="No space left on device", action="exit 128", real=shutil.which("git"))
+    )
+    git.chmod(0o755)
+    path_before = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{git.parent}:{path_before}")
+
+    with pytest.raises(SalvageFailed, match=r"is not removed: git .*: the disk is full"):
+        trees.remove("s1", force=True)
+
+    monkeypatch.setenv("PATH", path_before)
+    assert before == repo.picture(path)
+    trees.guard("s1")
+    assert "the disk is full" in trees.find("s1").reason
+
+
+def test_something_that_still_writes_is_noticed(repo, trees, tmp_path, monkeypatch):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("log", "begin\n", path)
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    write = f"echo more >> {path}/log"
+    git.write_text(
+        FAILING_GIT.format(
+            word="write-tree", message="-", action=f'{write}; exec {shutil.which("git")} "$@"', real=shutil.which("git")
+        )
+    )
+    git.chmod(0o755)
+    path_before = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{git.parent}:{path_before}")
+
+    with pytest.raises(SalvageFailed, match="something still writes files"):
+        trees.remove("s1", force=True)
+
+    monkeypatch.setenv("PATH", path_before)
+    assert (path / "log").read_text().startswith("begin\nmore\n")
+
+
+def test_sizes_count_each_file_once_and_do_not_take_long(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    plain = trees.list()[0].size_bytes
+    repo.write("ignored/large", b"x" * 1_000_000, path)
+    for number in range(5):
+        os.link(path / "ignored/large", path / f"ignored/again {number}")
+    (path / "out").symlink_to("/usr")
+    found = trees.list()[0]
+
+    assert 1_000_000 <= found.size_bytes - plain < 1_100_000
+    assert (0, True) == measure(path, 0.0)
+    assert (None, False) == (trees.list(measures=False)[0].size_bytes, found.is_size_cut)
