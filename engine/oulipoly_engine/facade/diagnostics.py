@@ -41,6 +41,12 @@ def write_block(text: str) -> None:
     write_bytes(visible_text(text).encode("utf-8"))
 
 
+def ring() -> None:
+    """Ring the terminal's bell, where stderr is one."""
+    if is_terminal():
+        write_bytes(b"\a")
+
+
 def show_progress(text: str) -> None:
     """Show a text in place of the line that the cursor is in; nothing wipes it."""
     write_bytes(f"\r\x1b[K{visible_line(text)}".encode())

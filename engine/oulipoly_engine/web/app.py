@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
@@ -17,9 +17,27 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
 
 
+class _App(FastAPI):
+    """The app, whose document tells what it really answers: errors are of one form, whatever is wrong."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            for operations in document["paths"].values():
+                for operation in operations.values():
+                    operation["responses"].pop("422", None)  # FastAPI's own, which nobody gets
+            parts = document["components"]
+            for name in ("HTTPValidationError", "ValidationError"):
+                parts["schemas"].pop(name, None)
+            parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            document["security"] = [{"token": []}]
+        return self.openapi_schema or {}
+
+
 def make_app(engine: Engine, serving: Serving | None = None) -> FastAPI:
     """Return the app. Handlers find the engine as `request.app.state.engine`, and `request.state.viewer`."""
-    app = FastAPI(title="agents", version=__version__, docs_url=None, redoc_url=None)
+    app = _App(title="agents", version=__version__, docs_url=None, redoc_url=None)
     app.state.engine, app.state.serving, app.state.hub = engine, serving or Serving(), Hub(engine)
     app.router.routes.extend(page_routes(engine))
     for each in (machine, sessions, events, changes, requests, access):

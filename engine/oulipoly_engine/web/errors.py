@@ -81,6 +81,7 @@ async def _tell_invalid(_request: Request, error: Exception) -> JSONResponse:
 
 async def _tell_http(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
-    response = answer(error.status_code, HTTPStatus(error.status_code).phrase.lower().replace(" ", "-"), error.detail)
+    word = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
+    response = answer(error.status_code, "invalid-argument" if word == "bad-request" else word, error.detail)
     response.headers.update(error.headers or {})
     return response

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 5.0  # for a webhook
 _TRIES, _PAUSE_S = 3, 2.0
-_BELL = b"\a"
 
 
 class Notices:
@@ -40,7 +39,7 @@ class Notices:
         line = notices.describe(request, self._title(request.session_id))
         if diagnostics.is_terminal():
             diagnostics.note(line)
-            diagnostics.write_bytes(_BELL)
+            diagnostics.ring()
         webhook = self._engine.web.settings().webhook
         if webhook:
             token = self._engine.web.make_request_token(request.request_id)

@@ -48,6 +48,7 @@ class Server:
         name = f"[{shown}]" if ":" in shown else shown
         self.url = f"{'http' if certificate is None else 'https'}://{name}:{self.port}"
         self.app: FastAPI = make_app(engine, serving)
+        self._uvicorn: _Uvicorn | None = None
 
     def __enter__(self) -> Self:
         """Note that it serves, for other commands."""
@@ -76,7 +77,7 @@ class Server:
             ssl_certfile=None if self._certificate is None else self._certificate.chain,
         )
         hub: Hub = self.app.state.hub
-        server = _Uvicorn(config, hub.close)
+        self._uvicorn = server = _Uvicorn(config, hub.close)
         attention = Attention(self._engine, hub, Notices(self._engine, self.url))
         ended = threading.Event()
         changed: list[bool] = []
@@ -88,6 +89,11 @@ class Server:
             ended.set()
             attention.close()
         return bool(changed)
+
+    def stop(self) -> None:
+        """Have `run` return; from any thread."""
+        if self._uvicorn is not None:
+            self._uvicorn.should_exit = True
 
 
 class _Uvicorn(uvicorn.Server):
@@ -103,7 +109,8 @@ class _Uvicorn(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self._end) for number in _SIGNALS}
+        is_main = threading.current_thread() is threading.main_thread()  # the only one that gets signals
+        before = {number: signal.signal(number, self._end) for number in _SIGNALS if is_main}
         try:
             yield
         finally:

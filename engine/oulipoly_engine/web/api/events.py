@@ -23,7 +23,10 @@ _STREAM = "text/event-stream"
 _HIGHEST = 1 << 53
 
 
-@router.get("/sessions/{session_id}/events")
+@router.get(
+    "/sessions/{session_id}/events",
+    responses={200: {"content": {_STREAM: {}, "application/json": {}}, "description": "Events, and those to come."}},
+)
 async def of_session(
     request: Request,
     session_id: SessionId,
@@ -46,7 +49,7 @@ async def of_session(
     )
 
 
-@router.get("/events")
+@router.get("/events", responses={200: {"content": {_STREAM: {}}, "description": "Hints, without an end."}})
 async def of_all(request: Request, viewer: Anyone) -> EventStream:
     """Tell hints of what changes: sessions, and requests that are opened and answered. It begins with `resync`."""
     listener = Listener(viewer.device_id)
