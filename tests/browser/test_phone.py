@@ -1,6 +1,8 @@
 """The way of a person with a phone: pair, begin, approve, read, merge, lose the connection and come back."""
 
 import re
+import time
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +22,7 @@ def begin(page, server, prompt):
 
 def approve(page, title):
     """Approve a request that is on the page, as a thumb does: once it stands still."""
-    button = page.locator("article.card", has_text=title).get_by_role("button", name="Approve", exact=True)
+    button = page.locator(f"article.card[data-request*='{title}']").get_by_role("button", name="Approve", exact=True)
     button.wait_for()
     page.wait_for_timeout(600)
     button.tap()
@@ -46,6 +48,73 @@ def test_from_the_first_code_to_the_merge(phone, server):
     assert "Add a file" in server.git("log", "--format=%s", "main")
     assert "A line that a demo agent has added.\n" in (server.repository / "a.txt").read_text()
     assert [] == phone.said
+
+
+def test_changes_are_commented_on_in_one_prompt(phone, server):
+    key = begin(phone, server, "add files [[edit:a.txt]] [[edit:b.txt]]")
+    approve(phone, "a.txt")
+    approve(phone, "b.txt")
+    phone.locator("#standing", has_text="ready").wait_for()
+
+    for name in ("a.txt", "b.txt"):
+        phone.goto(f"{server.url}/sessions/{key}/diff?side=worktree&path={name}")
+        phone.locator("i.a", has_text="A line").first.tap()
+        phone.get_by_label("What is to change").fill(f"say more in {name}")
+        phone.get_by_role("button", name="Collect").tap()
+    phone.get_by_role("button", name="Send all as one prompt").tap()
+
+    last = phone.locator("article.user").last
+    last.get_by_text("say more in b.txt").wait_for()
+    assert "a.txt, line 1:\n> A line that a demo agent has added.\nsay more in a.txt" in last.inner_text()
+
+
+def test_conflict_is_known_first_and_handed_to_the_agent(phone, server):
+    key = begin(phone, server, "hello")
+    phone.locator("#standing", has_text="ready").wait_for()
+    folder = Path(server.live.engine.work.find(key).worktree.path)
+    for place, text in ((folder, "theirs"), (server.repository, "ours")):
+        (place / "README.md").write_text(f"{text}\n")
+        server.git("-C", str(place), "commit", "-qam", text)
+
+    phone.goto(f"{server.url}/sessions/{key}/move?act=merge")
+    phone.get_by_text("Nothing has moved").wait_for()
+    phone.get_by_role("button", name="Have the agent resolve it").tap()
+    phone.get_by_text("The agent was asked").wait_for()
+    phone.goto(f"{server.url}/sessions/{key}")
+
+    phone.locator("article.user", has_text="git merge main").wait_for()
+    assert "ours\n" == (server.repository / "README.md").read_text()
+
+
+def test_message_waits_is_edited_and_sent_after_the_turn(phone, server):
+    begin(phone, server, "wait [[approve:true]]")
+    phone.get_by_role("button", name="Approve", exact=True).wait_for()
+    phone.get_by_label("Message", exact=True).fill("and then this")
+    phone.get_by_role("button", name="Queue").tap()
+    waiting = phone.get_by_label("Message 1", exact=True)
+    waiting.wait_for()
+    assert "" == phone.get_by_label("Message", exact=True).input_value()
+    waiting.fill("and then that")
+    phone.get_by_role("button", name="Save").tap()
+    phone.get_by_text("Done.").wait_for(state="attached")
+    approve(phone, "true")
+
+    phone.locator("article.user", has_text="and then that").wait_for()
+
+
+def test_second_phone_sees_the_answer_and_who_gave_it(phone, pair, server):
+    begin(phone, server, "tidy [[approve:rm -r build]]")
+    other = pair()
+    other.goto(f"{server.url}/requests")
+    card = other.locator("article.card", has_text="rm -r build")
+    card.wait_for()
+
+    approve(phone, "rm -r build")
+    begun = time.monotonic()
+    card.wait_for(state="detached")
+
+    assert time.monotonic() - begun < 1.5
+    other.get_by_text("approved by phone").wait_for()
 
 
 def test_code_leaves_the_history_and_works_once(phone, pair, server):

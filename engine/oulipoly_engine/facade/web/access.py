@@ -74,8 +74,11 @@ class WebAccess:
             devices.add_code(store, _hash(code), clean_name(name), granted, expires_at)
         return Code(code, granted, expires_at)
 
-    def redeem(self, code: str, name: str, address: str) -> Paired:
-        """Trade a code, or a link's token, for a device's token. Raises PairingRefused or TooManyTries."""
+    def redeem(self, code: str, name: str, address: str, usual_name: str = "a device") -> Paired:
+        """Trade a code, or a link's token, for a device's token. Raises PairingRefused or TooManyTries.
+
+        usual_name: where neither `name` nor who made the code has given one.
+        """
         now = self._home.now()
         self.refuse_locked(address)
         with self._home.lend_store() as store:
@@ -87,7 +90,7 @@ class WebAccess:
             self.note_failure(address)
             raise PairingRefused("this code is wrong, was used, or is too old: `agents device pair` shows a new one")
         known, scopes = found
-        device_name = clean_name(name) or known or "a device"
+        device_name = clean_name(name) or known or usual_name
         return self._make(device_name, scopes, confirmed_until=now + CONFIRMED_FOR)
 
     def make_link(self, name: str = "", hours: float | None = None) -> Paired:

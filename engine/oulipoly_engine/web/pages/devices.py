@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import UsageInvalid
@@ -34,10 +35,16 @@ def _pair(page: Page) -> Response:
     code = page.field("code").strip().partition("&")[0]
     if not code:
         raise UsageInvalid("give the code that `agents device pair` shows on the computer")
-    paired = page.engine.web.redeem(code, page.field("name"), page.address)
+    paired = page.engine.web.redeem(code, page.field("name"), page.address, _name_of(page.agent))
     response = page.go("/")
     keep_cookie(response, page.serving, paired, is_https_outside=page.is_https_outside)
     return response
+
+
+def _name_of(agent: str) -> str:
+    """Return what a browser's device is called where nobody has named it."""
+    found = re.search(r"iPhone|iPad|Android|Macintosh|Windows|Linux", agent)
+    return found[0] if found else "a browser"
 
 
 def _show_confirm(page: Page) -> Response:

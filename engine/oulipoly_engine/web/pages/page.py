@@ -36,6 +36,7 @@ class Page(Record):
     known: Viewer | None  # None: a page that everybody may see
     serving: Serving
     address: str
+    agent: str  # what the browser calls itself
     is_https_outside: bool  # of a proxy
     path: Mapping[str, str]  # words of the path
     query: Mapping[str, str]
@@ -115,6 +116,7 @@ def _serve(handler: Handler) -> Callable[[Request], Any]:
             request.state.viewer,
             request.app.state.serving,
             request.state.address,
+            request.headers.get("user-agent", ""),
             request.headers.get("x-forwarded-proto") != "http",
             request.path_params,
             request.query_params,

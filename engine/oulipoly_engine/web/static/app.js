@@ -154,8 +154,12 @@
   let failures = 0, retry = 0;
 
   // A session's events: they say that there is something new; the page itself says what ---------------------------------
-  let source = null, timer = 0, reopen = 0;
-  const soon = () => { if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, 60); };
+  let source = null, timer = 0, settling = 0, reopen = 0;
+  const soon = () => {
+    if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, 60);
+    clearTimeout(settling); // an event may be told a moment before what it changes is stored
+    settling = setTimeout(refresh, 500);
+  };
   const typing = byId("typing");
   let typed = "", frame = 0;
   const endTyping = () => { typed = ""; if (typing) { typing.hidden = true; typing.textContent = ""; } };
@@ -306,8 +310,6 @@
     if (code) {
       history.replaceState(null, "", location.pathname);
       pair.elements.code.value = code;
-      const known = /iPhone|iPad|Android|Macintosh|Windows|Linux/.exec(navigator.userAgent);
-      pair.elements.name.value = known ? known[0] : "";
       pair.requestSubmit();
     }
   }
