@@ -35,6 +35,13 @@ class Card(Record):
     folder: str  # that its session works in
     is_shown_whole: bool
 
+    @property
+    def summary(self) -> str:
+        """Return what it asks for in one line, with the command or the files."""
+        title, what = self.prompt.title, [self.place(one.path) for one in self.prompt.changes]
+        told = [one for one in (self.prompt.command, *what) if one and one not in title]
+        return ": ".join((title, ", ".join(told))) if told else title
+
     def place(self, path: str) -> str:
         """Return a path as people read it: from the session's own folder on."""
         return path.removeprefix(f"{self.folder.rstrip('/')}/") if self.folder else path
