@@ -18,7 +18,7 @@ from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.widgets.lines import VirtualList
 
-_NEEDS_ENGINE = ("search", "inbox", "new_work", "session_changes", "worktrees")
+_NEEDS_ENGINE = ("search", "inbox", "new_work", "session_changes", "worktrees", "server")
 
 
 class KeyActions:
@@ -55,6 +55,7 @@ class KeyActions:
             "new_work": partial(app.order, "work new"),
             "session_changes": self._show_changes,
             "worktrees": partial(app.order, "work trees"),
+            "server": partial(app.order, "server"),
         }
 
     def _show_changes(self) -> None:

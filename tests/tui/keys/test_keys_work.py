@@ -358,3 +358,58 @@ async def test_worktrees_are_listed_with_sizes_removed_restored_and_pruned(begun
             await one.rest()
         await one.press("escape")
         await one.at("Frame")
+
+
+@keys("frame.server", "f7")
+@keys("ServerScreen", "s", "x", "p", "d", "c", "escape", "q")
+@keys("Pairing", "escape", "q", "y")
+async def test_a_server_is_started_paired_with_and_ended_and_a_device_confirmed_and_revoked(live_world, hand):
+    async with hand(size=(120, 40)) as one:
+        web = one.app.engine.web
+        await one.press("f7")
+        await one.at("ServerScreen")
+        await one.sees("No server runs.", "No device may use it yet.")
+        await one.press("q")
+        await one.at("Frame")
+        await one.press("f7")
+        await one.at("ServerScreen")
+        await one.press("p")
+        await one.told("No server runs: s starts one")
+        await one.press("s")
+        await one.at("Choice")
+        await one.sees("nobody else reaches it", "TLS")
+        await one.press("enter")
+        try:
+            await one.told("Serving on http://127.0.0.1:")
+            await one.sees("● http://127.0.0.1:", "this computer alone")
+            for key in ("escape", "q"):
+                await one.at("ServerScreen")
+                await one.press("p")
+                await one.at("Choice")
+                await one.press("enter")
+                await one.at("Pairing")
+                await one.sees("Good once, for", "It may view", "█▀")
+                await one.press("y")
+                await one.press(key)
+            await one.at("ServerScreen")
+            code = one.app.clipboard.rpartition("#")[2]
+            await asyncio.to_thread(web.redeem, code, "phone \x1b[31m[b]x[/b]", "127.0.0.1")
+            await one.sees("phone", "view, answer, operate")
+            one.app.screen.query_one(VirtualList).focus()
+            await one.press("c")
+            await one.sees("confirmed")
+            await one.press("d")
+            await one.at("Confirm")
+            await one.sees("cannot be undone")
+            await one.press("y")
+            await one.sees("No device may use it yet.")
+            assert () == web.devices()
+            await one.press("x")
+            await one.at("Confirm")
+            await one.press("y")
+            await one.sees("No server runs.")
+        finally:
+            for server in web.servers():
+                web.end_server(server)
+        await one.press("escape")
+        await one.at("Frame")

@@ -46,4 +46,14 @@ ACTIONS = (
         method="worktrees",
         command=Command("work trees", f"{_RUN}:worktrees", (), "list the worktrees of sessions"),
     ),
+    Action(
+        "frame.server",
+        "server",
+        "Show the server: its address, a code for a phone, the devices that may use it",
+        FRAME,
+        ("serve", "phone", "pair", "qr code", "devices", "remote"),
+        keys="f7",
+        method="server",
+        command=Command("server", f"{_RUN}:server", (), "show the server for phones and scripts"),
+    ),
 )

@@ -230,6 +230,20 @@ class WebAccess:
             found = servers.list_servers(store)
         return tuple(one for one in found if was_alive_at(one.pid, one.started_at))
 
+    def start_server(self, address: str = "127.0.0.1", port: int | None = None) -> str:
+        """Start a server that outlives us, and return its address. Raises RequestRefused, SpawnFailed."""
+        from oulipoly_engine.facade.web.server_process import ServerOrder, start_server  # noqa: PLC0415 - few start one
+
+        self._home.refuse_if_read_only("start a server")
+        return start_server(ServerOrder(address, port))
+
+    def end_server(self, server: ServerEntry) -> None:
+        """Ask a server to end; its last answers are given first."""
+        from oulipoly_engine.facade.web.server_process import end_server  # noqa: PLC0415 - few end one
+
+        self._home.refuse_if_read_only("end a server")
+        end_server(server.pid, server.started_at)
+
     def last_server(self) -> ServerEntry:
         """Return the server that was started last. Raises RequestRefused where none runs."""
         found = self.servers()

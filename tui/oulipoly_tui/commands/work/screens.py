@@ -60,6 +60,13 @@ def worktrees(app: AppInterface, _arguments: list[str] | None = None) -> None:
     app.push_screen(WorktreesScreen())
 
 
+def server(app: AppInterface, _arguments: list[str] | None = None) -> None:
+    """Show the server."""
+    from oulipoly_tui.screens.work.server import ServerScreen  # noqa: PLC0415 - only when it is opened
+
+    app.push_screen(ServerScreen())
+
+
 def _offered_folders(app: AppInterface) -> tuple[Path, ...]:
     """Return our own folder, then those in which work sessions work, each repository once."""
     pane: Any = app.frame.find("sessions")
