@@ -12,6 +12,7 @@ import msgspec
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.text.redact import REDACTED, redact
+from oulipoly_engine.records import replace
 
 _ID_KEY = re.compile(r"(?:^|_)id$|^fork_at$")  # what looks drawn there is not a secret, and tells what belongs together
 _LONGEST_HELD = 4096  # characters of a word that is not finished: its end is not waited for any longer
@@ -31,12 +32,13 @@ class EventCleaner:
         """Return the event without secrets; None: a piece of text of which nothing can be told yet."""
         if isinstance(event, ev.ItemDelta):
             text = self._streams.setdefault((event.item_id, event.stream), _Stream()).feed(event.text)
-            return msgspec.structs.replace(event, text=text) if text else None
+            return replace(event, text=text) if text else None
         if isinstance(event, ev.ItemEnded):
             self._streams = {key: each for key, each in self._streams.items() if key[0] != event.item.id}
         elif isinstance(event, ev.TurnEnded):
             self._streams.clear()
-        return msgspec.convert(_clean(msgspec.to_builtins(event), ""), ev.AnyEvent)
+        cleaned: ev.AnyEvent = msgspec.convert(_clean(msgspec.to_builtins(event), ""), ev.AnyEvent)
+        return cleaned
 
 
 def _clean(value: Any, key: str) -> Any:  # noqa: ANN401 - whatever an event holds
