@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.worktrees.prompts import Comment, comments_prompt
 from oulipoly_engine.core.worktrees.refusals import GitUnavailable
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, translate_system_errors
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts
@@ -67,15 +67,18 @@ class Changes:
                 look.found, look.at = change_set(place), now
             return look.found
 
+    @translate_system_errors()
     def diff(self, identity: str, path: str, side: str = "worktree", context: int = 3) -> FileDiff:
         """Return how a file differs. side: `worktree` or `index`. context: 0 to 20 lines."""
         return file_diff(self._open(identity), path, side, context)
 
+    @translate_system_errors()
     def read_file(self, identity: str, path: str, rev: str = "worktree") -> FileText:
         """Return a file as text. rev: `head`, `index` or `worktree`."""
         return texts.read_text(self._open(identity), path, rev)
 
     # Files and index -------------------------------------------------------------------------------------------------
+    @translate_system_errors()
     def write_file(
         self, identity: str, path: str, content: str, *, stage: bool = False, expected_etag: str | None = None
     ) -> Written:
@@ -83,34 +86,41 @@ class Changes:
         checkout = self._open(identity, "write a file")
         return texts.put_text(checkout, path, content, stage=stage, expected_etag=expected_etag)
 
+    @translate_system_errors()
     def stage(self, identity: str, paths: Sequence[str] = ()) -> None:
         """Stage files; none is every file."""
         index.stage(self._open(identity, "stage files"), paths)
 
+    @translate_system_errors()
     def unstage(self, identity: str, paths: Sequence[str] = ()) -> None:
         """Take files out of the index again; none is every file."""
         index.unstage(self._open(identity, "unstage files"), paths)
 
+    @translate_system_errors()
     def discard(self, identity: str, paths: Sequence[str], side: str = "worktree") -> Discarded:
         """Throw changes of files away; the answer's `reference` keeps them for `undo_discard`."""
         return index.discard(self._open(identity, "discard changes"), paths, side, self._home.now())
 
+    @translate_system_errors()
     def undo_discard(self, identity: str, reference: str = "") -> Discarded:
         """Put back what a discard threw away. reference: empty is the last one."""
         return kept.undo(self._open(identity, "change files"), reference, self._home.now())
 
+    @translate_system_errors()
     def stage_hunk(
         self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
     ) -> None:
         """Stage one hunk of `diff(side="worktree")`, or some of its lines, by their places in the hunk."""
         index.stage_hunk(self._open(identity, "stage a hunk"), path, digest, lines=lines, context=context)
 
+    @translate_system_errors()
     def unstage_hunk(
         self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
     ) -> None:
         """Take one hunk of `diff(side="index")` out of the index."""
         index.unstage_hunk(self._open(identity, "unstage a hunk"), path, digest, lines=lines, context=context)
 
+    @translate_system_errors()
     def discard_hunk(
         self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
     ) -> Discarded:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,10 +16,17 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.changes import tree_files
 from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
-from oulipoly_engine.service.worktrees.changes.orders import LITERAL, for_looking, git_in, look, look_at, order
+from oulipoly_engine.service.worktrees.changes.orders import (
+    LITERAL,
+    for_looking,
+    git_in,
+    in_chunks,
+    look,
+    look_at,
+    order,
+)
 from oulipoly_engine.service.worktrees.git import Git
 
-_CHUNK = 50_000  # characters of arguments; Linux takes 128 KiB in one, and 2 MiB in all
 _LINK, _SUBMODULE, _EXECUTABLE = "120000", "160000", "100755"
 
 Entry = tuple[str, str]  # mode and object, as git has them
@@ -57,15 +64,15 @@ def restore_files(checkout: Path, old: str, new: str) -> tuple[str, ...]:
         is_ours = is_ours or _is_half_written(quiet, path, sides[1])
         (ours if is_ours and staged.get(path) in (None, *sides) else kept).append(path)
     gone = [path for path in ours if path not in before]
-    for some in _chunks(path for path in gone if path in staged):
+    for some in in_chunks(path for path in gone if path in staged):
         order(git, LITERAL, "update-index", "--force-remove", "--", *some)
     for path in gone:
         tree_files.remove_file(checkout, path.split("/"))
     back = [path for path in ours if path in before]
-    for some in _chunks(path for path in back if staged.get(path) != before[path]):
+    for some in in_chunks(path for path in back if staged.get(path) != before[path]):
         words = [word for path in some for word in ("--cacheinfo", ",".join((*before[path], path)))]
         order(git, "update-index", "--add", "--replace", *words)
-    for some in _chunks(path for path in back if not _is_as(found.get(path), before[path])):
+    for some in in_chunks(path for path in back if not _is_as(found.get(path), before[path])):
         order(git, "checkout-index", "--force", "--", *some)
     git.run("update-index", "-q", "--refresh")
     return tuple(kept)
@@ -110,7 +117,7 @@ def _look_at_files(quiet: Git, files: Sequence[str]) -> dict[str, _Found]:
         elif stat.S_ISREG(status.st_mode):
             regular.append(path)
             found[path] = _Found(_EXECUTABLE if status.st_mode & stat.S_IXUSR else "100644", "")
-    for some in _chunks(regular):
+    for some in in_chunks(regular):
         told = look_at(git_in(quiet.folder), "hash-object", "--", *some, timeout_s=600.0).decode().split()
         found |= {path: _Found(found[path].mode, sha) for path, sha in zip(some, told, strict=True)}
     return found
@@ -142,17 +149,3 @@ def _read_entries(told: bytes, wanted: set[str], place: int) -> dict[str, Entry]
             parts = fields.split()
             found[name] = (parts[0], parts[place])
     return found
-
-
-def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:
-    """Yield paths in parts that one command line takes."""
-    some: list[str] = []
-    room = _CHUNK
-    for path in paths:
-        room -= len(os.fsencode(path)) + 80
-        if room < 0 and some:
-            yield some
-            some, room = [], _CHUNK
-        some.append(path)
-    if some:
-        yield some

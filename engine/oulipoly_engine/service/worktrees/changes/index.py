@@ -18,8 +18,8 @@ from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.service.worktrees.changes import kept, tree_files
-from oulipoly_engine.service.worktrees.changes.diffs import is_tracked, read_diff
-from oulipoly_engine.service.worktrees.changes.orders import LITERAL, line_of, look, order
+from oulipoly_engine.service.worktrees.changes.diffs import read_diff
+from oulipoly_engine.service.worktrees.changes.orders import LITERAL, in_chunks, line_of, look, look_at, order
 from oulipoly_engine.service.worktrees.changes.place import Checkout, branch_of, commit_of
 from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
 
@@ -49,8 +49,13 @@ def discard(checkout: Checkout, paths: Sequence[str], side: str, now: datetime) 
     paths = tuple(dict.fromkeys(paths))
     for path in paths:
         tree_files.status_of(checkout.root, split_path(path))
-    tracked = [path for path in paths if is_tracked(checkout.quiet, path)]
-    loose = [path for path in paths if path not in tracked]
+    known = {
+        name
+        for some in in_chunks(paths)
+        for name in os.fsdecode(look_at(checkout.quiet, LITERAL, "ls-files", "-z", "--", *some)).split("\0")
+    }
+    tracked = [path for path in paths if path in known]
+    loose = [path for path in paths if path not in known]
     missing = [path for path in loose if tree_files.status_of(checkout.root, split_path(path)) is None]
     if missing and side == WORKTREE:
         raise FileMissing(f"there is no file {missing[0]!r} in the worktree or the index")

@@ -17,13 +17,12 @@ from oulipoly_engine.core.worktrees.refusals import FileMissing, FileTooLarge, P
 from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.service.worktrees.changes import tree_files
-from oulipoly_engine.service.worktrees.changes.orders import LITERAL, line_of, look, look_at, order
+from oulipoly_engine.service.worktrees.changes.orders import LITERAL, in_chunks, line_of, look, look_at, order
 from oulipoly_engine.service.worktrees.changes.place import Checkout, commit_of
 from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
 
 DISCARDED = "refs/agent-runner/discarded"
 _MOST_KEPT = 256 << 20  # bytes of one discard
-_CHUNK = 50_000  # characters of arguments; Linux takes 128 KiB in one, and 2 MiB in all
 _US = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -130,38 +129,28 @@ def _put_files(checkout: Checkout, paths: Sequence[str], folder: Path, env: dict
             "large ones in their folder",
             size=size,
         )
-    for some in _chunks(there):
-        hashed = order(checkout.git, "hash-object", "-w", "--no-filters", "--", *(one[2] for one in some))
+    files = {file: (mode, path) for mode, path, file in there}
+    for some in in_chunks(files):
+        hashed = order(checkout.git, "hash-object", "-w", "--no-filters", "--", *some).decode().split()
         words = []
-        for (mode, path, _file), sha in zip(some, hashed.decode().split(), strict=True):
+        for file, sha in zip(some, hashed, strict=True):
+            mode, path = files[file]
             words += ["--cacheinfo", f"{mode},{sha},{path}"]
         order(checkout.git, "update-index", "--add", "--replace", *words, env=env)
-    for path in gone:
-        order(checkout.git, LITERAL, "update-index", "--force-remove", "--", path, env=env)
-
-
-def _chunks(files: Sequence[tuple[str, str, str]]) -> list[list[tuple[str, str, str]]]:
-    chunks: list[list[tuple[str, str, str]]] = []
-    room = 0
-    for one in files:
-        room -= len(one[1]) + len(one[2]) + 80
-        if room < 0 or not chunks:
-            chunks.append([])
-            room = _CHUNK
-        chunks[-1].append(one)
-    return chunks
+    for some in in_chunks(gone):
+        order(checkout.git, LITERAL, "update-index", "--force-remove", "--", *some, env=env)
 
 
 def _entries(checkout: Checkout, tree: str, paths: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Return mode and object of those paths that a tree has."""
     found = {}
-    for path in paths:
-        told = look_at(checkout.quiet, LITERAL, "ls-tree", "-z", "--full-tree", tree, "--", path)
+    for some in in_chunks(paths):
+        told = look_at(checkout.quiet, LITERAL, "ls-tree", "-z", "--full-tree", tree, "--", *some)
         for entry in os.fsdecode(told).split("\0"):
             fields, _, name = entry.partition("\t")
-            if name == path:
+            if name in some:
                 mode, _kind, sha = fields.split()
-                found[path] = (mode, sha)
+                found[name] = (mode, sha)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.refusals import (
@@ -26,6 +26,7 @@ _PROGRAMS = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"
 _TRUSTED = ("system", "global")
 # An empty driver would take one side for the merge; this one does what git does without any.
 _PLAIN_MERGE = 'git merge-file --quiet "%A" "%O" "%B" || exit 1'
+_CHUNK = 50_000  # characters of arguments; Linux takes 128 KiB in one, and 2 MiB in all
 _LOCKED = re.compile(r"Unable to create '(.*index\.lock)'")
 
 
@@ -121,6 +122,20 @@ def refusal(git: Git, words: tuple[str, ...], result: ScriptResult) -> RequestRe
             "git does not know who commits: `git config --global user.name NAME` and `user.email ADDRESS` tell it"
         )
     return GitFailed(f"git {name}: {describe_failure(result)}")
+
+
+def in_chunks(paths: Iterable[str]) -> Iterator[list[str]]:
+    """Yield paths in parts that one command line takes, with some words for each."""
+    some: list[str] = []
+    room = _CHUNK
+    for path in paths:
+        room -= len(os.fsencode(path)) + 80
+        if room < 0 and some:
+            yield some
+            some, room = [], _CHUNK
+        some.append(path)
+    if some:
+        yield some
 
 
 def _verb(words: tuple[str, ...]) -> str:

@@ -63,6 +63,9 @@ def open_checkout(place: Place) -> Checkout:
 
 
 def _common_of(repository: Path) -> Path:
+    usual = repository / ".git"
+    if usual.is_dir() and (usual / "objects").is_dir():  # nine of ten repositories: git need not be asked
+        return Path(os.path.realpath(usual))
     result = look(git_in(repository), "rev-parse", "--git-common-dir")
     if not result.succeeded:
         raise GitUnavailable(f"the repository {repository} is gone: move it back to where it was")

@@ -12,7 +12,6 @@ from oulipoly_engine.service.worktrees.changes.place import (
     Checkout,
     Place,
     base_reference,
-    commit_of,
     open_checkout,
 )
 from oulipoly_engine.service.worktrees.git import Git
@@ -59,12 +58,11 @@ def count_commits(checkout: Checkout, start: str) -> tuple[int | None, int | Non
 
     start: a full reference, or a commit.
     """
-    if not start or commit_of(checkout.quiet, start) is None or commit_of(checkout.quiet, "HEAD") is None:
+    if not start:
         return None, None
-    words = ("rev-list", "--left-right", "--count", f"{start}...HEAD")
-    result = look(checkout.quiet, *words)
+    result = look(checkout.quiet, "rev-list", "--left-right", "--count", f"{start}...HEAD", "--")
     if not result.succeeded:
-        raise refusal(checkout.quiet, words, result)
+        return None, None
     behind, ahead = os.fsdecode(result.stdout).split()
     return int(ahead), int(behind)
 

@@ -82,9 +82,11 @@ def write_file(
             if expected is not None:
                 _refuse_changed(folder, names, expected)
             os.rename(temporary, names[-1], src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
+        except BaseException as error:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
+            if isinstance(error, OSError):
+                error.filename = "/".join(names)  # a full disk names no file
             raise
 
 

@@ -1,5 +1,6 @@
 """Status, diffs and files of a session's folder: what is told, what is refused, and what never runs."""
 
+import errno
 import hashlib
 import os
 import stat
@@ -16,9 +17,9 @@ from oulipoly_engine.core.worktrees.refusals import (
     GitUnavailable,
     PathRefused,
 )
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import SystemRefused, UsageInvalid, translate_system_errors
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.worktrees.changes import diffs
+from oulipoly_engine.service.worktrees.changes import diffs, tree_files
 from oulipoly_engine.service.worktrees.changes.diffs import file_diff
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
@@ -330,3 +331,14 @@ def test_a_submodule_is_told_without_going_into_it(repo, tmp_path):
 
     assert change_set(repo.place).unstaged == (ChangeEntry("module", "M", None, is_submodule=True),)
     assert "+Subproject commit" in file_diff(repo.checkout, "module").diff
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_half_of_the_new_one(repo, monkeypatch):
+    def refuse(_descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tree_files.os, "fsync", refuse)
+    with pytest.raises(SystemRefused, match=r"README\.md: .*make room"), translate_system_errors():
+        put_text(repo.checkout, "README.md", "new\n")
+
+    assert repo.status() == ""
