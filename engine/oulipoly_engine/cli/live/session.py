@@ -75,6 +75,7 @@ def _add_new(parser: Parser) -> None:
     parser.add_argument("--repo", type=path, metavar="PATH", help="work in a new worktree of this repository")
     parser.add_argument("--branch", metavar="B", help="with --repo: where its own branch begins (default: HEAD)")
     parser.add_argument("--reuse-branch", action="store_true", help="with --branch: work on that branch itself")
+    parser.add_argument("--no-setup", action="store_true", help="with --repo: run no commands of its settings")
     parser.add_argument("--lifecycle", choices=LIFECYCLES, help="oneshot: it ends with its first turn")
     parser.add_argument("--prompt", metavar="TEXT", help="the first message")
     parser.add_argument("--wait", action="store_true", help="wait for the answer to it")
@@ -150,6 +151,7 @@ def _new_work(context: Context, options: Namespace, folder: Path) -> int:
             runtime=options.runtime,
             branch=options.branch or "",
             reuses=options.reuse_branch,
+            runs_setup=not options.no_setup,
             lifecycle=options.lifecycle or "persistent",
             prompt=options.prompt,
             profile=options.profile,

@@ -16,7 +16,7 @@ class Look(Record):
     changed_files: int = 0  # staged, not staged and untracked ones
     untracked_files: int = 0
     unfinished: str = ""  # merge, rebase, cherry-pick, revert, bisection, patch
-    submodules: bool = False
+    submodules: bool = False  # it may have some
     is_merged: bool = False  # all its commits are in its base, or what they change is
     problem: str = ""  # why it cannot be looked at, or may not be used
 
@@ -29,7 +29,7 @@ class WorktreeStatus(Record):
     is_running: bool = False
     size_bytes: int | None = None  # of its folder on the disk; None: it was not counted, or is not there
     is_size_cut: bool = False  # it is larger: counting took too long
-    is_beginning: bool = False  # it was just made, and its session is not recorded yet
+    awaited: str = ""  # why its session needs it soon though it does not run; empty: it does not
 
 
 def why_kept(status: WorktreeStatus) -> str:
@@ -39,8 +39,8 @@ def why_kept(status: WorktreeStatus) -> str:
         return f"it is {worktree.state}"
     if status.is_running:
         return "its session runs"
-    if status.is_beginning:
-        return "its session is about to begin"
+    if status.awaited:
+        return status.awaited
     if not look.exists:
         return look.problem or "its folder was deleted"
     if look.problem:

@@ -62,6 +62,7 @@ class NewWork(Record):
     profile: str = ""
     title: str = ""
     uses_worktree: bool = True
+    runs_setup: bool = True  # the commands that the repository's own settings name
     parameters: Mapping[str, Any] = {}
     turn_silence_s: float = TURN_SILENCE_S  # 0: any
     parent: ParentRef | None = None
@@ -140,7 +141,9 @@ class WorkSessions:
         parameters = read_parameters(self._kind_of(wish), wish.parameters)
         folder = wish.repository.absolute()
         if wish.uses_worktree:
-            worktree = self._worktrees().create(session_id, folder, wish.branch, wish.reuses)
+            worktree = self._worktrees().create(
+                session_id, folder, wish.branch, wish.reuses, runs_setup=wish.runs_setup
+            )
             folder = Path(worktree.path)
         elif wish.branch:
             _check_branch(folder, wish.branch)

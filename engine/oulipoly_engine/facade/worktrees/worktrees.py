@@ -6,7 +6,7 @@ Every method blocks and may be called from any thread. Each settles first what a
 from __future__ import annotations
 
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.retention import Look, WorktreeStatus, why_kept
@@ -25,7 +25,7 @@ from oulipoly_engine.service.worktrees.repository import Resources, commit_of, o
 from oulipoly_engine.service.worktrees.setup import settings
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.live import live_queue, live_sessions
 from oulipoly_engine.store.worktrees import permissions, worktrees
 
 __all__ = ["NewWorktree", "Pruned", "Removal", "RepositorySetup", "Settled", "WorktreeStatus", "Worktrees"]
@@ -124,12 +124,11 @@ class Worktrees:
         with self._home.lend_store_to_read() as store:
             self._home.write_along(store, lambda: self._settled(store), None)
             found = worktrees.list_worktrees(store, () if has_removed else _LIVING, folder)
-            young = {one.session_id for one in found if self._home.now() - one.created_at < _BEGINNING}
-            beginning = {one for one in young if not live_sessions.find(store, one)}
+            awaited = {one.session_id: _why_awaited(store, one, self._home.now()) for one in found}
         running = {host.session_id for host in hosts.survey(self._home.paths)}
         deadline = time.monotonic() + _MEASURING_S
         judged = (_judge(one, running, deadline if measures else None) for one in found)
-        return tuple(replace(one, is_beginning=one.worktree.session_id in beginning) for one in judged)
+        return tuple(replace(one, awaited=awaited[one.worktree.session_id]) for one in judged)
 
     # Removing --------------------------------------------------------------------------------------------------------
     def remove(self, identity: str, force: bool = False, *, dry_run: bool = False) -> Removal:
@@ -186,6 +185,18 @@ class Worktrees:
     def _resources(self, store: Store) -> Resources:
         paths = self._home.paths
         return Resources(store, paths.locks, paths.data / "worktrees", self._home.clock)
+
+
+def _why_awaited(store: Store, worktree: Worktree, now: datetime) -> str:
+    """Return why a session that may not run needs its worktree; empty: nothing says so."""
+    session = next(iter(live_sessions.find(store, worktree.session_id)), None)
+    if session is None:
+        return "its session is about to begin" if now - worktree.created_at < _BEGINNING else ""
+    if session.ended or session.status != "active":
+        return ""
+    if live_queue.waiting(store, session.session_id):
+        return "messages wait for its session"
+    return "its session has a turn that is not over" if live_sessions.open_turns(store, [session.session_id]) else ""
 
 
 def _judge(worktree: Worktree, running: set[str], deadline: float | None) -> WorktreeStatus:

@@ -15,10 +15,10 @@ _BRANCHES = "refs/heads/"
 # Where git notes the branch that it takes HEAD from while it moves it.
 _NAMES_OF_HEAD = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 _STATES = {
-    "creating": "it was not finished: begin a new session, or create it again",
-    "failed": "it could not be made",
-    "removing": "its removal was begun: run `agents worktree list`, which settles that",
-    "removed": "it was removed: `agents worktree restore {id}` brings it back",
+    "creating": "is not finished: if nobody makes it any more, begin a new session",
+    "failed": "could not be made: begin a new session",
+    "removing": "is being removed: `agents worktree list` settles a removal that was cut off",
+    "removed": "was removed: `agents worktree restore {id}` brings it back",
 }
 
 
@@ -33,8 +33,7 @@ def guard(store: Store, session_id: str, folder: str | None = None) -> None:
     if worktree.state != "ready":
         way = _STATES[worktree.state].format(id=session_id)
         raise WorktreeBlocked(
-            f"the worktree of session {session_id} is {worktree.state}: {way}"
-            + (f" ({worktree.reason})" if worktree.reason else ""),
+            f"the worktree of session {session_id} {way}" + (f" ({worktree.reason})" if worktree.reason else ""),
         )
     if folder is not None and folder != worktree.path:
         raise WorktreeBlocked(

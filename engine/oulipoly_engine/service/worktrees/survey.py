@@ -56,10 +56,14 @@ def look_at(worktree: Worktree) -> Look:
 def _compare(shared: Git, worktree: Worktree, look: Look) -> Look:
     """Add how the worktree's commits stand to those of its base."""
     base = _base_of(shared, worktree)
-    if not look.head or base is None:
+    if not look.head:
         return look
+    if base is None:
+        return replace(look, is_merged=is_merged(shared, worktree, look.head))
     counts = shared.text("rev-list", "--left-right", "--count", f"{base}...{look.head}").split()
-    return replace(look, ahead=int(counts[1]), behind=int(counts[0]), is_merged=is_merged(shared, worktree, look.head))
+    behind, ahead = int(counts[0]), int(counts[1])
+    is_in = not ahead or is_merged(shared, worktree, look.head)
+    return replace(look, ahead=ahead, behind=behind, is_merged=is_in)
 
 
 def _base_of(shared: Git, worktree: Worktree) -> str | None:
@@ -91,13 +95,12 @@ def _add_changes(git: Git, admin: Path, look: Look) -> Look:
             look, problem=f"git status: {result.stderr.decode('utf-8', 'replace').strip() or result.outcome}"
         )
     lines = result.stdout.split(b"\0")[:-1]
-    listed = git.run("ls-files", "-s", "--", ":(top,glob).gitmodules")
     return replace(
         look,
         changed_files=len(lines),
         untracked_files=sum(line.startswith(b"??") for line in lines),
         unfinished=next((word for name, word in _UNFINISHED.items() if (admin / name).exists()), ""),
-        submodules=bool(listed.stdout),
+        submodules=os.path.lexists(git.folder / ".gitmodules"),
     )
 
 

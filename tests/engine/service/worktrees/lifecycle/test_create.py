@@ -261,5 +261,5 @@ def test_a_rebase_that_waits_keeps_its_branch_and_a_session_without_a_worktree_m
     trees.guard("another")
     trees.remove("s1", force=True)
 
-    with pytest.raises(WorktreeBlocked, match=r"is removed: .*worktree restore s1"):
+    with pytest.raises(WorktreeBlocked, match=r"was removed: `agents worktree restore s1`"):
         trees.guard("s1")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage
 from oulipoly_engine.core.worktrees.worktree_refusals import (
     BranchInUse,
     SalvageFailed,
@@ -21,6 +22,7 @@ from oulipoly_engine.service.worktrees.git import GitFailed
 from oulipoly_engine.service.worktrees.remove import RemovalWish, remove
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.service.worktrees.survey import measure
+from oulipoly_engine.store.live import live_queue, live_sessions
 
 
 def spoil_a_little(repo, path):
@@ -211,6 +213,22 @@ def test_only_what_is_clean_and_merged_goes_by_itself(repo, clock, trees):
     assert all(one.size_bytes > 0 for one in planned.gone)
     assert {"dirty", "ahead"} <= {Path(one).name for one in repo.worktrees()}
     repo.assert_sound()
+
+
+def test_a_session_whose_messages_wait_keeps_its_worktree_until_it_is_closed(repo, engine, clock, trees):
+    trees.create("s1", repo.folder)
+    now = clock.now()
+    session = LiveSession("s1", trees.find("s1").path, "r", "codex", "m", now, now)
+    with engine._home.lend_store() as store:
+        live_sessions.insert(store, session)
+        live_queue.append(store, QueuedMessage("q1", "s1", "hello", "queued", now))
+    early = trees.prune()
+    with engine._home.lend_store() as store:
+        live_sessions.update(store, "s1", now, ended="canceled")
+    late = trees.prune()
+
+    assert ["messages wait for its session"] == [why for _, why in early.kept]
+    assert ["s1"] == [one.worktree.session_id for one in late.gone]
 
 
 def test_a_session_that_runs_keeps_its_worktree(repo, engine, trees):
