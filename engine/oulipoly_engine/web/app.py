@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
 
 
+_PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
 class _App(FastAPI):
     """The app, whose document tells what it really answers: errors are of one form, whatever is wrong."""
 
@@ -27,6 +30,8 @@ class _App(FastAPI):
             for operations in document["paths"].values():
                 for operation in operations.values():
                     operation["responses"].pop("422", None)  # FastAPI's own, which nobody gets
+                    if "default" in operation["responses"]:  # JSON, also where a text is the answer
+                        operation["responses"]["default"]["content"] = _PROBLEM
             parts = document["components"]
             for name in ("HTTPValidationError", "ValidationError"):
                 parts["schemas"].pop(name, None)

@@ -17,13 +17,13 @@ from oulipoly_engine.web.api.requests import request_row
 from oulipoly_engine.web.api.sessions import session_row
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.web.notices import Notices
     from oulipoly_engine.web.streams import Hub
 
 _EVERY_S = 0.4  # between two looks
 _AT_LEAST_S = 10.0  # a look even so: a token may have run out
+_LAST = 100  # requests whose answers are told
 _TOLD = float("inf")
 _DWELL_S = 1.0  # a request that waits so long needs a person
 
@@ -34,7 +34,7 @@ class Attention:
     def __init__(self, engine: Engine, hub: Hub, notices: Notices) -> None:
         self._engine, self._hub, self._notices = engine, hub, notices
         self._changed, self._ended = threading.Event(), threading.Event()
-        self._requests: Mapping[str, LiveRequest] | None = None
+        self._requests: Mapping[str, str] | None = None  # their states
         self._sessions: Mapping[str, dict[str, Any]] | None = None
         self._seen_at: dict[str, float] = {}  # of requests that nobody was told of yet
         self._watch = engine.web.watch(self._changed.set)
@@ -77,18 +77,17 @@ class Attention:
 
     def _look_at_requests(self) -> list[dict[str, Any]]:
         pending = {one.request_id: one for one in self._engine.live.requests()}
-        known = self._requests or {}
-        hints = [
-            {"type": "request_opened", "request": request_row(one)}
-            for identity, one in pending.items()
-            if identity not in known and self._requests is not None
-        ]
-        hints += [
-            {"type": "request_settled", "request_id": identity, "session_id": one.session_id}
-            for identity, one in known.items()
-            if identity not in pending
-        ]
-        self._requests = pending
+        # What was opened and answered between two looks may be on somebody's screen, too.
+        last = {one.request_id: one for one in self._engine.live.requests(all_states=True, limit=_LAST)} | pending
+        known, self._requests = self._requests, {identity: one.status for identity, one in last.items()}
+        hints: list[dict[str, Any]] = []
+        for identity, one in last.items():
+            if known is None or known.get(identity) == one.status:
+                continue
+            if one.status == "pending":
+                hints.append({"type": "request_opened", "request": request_row(one)})
+            else:
+                hints.append({"type": "request_settled", "request_id": identity, "session_id": one.session_id})
         now = time.monotonic()
         if self._notices.is_wanted:
             for identity in pending.keys() - self._seen_at.keys():
@@ -104,8 +103,8 @@ class Attention:
     def _look_at_sessions(self) -> list[dict[str, Any]]:
         found = {one.session.session_id: session_row(one) for one in self._engine.work.list(100, all_live=True)}
         before, self._sessions = self._sessions, found
-        if before is None:
-            return []
+        if before is None:  # what came since somebody began to listen is not known
+            return [{"type": "resync"}]
         return [
             {"type": "session_changed", "session": row}
             for identity, row in found.items()

@@ -1,0 +1,173 @@
+"""What happens reaches everybody who listens: each event once, in order, from any number on; and nobody else."""
+
+import json
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
+
+import httpx
+import pytest
+
+from oulipoly_engine.web.serve import start
+
+
+def pair(engine, *scopes):
+    """Return the header that shows the token of a new device, and its id."""
+    made = engine.web.redeem(engine.web.make_code("a test", scopes or ("view", "answer", "operate")).code, "", "here")
+    return {"authorization": f"Bearer {made.token}"}, made.device.device_id
+
+
+class Stream:
+    """An event stream, read in a thread."""
+
+    def __init__(self, url, headers, after=None):
+        self.events, self.kept, self.numbers, self.ended = [], [], [], threading.Event()
+        self._headers = headers | {"accept": "text/event-stream"}
+        self._headers |= {} if after is None else {"last-event-id": str(after)}
+        self._url, self._client = url, httpx.Client(timeout=30, trust_env=False)
+        self._socket = None
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self):
+        try:
+            with self._client.stream("GET", self._url, headers=self._headers) as answer:
+                self._socket = answer.extensions["network_stream"].get_extra_info("socket")
+                for line in answer.iter_lines():
+                    if line.startswith("id: "):
+                        self.numbers.append(int(line[4:]))
+                    elif line.startswith("data: "):
+                        self.events.append(json.loads(line[6:]))
+                        if len(self.kept) < len(self.numbers):
+                            self.kept.append(self.events[-1])
+        except httpx.HTTPError:
+            pass
+        finally:
+            self.ended.set()
+
+    def until(self, kind, count=1, within_s=15.0):
+        """Wait for so many events of a kind and return the last of them."""
+        deadline = time.monotonic() + within_s
+        while len(found := [one for one in [*self.events] if one["type"] == kind]) < count:
+            assert time.monotonic() < deadline, [one["type"] for one in self.events]
+            time.sleep(0.01)
+        return found[count - 1]
+
+    def close(self):
+        """End it."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)  # a close alone waits for the thread that reads
+        self._thread.join(10)
+        self._client.close()
+
+
+@contextmanager
+def listening(*arguments, **more):
+    """Listen for the length of a block."""
+    stream = Stream(*arguments, **more)
+    try:
+        yield stream
+    finally:
+        stream.close()
+
+
+@pytest.fixture
+def talk(served, live):
+    """A session that a device has begun, by REST; gives the client, its header and the session's id."""
+    headers, device = pair(live.engine)
+    with httpx.Client(base_url=served.url, headers=headers, timeout=20, trust_env=False) as client:
+        wish = {"repo_path": str(live.root), "use_worktree": False, "agent_id": "demo-live"}
+        made = client.post("/sessions", json=wish | {"initial_message": "hello [[approve:ls]]"})
+        assert 200 == made.status_code, made.text
+        yield client, headers, device, made.json()["id"]
+
+
+def test_each_event_comes_once_and_in_order_wherever_one_begins(served, live, talk):
+    client, headers, _, session = talk
+    url = f"{served.url}/sessions/{session}/events"
+    with listening(url, headers) as first:
+        asked = first.until("request_opened")
+        with listening(url, headers, after=4) as late, listening(f"{served.url}/events", headers) as hints:
+            hints.until("resync")
+            began = time.monotonic()
+            answer = client.post(f"/requests/{asked['request_id']}", json={"decision": "approve"})
+            assert 200 == answer.status_code
+            late.until("request_resolved")
+            assert time.monotonic() - began < 1.0
+            assert "a test" == late.until("request_resolved")["by"]
+            for one in (first, late):
+                one.until("turn_ended")
+            assert asked["request_id"] == hints.until("request_settled")["request_id"]
+            assert (1, 3) == served.app.state.hub.count()  # one thread for both who watch the session
+    kept = client.get(f"/sessions/{session}/events").json()
+
+    assert [*range(1, len(first.numbers) + 1)] == first.numbers
+    assert [*range(5, len(late.numbers) + 5)] == late.numbers
+    assert first.kept == kept["events"][: len(first.kept)]
+    assert late.kept == kept["events"][4 : 4 + len(late.kept)]
+    page = client.get(f"/sessions/{session}/events", params={"after": 3, "limit": 2}).json()
+    assert ([4, 5], 5, True) == ([one["seq"] for one in page["events"]], page["after"], page["more"])
+
+
+def test_nobody_who_listens_leaves_no_thread(served, live, talk):
+    _, headers, _, session = talk
+    with listening(f"{served.url}/sessions/{session}/events", headers) as stream:
+        stream.until("request_opened")
+    deadline = time.monotonic() + 10
+    while served.app.state.hub.count() != (0, 0):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    while [one for one in threading.enumerate() if one.name.startswith("follow ")]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_revoked_device_hears_nothing_more(served, live, talk):
+    _, headers, device, session = talk
+    with listening(f"{served.url}/sessions/{session}/events", headers) as stream:
+        stream.until("request_opened")
+        live.engine.web.revoke(device)
+
+        assert stream.ended.wait(3)
+
+
+def test_denying_is_always_allowed_and_approving_is_not(served, live, talk):
+    client, headers, _, session = talk
+    viewer, _ = pair(live.engine, "view")
+    with listening(f"{served.url}/sessions/{session}/events", headers) as stream:
+        asked = stream.until("request_opened")["request_id"]
+        refused = client.post(f"/requests/{asked}", json={"decision": "approve"}, headers=viewer)
+        answer = {"call_id": asked, "decision": "approve"}
+        assert 403 == client.post(f"/sessions/{session}/approvals", json=answer, headers=viewer).status_code
+        denied = client.post(f"/requests/{asked}", json={"decision": "deny"}, headers=viewer)
+        second = client.post(f"/requests/{asked}", json={"decision": "approve"})
+
+    assert (403, 200) == (refused.status_code, denied.status_code)
+    assert (409, True) == (second.status_code, "a test" in second.json()["error"]["message"])
+    assert 409 == client.post(f"/sessions/{session}/approvals", json=answer).status_code
+
+
+def test_a_server_that_comes_again_finds_everything(served, live, talk):
+    _, headers, _, session = talk
+    with listening(f"{served.url}/sessions/{session}/events", headers) as stream:
+        asked = stream.until("request_opened")
+        served.stop()
+        assert stream.ended.wait(5)
+    again = start(live.engine, address="127.0.0.1", port=0)
+    with again:
+        thread = threading.Thread(target=again.run)
+        thread.start()
+        try:
+            with listening(f"{again.url}/sessions/{session}/events", headers, after=stream.numbers[-1]) as rest:
+                body = {"decision": "approve"}
+                answer = httpx.post(
+                    f"{again.url}/requests/{asked['request_id']}", json=body, headers=headers, trust_env=False
+                )
+                assert 200 == answer.status_code
+                rest.until("turn_ended")
+                assert [*range(stream.numbers[-1] + 1, rest.numbers[-1] + 1)] == rest.numbers
+        finally:
+            again.stop()
+            thread.join(20)

@@ -1,0 +1,204 @@
+"""`agents serve` as a process, its certificates, its notices, and the commands about devices."""
+
+import http.server
+import json
+import signal
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, contextmanager
+from hashlib import sha256
+
+import httpx
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.web import notices
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.web.access.authority import make_certificate
+from oulipoly_engine.web.serve import start
+
+
+@contextmanager
+def running(*arguments):
+    """Run `agents serve --json` and yield its process and its first line."""
+    command = [sys.executable, "-m", "oulipoly_tui", "serve", "--json", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    try:
+        yield process, json.loads(process.stdout.readline())
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_is_and_ends_cleanly(home, number):
+    with running("--port", "0") as (process, told):
+        answer = httpx.get(f"{told['url']}/health", trust_env=False)
+        token = httpx.post(f"{told['url']}/pair", json={"code": told["code"]}, trust_env=False).json()["token"]
+        me = httpx.get(f"{told['url']}/me", headers={"authorization": f"Bearer {token}"}, trust_env=False).json()
+        process.send_signal(number)
+
+        assert 0 == process.wait(10)
+    assert process.pid == told["pid"]
+    assert {"ok": True} == answer.json()
+    assert ["view", "answer", "operate", "terminal"] == me["scopes"]
+    assert Engine().web.servers() == ()
+
+
+def test_a_taken_port_gives_another_one_and_says_so(home):
+    with closing(socket.socket()) as taken:
+        try:
+            taken.bind(("127.0.0.1", 8787))
+            taken.listen()
+        except OSError:  # somebody else has it: as well
+            pass
+        with running() as (process, told):
+            assert not told["url"].endswith(":8787")
+            process.terminate()
+            assert b"port 8787 is taken" in process.stderr.read()
+
+
+def test_a_port_that_was_asked_for_is_not_replaced(agents, home):
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = agents("serve", "--port", str(taken.getsockname()[1]))
+
+    assert (1, True) == (done.returncode, b"cannot listen" in done.stderr)
+
+
+@pytest.mark.parametrize(
+    "words", [["--port", "70000"], ["--host", "evil.example"], ["--host", ""], ["--allow-host", "a b"]], ids=str
+)
+def test_what_cannot_be_meant_is_refused(agents, home, words):
+    assert 2 == agents("serve", *words).returncode
+
+
+def test_another_address_speaks_tls_with_a_certificate_of_its_own(home):
+    engine = Engine()
+    server = start(engine, address="0.0.0.0", port=0)
+    with server:
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            context = ssl.create_default_context(cafile=engine.paths.data / "web" / "authority.pem")
+            url = f"https://127.0.0.1:{server.port}"
+            with httpx.Client(verify=context, trust_env=False) as client:
+                paired = client.post(f"{url}/pair", json={"code": engine.web.make_code().code})
+                assert "Secure" in paired.headers["set-cookie"]
+                assert paired.headers["set-cookie"].startswith("__Host-agents=")
+                assert 200 == client.get(f"{url}/me").status_code
+            der = ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(("127.0.0.1", server.port)))
+            with pytest.raises(httpx.HTTPError):
+                httpx.get(f"http://127.0.0.1:{server.port}/health", trust_env=False)
+        finally:
+            server.stop()
+            thread.join(10)
+    assert sha256(der).digest().hex(":").upper() == server.fingerprint
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (engine.paths.data / "web").iterdir()}
+    assert {0o600} == modes
+
+
+def test_the_certificate_stays_while_the_names_do(tmp_path):
+    clock = SystemClock()
+    first = make_certificate(tmp_path / "web", ["127.0.0.1", "a.local"], clock)
+    again = make_certificate(tmp_path / "web", ["a.local", "127.0.0.1"], clock)
+    other = make_certificate(tmp_path / "web", ["127.0.0.1", "b.local"], clock)
+
+    assert first.fingerprint == again.fingerprint != other.fingerprint
+
+
+def test_devices_are_paired_listed_and_revoked_by_commands(agents, home):
+    with running("--port", "0") as (_, told):
+        made = json.loads(agents("device", "pair", "--scopes", "answer", "--name", "phone", "--json").stdout)
+        assert made["url"].startswith(f"{told['url']}/pair#")
+        token = httpx.post(f"{told['url']}/pair", json={"code": made["code"]}, trust_env=False).json()["token"]
+        headers = {"authorization": f"Bearer {token}"}
+        (device,) = json.loads(agents("device", "list", "--json").stdout)["devices"]
+        assert ("phone", ["view", "answer"]) == (device["name"], device["scopes"])
+        assert 0 == agents("device", "confirm", "phone").returncode
+        assert httpx.get(f"{told['url']}/me", headers=headers, trust_env=False).json()["confirmed"]
+        assert 0 == agents("device", "revoke", device["device_id"]).returncode
+        assert 401 == httpx.get(f"{told['url']}/me", headers=headers, trust_env=False).status_code
+    assert 1 == agents("device", "revoke", "phone").returncode
+    assert 1 == agents("device", "pair").returncode  # no server runs
+
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    """Keeps what it is told."""
+
+    def do_POST(self):
+        self.server.told.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def hook():
+    """A webhook; what it was told is in `told`."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+    server.told = []
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join(5)
+    server.server_close()
+
+
+def until(look, within_s=15.0):
+    """Return what a look gives as soon as it is true."""
+    deadline = time.monotonic() + within_s
+    while not (seen := look()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return seen
+
+
+def test_a_person_is_told_once_and_can_answer_from_there(live, hook):
+    config = live.demo.config / "config.toml"
+    config.write_text(f'serve_webhook = "http://127.0.0.1:{hook.server_port}/hook"\n{config.read_text()}')
+    server = start(live.engine, address="127.0.0.1", port=0)
+    with server:
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            live.begin("hello [[approve:echo sk-ant-REDACTED]]", runtime="demo-codex1")
+            (told,) = until(lambda: [*hook.told])
+            headers = {"authorization": f"Bearer {told['token']}"}
+            assert "sk-ant" not in json.dumps(told)
+            assert told["link"] == f"{server.url}/requests/{told['request_id']}#{told['token']}"
+            assert 403 == httpx.get(f"{server.url}/sessions", headers=headers, trust_env=False).status_code
+            answer = httpx.post(told["url"], json={"decision": "approve"}, headers=headers, trust_env=False)
+            assert (200, "answered") == (answer.status_code, answer.json()["status"])
+            last = until(lambda: hook.told[1:])
+            assert [{"event": "request_settled", "request_id": told["request_id"]}] == last
+            assert 401 == httpx.get(told["url"], headers=headers, trust_env=False).status_code
+        finally:
+            server.stop()
+            thread.join(10)
+
+
+def test_ntfy_and_slack_are_told_in_their_own_words(live):
+    session = live.begin("hello [[approve:ls]]", runtime="demo-codex1")
+    request = live.request(session)
+    line = notices.describe(request, "my\nsession")
+    ntfy = notices.tell("https://ntfy.sh/topic", request, line, "https://a/requests/1", "t")
+    told = json.loads(ntfy.body)
+    slack = notices.tell("https://hooks.slack.com/services/x", request, line, "https://a/requests/1", "t")
+
+    assert ("https://ntfy.sh/", "topic", "https://a/requests/1#t") == (ntfy.url, told["topic"], told["click"])
+    assert ["approve", "deny"] == [json.loads(one["body"])["decision"] for one in told["actions"]]
+    assert "DELETE" == notices.withdraw("https://ntfy.sh/topic", request.request_id).method
+    assert ["text"] == [*json.loads(slack.body)]
+    assert notices.withdraw("https://hooks.slack.com/services/x", "r") is None
+    assert "my session wants to run: ls" == line
