@@ -88,6 +88,12 @@ TOP_LEVEL = {
     "config set": [["--dry-run", "tie_rule", LINES], [LINES, "x"]],
     "config init": [["--dry-run"], [LINES]],
     "demo": [["--remove", "--root", LINES], [LINES]],
+    "device confirm": [["d1"], [LINES]],
+    "device link": [[], ["--name", LINES, "--url", LINES], ["--url", LINES, "--json"], ["--hours", LINES]],
+    "device list": [[], ["--json"], [LINES]],
+    "device pair": [["--url", LINES], ["--name", LINES, "--url", LINES, "--json"], ["--scopes", LINES], [LINES]],
+    "device revoke": [["d1"], [ACCOUNT, "--json"], [LINES]],
+    "serve": [["--host", LINES], ["--port", LINES], ["--allow-host", LINES], [LINES]],
     "doctor": [[], ["--json"], [LINES], ["--timeout", LINES]],
     "config migrate": [
         ["--dry-run", "--models-dir", "{home}/old"],
@@ -444,6 +450,11 @@ def spoil(state):
                     (name, LINES, LINES, LINES, LINES, LINES, state, LINES, LINES, AT, AT),
                 )
                 for name, state in (("tree", "ready"), (LINES, "creating"), (f"{LINES}2", "removed"))
+            ),
+            (
+                "INSERT INTO web_devices(device_id, kind, name, token_hash, scopes, created_at)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                ("d1", "device", LINES, "", f"view operate {HOSTILE.split()[0]}", AT),
             ),
             ("INSERT INTO session_chains VALUES (?, ?, ?, ?)", (BAD_CHAIN, AT, AT, LINES)),
             (
