@@ -47,12 +47,13 @@ class Server:
         shown = address if not ipaddress.ip_address(address).is_unspecified else _own_address(address)
         name = f"[{shown}]" if ":" in shown else shown
         self.url = f"{'http' if certificate is None else 'https'}://{name}:{self.port}"
+        self.public_url = self.url
         self.app: FastAPI = make_app(engine, serving)
         self._uvicorn: _Uvicorn | None = None
 
     def __enter__(self) -> Self:
         """Note that it serves, for other commands."""
-        self._engine.web.note_server(self.url, self.fingerprint)
+        self._engine.web.note_server(self.public_url, self.fingerprint)
         return self
 
     def __exit__(
@@ -78,7 +79,7 @@ class Server:
         )
         hub: Hub = self.app.state.hub
         self._uvicorn = server = _Uvicorn(config, hub.close)
-        attention = Attention(self._engine, hub, Notices(self._engine, self.url))
+        attention = Attention(self._engine, hub, Notices(self._engine, self.public_url))
         ended = threading.Event()
         changed: list[bool] = []
         if self.reloads:
@@ -147,6 +148,8 @@ def start(
     bound, is_fallback = _bind(address, port)
     serving = Serving(tuple(dict.fromkeys(hosts)), bound.getsockname()[1], certificate is not None, behind_proxy)
     server = Server(engine, bound, serving, certificate, address)
+    if behind_proxy and names:  # by which others reach it
+        server.public_url = f"https://{names[0]}"
     server.is_fallback, server.reloads = is_fallback, reloads
     return server
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 import httpx
 import pytest
 
+from oulipoly_engine.web import streams
 from oulipoly_engine.web.serve import start
 
 
@@ -171,3 +172,13 @@ def test_a_server_that_comes_again_finds_everything(served, live, talk):
         finally:
             again.stop()
             thread.join(20)
+
+
+async def test_who_does_not_keep_up_is_dropped():
+    listener = streams.Listener("a device")
+    listener.hear([(number, True, b"{}") for number in range(streams.MOST_WAITING)])
+    assert streams.MOST_WAITING == len(await listener.take(1))
+    listener.hear([(0, True, b"{}")] * (streams.MOST_WAITING + 1))
+
+    with pytest.raises(streams.Dropped):
+        await listener.take(1)

@@ -1,5 +1,7 @@
 """The OpenAPI document is true: schemathesis asks whatever it allows, and reads every answer against it."""
 
+import os
+
 import hypothesis
 import pytest
 import schemathesis
@@ -14,6 +16,7 @@ from schemathesis.specs.openapi.checks import (
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.app import make_app
 
+EXAMPLES = 60 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 1  # of each operation; there are 50
 ENDLESS = ("/events", "/sessions/{session_id}/events")
 
 
@@ -38,7 +41,7 @@ def test_every_answer_is_as_the_document_says(schema):
             continue
 
         @settings(
-            max_examples=3,
+            max_examples=EXAMPLES,
             deadline=None,
             database=None,
             suppress_health_check=list(HealthCheck),

@@ -15,11 +15,13 @@ from hashlib import sha256
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.web import notices
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.access.authority import make_certificate
+from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.serve import start
 
 
@@ -94,6 +96,7 @@ def test_another_address_speaks_tls_with_a_certificate_of_its_own(home):
                 assert "Secure" in paired.headers["set-cookie"]
                 assert paired.headers["set-cookie"].startswith("__Host-agents=")
                 assert 200 == client.get(f"{url}/me").status_code
+                assert "BEGIN CERTIFICATE" in client.get(f"{url}/authority.pem").text
             der = ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(("127.0.0.1", server.port)))
             with pytest.raises(httpx.HTTPError):
                 httpx.get(f"http://127.0.0.1:{server.port}/health", trust_env=False)
@@ -202,3 +205,33 @@ def test_ntfy_and_slack_are_told_in_their_own_words(live):
     assert ["text"] == [*json.loads(slack.body)]
     assert notices.withdraw("https://hooks.slack.com/services/x", "r") is None
     assert "my session wants to run: ls" == line
+
+
+def test_a_notice_s_link_opens_its_request_on_a_phone_that_is_not_paired(home):
+    engine = Engine()
+    token = engine.web.make_request_token("cli_req_1")
+    with closing(engine), TestClient(make_app(engine), "http://localhost", follow_redirects=False) as phone:
+        page = {"accept": "text/html"}
+        assert "/pair" == phone.get("/requests/cli_req_1", headers=page).headers["location"]
+        paired = phone.post("/pair", data={"code": token}, headers=page)
+
+        assert (303, "/requests/cli_req_1") == (paired.status_code, paired.headers["location"])
+        assert 403 == phone.get("/sessions", headers=page).status_code
+
+
+def test_a_killed_server_leaves_sessions_running(live):
+    with running("--port", "0") as (process, told):
+        token = httpx.post(f"{told['url']}/pair", json={"code": told["code"]}, trust_env=False).json()["token"]
+        headers = {"authorization": f"Bearer {token}"}
+        wish = {"repo_path": str(live.root), "use_worktree": False, "agent_id": "demo-live"}
+        wish |= {"initial_message": "hello [[approve:ls]]"}
+        session = httpx.post(f"{told['url']}/sessions", json=wish, headers=headers, trust_env=False).json()["id"]
+        request = live.request(session)
+        process.kill()
+        process.wait(10)
+    with running("--port", "0") as (_, told), httpx.Client(base_url=told["url"], headers=headers, trust_env=False) as c:
+        detail = c.get(f"/sessions/{session}").json()
+        assert ("running", True, True) == (detail["status"], detail["busy"], detail["pending_approval"])
+        assert 200 == c.post(f"/requests/{request.request_id}", json={"decision": "approve"}).status_code
+        until(lambda: not c.get(f"/sessions/{session}").json()["busy"])
+        assert 1 == len(live.engine.web.servers())  # the killed one is not taken for one that runs

@@ -16,6 +16,7 @@ from oulipoly_engine.facade import diagnostics, output
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.web.serve import Server
 
 # ruff: noqa: PLC0415 - the server's libraries take half a second, and only a server needs them
@@ -47,10 +48,22 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--reload", action="store_true", help="start again when a file of this program changes")
     options = parser.parse(arguments)
     _check(options)
+    from oulipoly_engine.facade.engine import Engine, Surroundings
     from oulipoly_engine.web.serve import DEFAULT_PORT, start
 
+    # While a file is broken, what it said before stands in, as in the app: a server goes on.
+    engine = Engine(
+        Surroundings(
+            paths=context.paths,
+            clock=context.clock,
+            models_dir=context.models_dir,
+            agents_dir=context.agents_dir,
+            note=diagnostics.note,
+            find_app_faults=context.find_app_faults,
+        )
+    )
     server = start(
-        context.engine,
+        engine,
         address=options.host,
         port=options.port,
         names=tuple(options.allow_host),
@@ -60,7 +73,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     with server:
         if server.is_fallback:
             diagnostics.note(f"port {DEFAULT_PORT} is taken: this server has port {server.port}")
-        _tell(context, server, options)
+        _tell(context, engine, server, options)
         changed = server.run()
     if changed:
         _start_again(server)
@@ -80,8 +93,8 @@ def _check(options: Namespace) -> None:
             raise UsageInvalid(f"argument --allow-host: {name[:60]!r} is not a host's name")
 
 
-def _tell(context: Context, server: Server, options: Namespace) -> None:
-    code = context.engine.web.make_code("this computer", SCOPES, _FIRST_CODE_LIFE).code
+def _tell(context: Context, engine: Engine, server: Server, options: Namespace) -> None:
+    code = engine.web.make_code("this computer", SCOPES, _FIRST_CODE_LIFE).code
     if options.json:
         document = {"url": server.url, "pid": os.getpid(), "code": code}
         fingerprint = {"fingerprint": server.fingerprint} if server.fingerprint else {}

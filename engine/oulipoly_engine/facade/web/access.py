@@ -75,9 +75,9 @@ class WebAccess:
         return Code(code, granted, expires_at)
 
     def redeem(self, code: str, name: str, address: str, usual_name: str = "a device") -> Paired:
-        """Trade a code, or a link's token, for a device's token. Raises PairingRefused or TooManyTries.
+        """Trade a code for a device's token; that of a link or a notice is its own.
 
-        usual_name: where neither `name` nor who made the code has given one.
+        usual_name: where neither `name` nor who made the code has given one. Raises PairingRefused or TooManyTries.
         """
         now = self._home.now()
         self.refuse_locked(address)
@@ -85,7 +85,7 @@ class WebAccess:
             found = devices.take_code(store, _hash(code), now)
         if found is None:
             link = self.authenticate(code)
-            if link is not None and link.kind == "link":
+            if link is not None and link.kind in ("link", "request"):
                 return Paired(link, code)
             self.note_failure(address)
             raise PairingRefused("this code is wrong, was used, or is too old: `agents device pair` shows a new one")

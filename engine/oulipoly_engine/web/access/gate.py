@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 BODY_LIMIT = 8 << 20  # bytes
 BODY_PATIENCE_S = 20.0  # for all of a body
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_OPEN = ("/health", "/pair")  # to everybody who reaches the server; so is what pages are made of
+_OPEN = ("/health", "/pair", "/authority.pem")  # to everybody who reaches the server; so is what pages are made of
 _OPEN_BELOW = "/static/"
 _HEADERS: Mapping[str, str] = {
     # What agents write is shown by pages: it can never run, nor call anybody.
@@ -73,9 +73,11 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
-        if scope["type"] != "http":
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close", "code": 1008})
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":  # the app's own begin and end
+            await self._app(scope, receive, send)
             return
 
         async def send_with_headers(message: Message) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from starlette.responses import PlainTextResponse
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.web import bodies
@@ -50,6 +51,16 @@ def keep_cookie(response: Response, serving: Serving, paired: Paired, *, is_http
         httponly=True,
         samesite="strict",
     )
+
+
+@router.get("/authority.pem", response_class=PlainTextResponse)
+def authority(request: Request, engine: TheEngine) -> PlainTextResponse:
+    """Return the certificate of the server's own authority, for a phone to trust; 404 where it speaks no TLS."""
+    serving: Serving = request.app.state.serving
+    place = engine.surroundings.paths.data / "web" / "authority.pem"
+    if not serving.is_tls or not place.is_file():
+        raise NotFound("this server has no certificate of its own")
+    return PlainTextResponse(place.read_text("ascii"), media_type="application/x-x509-ca-cert")
 
 
 @router.post("/confirm")
