@@ -43,6 +43,8 @@ class Server:
         self.live = live
         self.repository = live.root / "repo"
         self._make_repository()
+        config = live.demo.config / "config.toml"
+        config.write_text(f"serve_commit = true\nserve_promote = true\n{config.read_text()}")
         self._start("0")
 
     def _start(self, port):

@@ -75,6 +75,11 @@ class Browser:
         assert weight <= HEAVIEST, weight
         return answer.text
 
+    def allow_commits(self):
+        """Have devices commit, as a person allows it on the computer."""
+        config = self.live.demo.config / "config.toml"
+        config.write_text(f"serve_commit = true\n{config.read_text()}")
+
     def begin(self, prompt, repository):
         """Begin a session that works in a repository; returns its id."""
         begun = self.engine.work.begin(NewWork(repository, runtime="demo-codex1", prompt=prompt))
@@ -148,7 +153,7 @@ def test_form_begins_a_session_and_leads_to_it(browser, repository):
     answer = browser.post("/sessions", repo_path=str(repository), agent_id="demo-live", initial_message="hello")
 
     assert 303 == answer.status_code
-    assert "hello" in browser.page(answer.headers["location"])
+    assert "demo-live" in browser.page(answer.headers["location"])
 
 
 def test_form_that_cannot_be_obeyed_says_why_and_keeps_what_was_typed(browser):
@@ -246,6 +251,9 @@ def test_changes_are_staged_committed_and_merged_by_forms(browser, repository):
 
     token = re.search(r'name="path" value="([^"]+)"', browser.page(f"{place}/changes"))[1]
     assert 303 == browser.post(f"{place}/git", op="stage", path=token).status_code
+    assert "serve_commit" in browser.page(f"{place}/changes")
+    assert 404 == browser.post(f"{place}/git", op="commit", message="Add it").status_code
+    browser.allow_commits()
     assert 400 == browser.post(f"{place}/git", op="commit", message=" ").status_code
     assert 303 == browser.post(f"{place}/git", op="commit", message="Add it").status_code
     told = browser.page(f"{place}/move?act=merge")

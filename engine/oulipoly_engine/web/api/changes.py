@@ -24,7 +24,7 @@ router = APIRouter(responses=bodies.ERRORS, tags=["changes"])
 
 FileName = Annotated[str, Query(min_length=1, max_length=4096, description="A file below the worktree.")]
 # What runs the repository's hooks, or moves a branch that other programs are built from.
-_PLANTS_CODE = ("commit", "merge", "rebase", "apply")
+PLANTS_CODE = ("commit", "merge", "rebase", "apply")
 
 
 @router.get("/sessions/{session_id}/changes")
@@ -80,7 +80,7 @@ def order(session_id: SessionId, body: GitOrder, engine: TheEngine, viewer: Oper
     identity = _find(engine, session_id)
     if body.op == "commit":
         check_commit(engine)
-    if body.op in _PLANTS_CODE:
+    if body.op in PLANTS_CODE:
         check_confirmed(viewer)
     if body.hunks and len(body.paths) != 1:
         raise UsageInvalid("hunks belong to one file: name it in `paths`")

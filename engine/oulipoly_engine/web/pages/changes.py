@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry
@@ -11,6 +11,7 @@ from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.viewer import check_confirmed, check_scope
+from oulipoly_engine.web.api.changes import PLANTS_CODE, check_commit, check_promote
 from oulipoly_engine.web.api.engine import find_work
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
 
@@ -86,7 +87,16 @@ def _show(page: Page) -> Response:
         rows, budget = _fit(entries, budget)
         parts.append((side, rows, len(entries) - len(rows)))
     said, undo = _DONE.get(page.query.get("done", ""), ("", ""))
-    return page.show("changes.html", work=work, session=work.session, found=found, parts=parts, said=said, undo=undo)
+    return page.show(
+        "changes.html",
+        work=work,
+        session=work.session,
+        found=found,
+        parts=parts,
+        said=said,
+        undo=undo,
+        settings=page.engine.web.settings(),
+    )
 
 
 def _fit(entries: tuple[ChangeEntry, ...], budget: int) -> tuple[list[FileRow], int]:
@@ -172,8 +182,7 @@ def _show_move(page: Page) -> Response:
 
 def _plan(act: str, preview: MergePreview) -> list[str]:
     """Return what will happen, a sentence each."""
-    count = len(preview.commits)
-    commits = "1 commit" if count == 1 else f"{count} commits"
+    commits = _count(preview.commits, "commit", "commits")
     if act == "rebase":
         told = [f"The commits of {preview.branch} are put on top of {preview.into}. {preview.into} stays as it is."]
     elif act == "apply":
@@ -182,13 +191,19 @@ def _plan(act: str, preview: MergePreview) -> list[str]:
         how = "moves forward to it" if preview.is_fast_forward else "gets a merge commit"
         told = [f"{preview.into} gets {commits} of {preview.branch}: it {how}."]
         if preview.checkout:
-            told.append(f"It is checked out in {preview.checkout}: {len(preview.files)} files change there.")
+            files = _count(preview.files, "file changes", "files change")
+            told.append(f"It is checked out in {preview.checkout}: {files} there.")
     told.append("A backup reference is made first, and it can be taken back.")
     return told
 
 
+def _count(things: Sequence[object], one: str, many: str) -> str:
+    return f"1 {one}" if len(things) == 1 else f"{len(things)} {many}"
+
+
 def _show_promote(page: Page) -> Response:
     work = find_work(page.engine, page.path["session_id"])
+    check_promote(page.engine)
     found = page.engine.changes.preflight(work.session.session_id)
     return page.show("promote.html", work=work, session=work.session, found=found)
 
@@ -209,7 +224,9 @@ def _order(page: Page) -> Response:
     order = _ORDERS.get(act)
     if order is None:
         raise UsageInvalid(f"there is no such order: {act[:40]!r}")
-    if act in (*_MOVES, "undo_move"):
+    if act == "commit":
+        check_commit(page.engine)
+    if act in (*PLANTS_CODE, "undo_move"):
         check_confirmed(page.viewer)
     order(page.engine, work.session.session_id, page)
     return _done(page, work, act if act in _DONE else "discard")
@@ -247,6 +264,7 @@ _ORDERS: Mapping[str, Callable[[Engine, str, Page], object]] = {
 
 def _promote(page: Page) -> Response:
     work = _find(page)
+    check_promote(page.engine)
     check_confirmed(page.viewer)
     key = work.session.session_id
     told = page.engine.changes.promote(
