@@ -30,7 +30,7 @@ ACTIONS = (
         "Look at what the session has changed: stage, commit, merge, push",
         FRAME,
         ("git", "diff", "stage", "commit", "merge", "lazygit", "review changes"),
-        keys="ctrl+g",
+        keys="ctrl+g,f9",
         emacs="f9",
         method="session_changes",
         weight=4,

@@ -33,13 +33,21 @@ class BranchOrders:
     app: Any
     session_id: str
     found: ChangeSet | None
-    engine: Engine
-    app_of_ours: Any
     do: Callable[..., None]
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the screen's own
         super().__init__(**more)
         self.undoable: list[str] = []  # references of discards, and moves, the last one last
+
+    @property
+    def engine(self) -> Engine:
+        """Return the engine."""
+        raise NotImplementedError
+
+    @property
+    def app_of_ours(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
+        """Return the app."""
+        raise NotImplementedError
 
     # ---- merge, rebase, apply
 

@@ -48,7 +48,7 @@ _WRITES = frozenset(
 ) | {"comment", "send_comments", "hand_over", "undo"}
 _ON_FILES = frozenset(("toggle", "discard"))
 _KEYS = (
-    ("space", "stage the file, or the hunk; once more takes it back"),
+    ("space", "stage the file, or the hunk; once more unstages it"),
     ("s", "stage the line under the cursor alone"),
     ("S", "stage everything, or nothing where everything is"),
     ("d", "discard the file's changes, or the hunk: it asks, and u brings them back"),
@@ -163,7 +163,7 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
             if name == "toggle_line" and not is_change(self._diff, place):
                 return "this line is as it was: choose one that was added or removed"
         if name == "discard" and self._is_in_diff and file is not None and file[0] == STAGED:
-            return "this hunk is staged: space takes it back first"
+            return "this hunk is staged: space unstages it first"
         if name == "commit" and not found.staged and not found.unstaged:
             return "there is nothing to commit"
         if name == "toggle_all" and not found.staged and not found.unstaged:

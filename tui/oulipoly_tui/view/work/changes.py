@@ -90,7 +90,7 @@ def diff_rows(
         return tuple(Row("", ((visible_line(line), "dim"),), is_selectable=False) for line in said)
     digits = len(str(max(hunk.new_start + len(hunk.lines) for hunk in diff.hunks)))
     for number, hunk in enumerate(diff.hunks):
-        rows.append(Row(Place(number).key, ((visible_line(hunk.header), "accent"),)))
+        rows.append(Row(Place(number).key, ((cut(visible_line(hunk.header), width), "accent"),)))
         for place, at, line in numbered_lines(hunk):
             sign, text = line[:1], visible_line(line[1:].replace("\t", "    "))
             mark = "●" if at in comments and sign != "-" else " "
@@ -173,7 +173,7 @@ def merge_head(preview: MergePreview, session_id: str, verb: str) -> tuple[Line,
     elif preview.in_the_way:
         lines.append((("Changes there are in the way: commit or put them aside first.", "bad"),))
     else:
-        lines.append((("A backup reference is made first; u takes it back.", "dim"),))
+        lines.append((("A backup reference is made first; u undoes it.", "dim"),))
     return tuple(lines)
 
 

@@ -146,7 +146,7 @@ def _setup_lines(found: Found) -> Iterator[Line]:
         return
     files = ", ".join(visible_line(one) for one in (*setup.copy, *setup.link))
     if files:
-        yield (("files   ", "dim"), (f"{files} are copied or linked into it", ""))
+        yield (("files   ", "dim"), (f"copied or linked into it: {files}", ""))
     for command in setup.setup:
         tone: Tone = "" if found.is_allowed else "warn"
         yield (("set-up  ", "dim"), (f"$ {visible_line(command)}", tone))
