@@ -71,6 +71,17 @@ def test_a_turn_that_cannot_be_interrupted_is_timed_out_all_the_same(live, begin
     assert "failed" == live.engine.work.messages(session)[-1].status
 
 
+def test_an_answer_can_be_read_while_it_is_written(live, begin):
+    session = begin()
+    work = live.engine.work
+    work.send(session, "STREAM")
+    deadline = time.monotonic() + 10
+    while not (told := work.messages(session)[-1]).content and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+    assert ("Echo: in pieces", "running") == (told.content, told.status)  # a word that is not whole may be a secret
+
+
 def test_no_event_of_a_session_that_works_by_itself_holds_a_secret(live, begin):
     session = begin()
     answer = reply(live, session, "SECRET")

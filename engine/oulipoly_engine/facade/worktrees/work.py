@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -303,13 +304,17 @@ class WorkSessions:
 
         session = self._live.find(identity)
         with self._home.lend_store_to_read() as store:
+            is_running = bool(live_sessions.open_turns(store, [session.session_id]))
+        # First, for what becomes whole meanwhile is told by the next look, and not twice by this one.
+        unfinished = self._unfinished_message(session.session_id) if is_running else ("", None)
+        with self._home.lend_store_to_read() as store:
             turns = live_sessions.turns_of(store, session.session_id, 100_000)
             queue = live_queue.waiting(store, session.session_id)
             told: list[Message] = []
             for turn in turns:
                 if turn.kind in ("user", "recovery"):
                     at = _milliseconds(turn.created_at)
-                    reply = turn.reply if turn.ended_at else _reply_so_far(store, turn)
+                    reply = turn.reply if turn.ended_at else _reply_so_far(store, turn, *unfinished)
                     reply = reply or (f"[{turn.status}: {turn.message}]" if turn.message and turn.ended_at else "")
                     told.append(Message(user_id(turn.turn_id), turn.turn_id, "user", turn.input, at))
                     told.append(Message(assistant_id(turn.turn_id), turn.turn_id, "assistant", reply, at, turn.status))
@@ -324,6 +329,13 @@ class WorkSessions:
             told = told[place + 1 :]
         chosen = told[max(0, len(told) - limit) :] if last else told[:limit]
         return tuple(replace(one, content=redact(one.content)) for one in chosen)
+
+    def _unfinished_message(self, session_id: str) -> tuple[str, int | None]:
+        """Return what the running turn has written of a message that is not whole, and the last event before it."""
+        with suppress(RunnerError):
+            told = self._live.order(session_id, "tell_message", starts=False)
+            return str(told["text"]), int(told["number"])
+        return "", None
 
     def trace(self, identity: str) -> tuple[RunTrace, ...]:
         """Return what the last turns of a session have done, oldest first."""
@@ -452,11 +464,13 @@ def _milliseconds(at: datetime) -> int:
     return int(at.timestamp() * 1000)
 
 
-def _reply_so_far(store: Store, turn: Turn) -> str:
-    """Return what a turn that runs has said: its whole messages."""
-    last = live_events.before(store, turn.session_id, None, _OPEN_TURN_EVENTS)
+def _reply_so_far(store: Store, turn: Turn, unfinished: str, last_number: int | None) -> str:
+    """Return what a turn that runs has said: its whole messages, and behind the last event the one that it writes."""
+    before = None if last_number is None else last_number + 1
+    last = live_events.before(store, turn.session_id, before, _OPEN_TURN_EVENTS)
     items = [one.event.item for one in last if isinstance(one.event, ItemEnded) and one.event.turn_id == turn.turn_id]
-    return "\n".join(item.text for item in items if item.kind == "agent_message")
+    whole = [item.text for item in items if item.kind == "agent_message"]
+    return "\n".join([*whole, *([unfinished] if unfinished else [])])
 
 
 def _check_branch(folder: Path, branch: str) -> None:

@@ -358,6 +358,11 @@ class SessionTurns:
             self._driver.interrupt()
         return answer
 
+    def _order_tell_message(self, _data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+        """Tell what is written of the message that is not whole yet, and the number of the last event before it."""
+        texts = [item.text for item in self._open_items() if item.kind == "agent_message"]
+        return {"text": "\n".join(texts), "number": self._number}
+
     def _order_queue(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         change_queue(self._store, self.session.session_id, data)
         self._tell_queue()
