@@ -49,6 +49,9 @@ class Attention:
         self._thread.join(2.0)
 
     def _run(self) -> None:
+        for settle in (lambda: self._engine.worktrees.reconcile(), lambda: self._engine.changes.reconcile()):
+            with suppress(RunnerError):  # what a kill has cut, of worktrees and of merges
+                settle()
         while not self._ended.is_set():
             for look in (self._drop_revoked, self._look, self._start_waiting):
                 with suppress(RunnerError):  # what one cannot read, the others may

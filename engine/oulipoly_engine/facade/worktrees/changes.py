@@ -20,11 +20,11 @@ from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts
 from oulipoly_engine.service.worktrees.changes.diffs import file_diff
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
-from oulipoly_engine.service.worktrees.changes.moves import Journal, settle_all
+from oulipoly_engine.service.worktrees.changes.moves import KINDS, Journal, settle_all
 from oulipoly_engine.service.worktrees.changes.place import Checkout, Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
 from oulipoly_engine.store.live import live_sessions
-from oulipoly_engine.store.worktrees import worktrees
+from oulipoly_engine.store.worktrees import operations, worktrees
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.worktrees.changes import (
@@ -207,7 +207,16 @@ class Changes:
         if change:
             self._home.refuse_if_read_only(change)
             self._looks.pop(place.session_id, None)
+            self._settle(place.session_id)
         return open_checkout(place)
+
+    def _settle(self, session_id: str) -> None:
+        """Finish or undo what a kill has cut of this session's moves, before anything is ordered on top of it."""
+        with self._home.lend_store_to_read() as store:
+            cut = any(one.kind in KINDS for one in operations.begun(store, session_id))
+        if cut:
+            with self._journal() as journal:
+                settle_all(journal)
 
     @contextmanager
     def _journal(self) -> Iterator[Journal]:

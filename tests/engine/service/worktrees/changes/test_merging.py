@@ -10,6 +10,7 @@ from oulipoly_engine.core.worktrees.refusals import (
     BranchRefused,
     CheckoutDirty,
     FileMissing,
+    GitUnavailable,
     IndexLocked,
     MergeConflicts,
 )
@@ -18,6 +19,7 @@ from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.service.worktrees.changes import merging, moves
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
 from oulipoly_engine.service.worktrees.changes.moves import Journal, settle_all
+from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.git import GitFailed
 from oulipoly_engine.service.worktrees.repository_lock import RepositoryBusy, lock_path, lock_repository
 from oulipoly_engine.store.base.db import open_store
@@ -97,6 +99,38 @@ def test_a_branch_that_is_checked_out_nowhere_moves_alone(repo, journal):
 
     assert (moved.checkout, tip(repo, "release"), tip(repo)) == (None, head, repo.base_commit)
     assert repo.status(repo.main) == ""
+
+
+def test_a_branch_that_another_worktree_has_is_merged_into_with_its_files(repo, journal, tmp_path):
+    other = tmp_path / "other"
+    repo.git("worktree", "add", "-q", "-b", "other", str(other))
+    repo.write("mine", "x\n")
+    repo.commit()
+    repo.write("mine", "of the other", other)
+    with pytest.raises(CheckoutDirty):
+        merging.merge(journal, repo.checkout, "other")
+    (other / "mine").unlink()
+
+    moved = merging.merge(journal, repo.checkout, "other")
+
+    assert (moved.checkout, (other / "mine").read_text()) == (str(other), "x\n")
+    assert (repo.status(other), tip(repo)) == ("", repo.base_commit)
+
+
+def test_a_bare_repository_has_branches_to_merge_into_and_no_files_to_apply_to(repo, journal, tmp_path):
+    bare, work = tmp_path / "bare", tmp_path / "work"
+    repo.git("clone", "-q", "--bare", ".", str(bare))
+    repo.git("worktree", "add", "-q", "-b", "aw/bare", str(work), folder=bare)
+    repo.git("config", "user.name", "x", folder=bare)
+    repo.git("config", "user.email", "x", folder=bare)
+    repo.write("mine", "x\n", work)
+    head = repo.commit(folder=work)
+    checkout = open_checkout(Place("s", work, bare, "aw/bare", "main", repo.base_commit))
+    with pytest.raises(GitUnavailable):
+        merging.apply(journal, checkout)
+
+    assert merging.merge(journal, checkout).checkout is None
+    assert repo.git("rev-parse", "main", folder=bare) == head
 
 
 def test_a_conflict_is_known_before_anything_moves_and_can_be_handed_over(repo, journal):
@@ -382,12 +416,12 @@ def test_one_process_at_a_time_works_on_a_repository(repo, journal):
 
 
 def test_a_session_in_the_repository_itself_has_nothing_to_apply(repo, journal):
-    checkout = merging.Checkout(
-        repo.place.__class__("s", repo.main), repo.main, repo.main / ".git", repo.checkout.git, repo.checkout.quiet
-    )
+    checkout = open_checkout(Place("s", repo.main))
 
     with pytest.raises(BranchRefused):
         merging.apply(journal, checkout)
+    with pytest.raises(BranchRefused, match="--into"):
+        merging.merge(journal, checkout)
 
 
 def test_a_merge_driver_that_the_repository_names_is_not_run(repo, journal, tmp_path):
