@@ -6,7 +6,7 @@ import os
 
 from oulipoly_engine.core.worktrees.changes import ChangeSet
 from oulipoly_engine.core.worktrees.porcelain import MOST_ENTRIES, Status, parse_status
-from oulipoly_engine.core.worktrees.refusals import ChangesTimedOut, GitUnavailable
+from oulipoly_engine.core.worktrees.refusals import ChangesTimedOut, FileTooLarge, GitUnavailable
 from oulipoly_engine.service.worktrees.changes.orders import look, refusal
 from oulipoly_engine.service.worktrees.changes.place import (
     Checkout,
@@ -68,6 +68,11 @@ def count_commits(checkout: Checkout, start: str) -> tuple[int | None, int | Non
 
 
 def uncommitted_files(quiet: Git) -> tuple[str, ...]:
-    """Return the files that differ from the last commit, untracked ones among them, each once."""
+    """Return the files that differ from the last commit, untracked ones among them, each once.
+
+    Raises FileTooLarge where there are more than can be looked at: a part would pass for all.
+    """
     status = read_status(quiet, limit=1 << 30)
+    if status.is_cut:
+        raise FileTooLarge(f"{quiet.folder} has more changed files than are looked at: commit, remove or ignore some")
     return tuple(dict.fromkeys(one.path for one in (*status.staged, *status.unstaged)))

@@ -19,6 +19,7 @@ from oulipoly_engine.core.worktrees.refusals import (
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.service.worktrees.changes import index, kept
 from oulipoly_engine.service.worktrees.changes.diffs import file_diff
+from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
 from oulipoly_engine.service.worktrees.git import GitFailed
 
@@ -300,3 +301,28 @@ def test_odd_names_are_staged_discarded_and_undone(repo, name):
     kept.undo(repo.checkout, "", LATER)
 
     assert {one.path for one in change_set(repo.place).unstaged} == {"other", name}
+
+
+def test_a_branch_without_commits_is_staged_unstaged_and_gets_its_first_commit(repo, tmp_path):
+    folder = tmp_path / "empty"
+    (folder / "below").mkdir(parents=True)
+    repo.git("init", "-q", "-b", "main", folder=folder)
+    for key in ("user.name", "user.email"):
+        repo.git("config", key, "x", folder=folder)
+    repo.write("a", "a\n", folder)
+    repo.write("below/b", "b\n", folder)
+    checkout = open_checkout(Place("s", folder / "below"))  # a session may work in a folder of the repository
+    assert checkout.root == folder
+    index.stage(checkout, ["a"])
+    index.unstage(checkout, ["a"])
+    with pytest.raises(NothingStaged):
+        index.commit(checkout, "First")
+    index.stage(checkout, ())
+    index.unstage(checkout, ())
+    index.discard(checkout, ["a"], "worktree", NOW)
+    kept.undo(checkout, "", LATER)
+
+    made = index.commit(checkout, "First", stages_all=True)
+
+    assert made.branch == "main"
+    assert repo.git("ls-tree", "-r", "--name-only", "HEAD", folder=folder) == "a\nbelow/b"
