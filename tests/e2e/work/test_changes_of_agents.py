@@ -1,5 +1,6 @@
 """What an agent has done on its own branch comes home: looked at, talked about, committed, merged, a conflict too."""
 
+import json
 import os
 import subprocess
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.worktrees.refusals import MergeConflicts
 from oulipoly_engine.facade.worktrees.work import NewWork
 
@@ -75,3 +77,14 @@ def test_from_the_agent_s_edit_to_a_merge_with_a_conflict(live, repository):
     live.until_closed(session)
     live.engine.worktrees.remove(session)
     assert not changes.status(session).git_available
+
+
+def test_nothing_moves_below_an_agent_that_works(live, repository):
+    wish = NewWork(
+        repository, runtime=live.scripted(), prompt=json.dumps([["say", "ready"], ["listen"]]), profile="full_access"
+    )
+    session = live.engine.work.begin(wish).session.session_id
+    live.until_said(session, "ready")
+
+    with pytest.raises(TurnInFlight, match="works right now"):
+        live.engine.changes.rebase(session)

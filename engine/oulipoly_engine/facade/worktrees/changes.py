@@ -12,15 +12,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.worktrees.prompts import Comment, comments_prompt
 from oulipoly_engine.core.worktrees.refusals import GitUnavailable
 from oulipoly_engine.errors import RequestRefused, translate_system_errors
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts
 from oulipoly_engine.service.worktrees.changes.diffs import file_diff
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
-from oulipoly_engine.service.worktrees.changes.moves import KINDS, Journal, settle_all
+from oulipoly_engine.service.worktrees.changes.moves import KINDS, Journal, last_move, settle_all
 from oulipoly_engine.service.worktrees.changes.place import Checkout, Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
 from oulipoly_engine.store.live import live_sessions
@@ -146,6 +148,7 @@ class Changes:
     def rebase(self, identity: str, onto: str = "") -> Moved:
         """Put a session's commits on top of another branch."""
         checkout = self._open(identity, "rebase")
+        self._refuse_while_it_works(checkout, "its files change with a rebase")
         with self._journal() as journal:
             return merging.rebase(journal, checkout, onto)
 
@@ -159,6 +162,9 @@ class Changes:
         """Take back the last merge, rebase or apply of a session."""
         checkout = self._open(identity, "undo a merge")
         with self._journal() as journal:
+            made = last_move(journal, checkout.place.session_id)
+            if made is not None and made.kind == "rebase":
+                self._refuse_while_it_works(checkout, "its files change with the undo of a rebase")
             return merging.undo_move(journal, checkout)
 
     def reconcile(self) -> tuple[str, ...]:
@@ -209,6 +215,13 @@ class Changes:
             self._looks.pop(place.session_id, None)
             self._settle(place.session_id)
         return open_checkout(place)
+
+    def _refuse_while_it_works(self, checkout: Checkout, why: str) -> None:
+        session_id = checkout.place.session_id
+        with self._home.lend_store_to_read() as store:
+            has_turn = bool(live_sessions.open_turns(store, [session_id]))
+        if has_turn and any(host.session_id == session_id for host in hosts.survey(self._home.paths)):
+            raise TurnInFlight(f"the agent works right now, and {why}: wait for the end of its turn, or interrupt it")
 
     def _settle(self, session_id: str) -> None:
         """Finish or undo what a kill has cut of this session's moves, before anything is ordered on top of it."""
