@@ -103,6 +103,7 @@ def test_from_the_first_look_to_the_merge(bench):
     assert bench.json("changes", SESSION, "--stage", "new.txt")["staged"][0]["status"] == "A"
     made = bench.json("commit", SESSION, "-m", "Add a file")
     assert made["subject"] == "Add a file"
+    assert "+one" in bench.run("diff", SESSION, "--committed")[0]
     refused = bench.json("merge", SESSION, code=1)["error"]
     assert (refused["code"], refused["files"]) == ("uncommitted-changes", ["README.md"])
     assert bench.json("merge", SESSION, "--dry-run", code=1)["uncommitted"] == ["README.md"]

@@ -116,7 +116,7 @@ TOP_LEVEL = {
         [LIVE],
     ],
     "commit": [[WORK], [WORK, "-m", LINES, "--json"], [LINES]],
-    "diff": [[WORK], [WORK, "--json"], [WORK, "--staged"], [WORK, LINES], [WORK, "--context", LINES]],
+    "diff": [[WORK], [WORK, "--json"], [WORK, "--staged"], [WORK, "--committed"], [WORK, LINES]],
     "merge": [
         [WORK, "--dry-run"],
         [WORK, "--dry-run", "--json"],

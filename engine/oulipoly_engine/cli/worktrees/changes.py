@@ -24,12 +24,17 @@ SCHEMA_VERSION = 1
 _DESCRIPTIONS = {
     "changes": "List what a session has changed in its folder. Files can be staged, unstaged, discarded; comments on "
     "lines are sent to the session, all as one prompt.",
-    "diff": "Print how files of a session differ: what is not staged, or with --staged what is.",
+    "diff": "Print how files of a session differ: what is not staged, what is, or what is committed.",
     "commit": "Commit what is staged in a session's folder, with the repository's hooks.",
     "merge": "Merge a session's branch into the branch that it began at, or another. Conflicts are told before "
     "anything moves, and a backup reference is made first.",
     "apply": "Stage in the main checkout what a session's branch has changed, without a commit.",
     "promote": "Commit everything, push the session's branch, and print where a pull request is made.",
+}
+_NOTHING = {
+    "index": "nothing is staged",
+    "worktree": "nothing is changed that is not staged",
+    "branch": "its branch has no commit of its own that changes a file",
 }
 _LONGEST_LINE_NUMBER = 9  # digits
 
@@ -119,7 +124,7 @@ def _status_lines(context: Context, found: ChangeSet) -> list[str]:
         lines += ["", "there are more files than these"]
     elif not found.staged and not found.unstaged:
         lines.append(
-            f"nothing is changed since the last commit; `{context.program} merge ID --dry-run` tells what is new"
+            f"nothing is changed since the last commit; `{context.program} diff ID --committed` shows what is new"
         )
     return lines
 
@@ -169,7 +174,9 @@ def _read_comment(place: str, text: str) -> Comment:
 # diff ----------------------------------------------------------------------------------------------------------------
 def _add_diff(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", type=raw, metavar="PATH", help="these files alone (default: every file)")
-    parser.add_argument("--staged", action="store_true", help="what is staged")
+    side = parser.add_mutually_exclusive_group()
+    side.add_argument("--staged", action="store_true", help="what is staged")
+    side.add_argument("--committed", action="store_true", help="what its branch has committed since it began")
     parser.add_argument("--context", type=_number, default=3, metavar="N", help="lines around a change (0 to 20)")
 
 
@@ -180,9 +187,12 @@ def _number(text: str) -> int:
 
 
 def _diff(context: Context, options: Namespace) -> int:
-    changes, side = context.engine.changes, "index" if options.staged else "worktree"
+    changes = context.engine.changes
+    side = "index" if options.staged else "branch" if options.committed else "worktree"
     paths: Sequence[str] = options.paths
-    if not paths:
+    if not paths and options.committed:
+        paths = [one.path for one in changes.committed(options.session)]
+    elif not paths:
         found = changes.status(options.session)
         if not found.git_available:
             raise RequestRefused(found.reason)
@@ -203,7 +213,7 @@ def _diff(context: Context, options: Namespace) -> int:
     if options.json:
         output.write_json({"schema_version": SCHEMA_VERSION, "files": told})
     elif not paths:
-        diagnostics.note("nothing is staged" if options.staged else "nothing is changed that is not staged")
+        diagnostics.note(_NOTHING[side])
     return 0
 
 

@@ -6,7 +6,9 @@ from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
 from oulipoly_engine.records import Record
 
 WORKTREE, INDEX, HEAD = "worktree", "index", "head"
-SIDES = (WORKTREE, INDEX)  # of a diff: what is not staged, what is
+BRANCH = "branch"
+SIDES = (WORKTREE, INDEX)  # of a file that differs: what is not staged, what is
+DIFF_SIDES = (*SIDES, BRANCH)  # of a diff: and what the session's branch has committed since it began
 REVISIONS = (HEAD, INDEX, WORKTREE)  # of a file
 MOST_CONTEXT = 20  # lines around a change
 DIFF_LIMIT = 500 << 10  # bytes of a diff that is shown
@@ -43,7 +45,7 @@ class FileDiff(Record):
     """How a file differs."""
 
     path: str
-    side: str  # of `SIDES`
+    side: str  # of `DIFF_SIDES`
     is_binary: bool = False
     diff: str = ""  # as git prints it; bytes that are not UTF-8 are replaced
     size: int | None = None  # bytes, of a binary file as it is now

@@ -20,7 +20,7 @@ from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts
-from oulipoly_engine.service.worktrees.changes.diffs import file_diff
+from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
 from oulipoly_engine.service.worktrees.changes.moves import KINDS, Journal, last_move, settle_all
 from oulipoly_engine.service.worktrees.changes.place import Checkout, Place, open_checkout
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Promoted,
         Written,
     )
+    from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
     from oulipoly_engine.core.worktrees.worktrees import Worktree
     from oulipoly_engine.store.base.db import Store
 
@@ -71,8 +72,12 @@ class Changes:
 
     @translate_system_errors()
     def diff(self, identity: str, path: str, side: str = "worktree", context: int = 3) -> FileDiff:
-        """Return how a file differs. side: `worktree` or `index`. context: 0 to 20 lines."""
+        """Return how a file differs. side: `worktree`, `index` or `branch`. context: 0 to 20 lines."""
         return file_diff(self._open(identity), path, side, context)
+
+    def committed(self, identity: str) -> tuple[ChangeEntry, ...]:
+        """Return the files that a session's branch has changed since it began, as far as they are committed."""
+        return committed_files(self._open(identity))
 
     @translate_system_errors()
     def read_file(self, identity: str, path: str, rev: str = "worktree") -> FileText:

@@ -7,22 +7,24 @@ import re
 import stat
 
 from oulipoly_engine.core.worktrees.changes import (
+    BRANCH,
     DIFF_LIMIT,
+    DIFF_SIDES,
     INDEX,
     LOOK_LIMIT,
     MOST_CONTEXT,
-    SIDES,
     WORKTREE,
     FileDiff,
     HunkText,
 )
 from oulipoly_engine.core.worktrees.patch import Patch, PatchUnreadable, added_file, parse_patch
-from oulipoly_engine.core.worktrees.refusals import FileTooLarge, PathRefused
+from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
+from oulipoly_engine.core.worktrees.refusals import BranchRefused, FileTooLarge, PathRefused
 from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.service.worktrees.changes import tree_files
 from oulipoly_engine.service.worktrees.changes.orders import LITERAL, look, look_at, refusal
-from oulipoly_engine.service.worktrees.changes.place import Checkout
+from oulipoly_engine.service.worktrees.changes.place import Checkout, base_reference
 from oulipoly_engine.service.worktrees.git import Git
 
 DIFF_TIMEOUT_S = 2.0  # contract B7
@@ -38,7 +40,8 @@ _SUBMODULE = b"160000"
 def file_diff(checkout: Checkout, path: str, side: str = WORKTREE, context: int = 3) -> FileDiff:
     """Return how a file differs; an empty diff where it does not.
 
-    side: `worktree`, what is not staged; `index`, what is. context: 0 to 20 lines around a change.
+    side: `worktree`, what is not staged; `index`, what is; `branch`, what was committed since the session began.
+    context: 0 to 20 lines around a change.
     Raises PathRefused, FileTooLarge (500 KB of diff), ChangesTimedOut (2 s), UsageInvalid.
     """
     data = read_diff(checkout, path, side, context)
@@ -64,8 +67,8 @@ def file_diff(checkout: Checkout, path: str, side: str = WORKTREE, context: int 
 
 def read_diff(checkout: Checkout, path: str, side: str, context: int) -> bytes:
     """Return a file's diff as git prints it. Raises as `file_diff`."""
-    if side not in SIDES:
-        raise UsageInvalid(f"there is no side {side!r} of a diff: name {' or '.join(SIDES)}")
+    if side not in DIFF_SIDES:
+        raise UsageInvalid(f"there is no side {side!r} of a diff: name {', '.join(DIFF_SIDES)}")
     if not 0 <= context <= MOST_CONTEXT:
         raise UsageInvalid(f"{context} lines around a change cannot be shown: name 0 to {MOST_CONTEXT}")
     names = split_path(path)
@@ -75,8 +78,7 @@ def read_diff(checkout: Checkout, path: str, side: str, context: int) -> bytes:
         raise FileTooLarge(_too_large(path, found.st_size), size=found.st_size)
     if found is not None and stat.S_ISDIR(found.st_mode) and not is_submodule(checkout, path):
         raise PathRefused(f"{path!r} is a folder: name one of its files")
-    cached = ("--cached",) if side == INDEX else ()
-    words = (LITERAL, *_DIFF, *cached, f"-U{context}", "--", path)
+    words = (LITERAL, *_DIFF, *_between(checkout, side), f"-U{context}", "--", path)
     result = look(checkout.quiet, *words, timeout_s=DIFF_TIMEOUT_S, output_limit=DIFF_LIMIT)
     if (result.problem or "").startswith("printed more") or len(result.stdout) > DIFF_LIMIT:
         raise FileTooLarge(f"the diff of {path!r} has more than {DIFF_LIMIT >> 10} KB: look at it in its folder")
@@ -85,6 +87,32 @@ def read_diff(checkout: Checkout, path: str, side: str, context: int) -> bytes:
     if not result.stdout and side == WORKTREE and found is not None and not is_tracked(checkout.quiet, path):
         return _untracked(checkout, path, found)
     return result.stdout
+
+
+def _between(checkout: Checkout, side: str) -> tuple[str, ...]:
+    if side == BRANCH:
+        return (beginning_of(checkout), "HEAD")
+    return ("--cached",) if side == INDEX else ()
+
+
+def beginning_of(checkout: Checkout) -> str:
+    """Return the last commit that a session's branch has in common with its base. Raises BranchRefused for none."""
+    start = base_reference(checkout)[1]
+    result = look(checkout.quiet, "merge-base", start, "HEAD") if start else None
+    if result is None or not result.succeeded:
+        raise BranchRefused("it is not known where this session's branch began: its commits cannot be told apart")
+    return os.fsdecode(result.stdout).split("\n")[0]
+
+
+def committed_files(checkout: Checkout) -> tuple[ChangeEntry, ...]:
+    """Return the files that a session's branch has changed since it began, as far as they are committed."""
+    words = ("diff", "--name-status", "-z", "--no-ext-diff", "--find-renames", beginning_of(checkout), "HEAD")
+    told = iter(os.fsdecode(look_at(checkout.quiet, *words)).split("\0")[:-1])
+    found = []
+    for status in told:
+        origin = next(told) if status[0] in "RC" else None
+        found.append(ChangeEntry(next(told), status[0], origin))
+    return tuple(found)
 
 
 def is_tracked(quiet: Git, path: str) -> bool:

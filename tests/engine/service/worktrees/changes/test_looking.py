@@ -9,6 +9,7 @@ import pytest
 
 from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
 from oulipoly_engine.core.worktrees.refusals import (
+    BranchRefused,
     ChangesTimedOut,
     FileChanged,
     FileMissing,
@@ -20,7 +21,7 @@ from oulipoly_engine.core.worktrees.refusals import (
 from oulipoly_engine.errors import SystemRefused, UsageInvalid, translate_system_errors
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.changes import diffs, tree_files
-from oulipoly_engine.service.worktrees.changes.diffs import file_diff
+from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
 from oulipoly_engine.service.worktrees.changes.texts import put_text, read_text
@@ -242,6 +243,26 @@ def test_git_that_takes_too_long_is_given_up(repo, monkeypatch):
 
     with pytest.raises(ChangesTimedOut):
         file_diff(repo.checkout, "README.md")
+
+
+def test_what_a_branch_has_committed_since_it_began(repo):
+    repo.write("README.md", "# Hello you\n")
+    repo.write("a b", "x\n")
+    repo.commit()
+    repo.git("mv", "a b", "b", folder=repo.work)
+    repo.commit()
+    repo.write("README.md", "# Not committed\n")
+    repo.write("theirs", "x\n", repo.main)
+    repo.commit(folder=repo.main)
+
+    assert committed_files(repo.checkout) == (ChangeEntry("README.md", "M"), ChangeEntry("b", "A"))
+    assert "+# Hello you" in file_diff(repo.checkout, "README.md", "branch").diff
+    repo.git("mv", "README.md", "c", folder=repo.work)
+    repo.git("commit", "-qm", "Move", folder=repo.work)
+    repo.git("update-ref", "refs/heads/main", f"{repo.branch}~1")
+    assert committed_files(repo.checkout) == (ChangeEntry("c", "R", "README.md"),)
+    with pytest.raises(BranchRefused):
+        committed_files(open_checkout(Place("s", repo.main)))
 
 
 def test_only_utf_8_is_text(repo):
