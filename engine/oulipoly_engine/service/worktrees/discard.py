@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.worktrees import FOLDER, Worktree
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.repository import LONG_S, commit_of, find_admin_folder, read_link_file
+from oulipoly_engine.service.worktrees.repository import commit_of, read_link_file
 
 
 def discard(worktree: Worktree) -> None:
@@ -20,11 +21,12 @@ def discard(worktree: Worktree) -> None:
 
 
 def take_away(worktree: Worktree) -> None:
-    """Remove a worktree's folder with git, or without it where git was cut off half-way. Links are not followed."""
+    """Remove a worktree's folder and what git keeps for it. A link in its place goes, and what it leads to stays.
+
+    `git worktree remove` would empty the folder that such a link leads to, of which nothing is kept.
+    """
     path, git_folder = Path(worktree.path), Path(worktree.git_folder)
     refuse_foreign(worktree)
-    if git_folder.is_dir() and find_admin_folder(git_folder, path) is not None:
-        _git(worktree).run("worktree", "remove", "--force", "--force", "--", str(path), timeout_s=LONG_S)
     if os.path.lexists(path):
         _delete(path)
     # `git worktree prune` would do it for the worktrees of others as well, whose disk may only be away for now.
@@ -74,7 +76,12 @@ def _is_elsewhere(folder: Path) -> bool:
 
 
 def _delete(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
+    """Delete a file, a link or a folder, in the folder that is there now: an agent may put a link in its place."""
+    parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if stat.S_ISDIR(os.stat(path.name, dir_fd=parent, follow_symlinks=False).st_mode):
+            shutil.rmtree(path.name, dir_fd=parent)
+        else:
+            os.unlink(path.name, dir_fd=parent)
+    finally:
+        os.close(parent)

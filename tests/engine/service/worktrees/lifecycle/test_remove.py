@@ -455,3 +455,16 @@ def test_sizes_count_each_file_once_and_do_not_take_long(repo, trees):
     assert 1_000_000 <= found.size_bytes - plain < 1_100_000
     assert (0, True) == measure(path, 0.0)
     assert (None, False) == (trees.list(measures=False)[0].size_bytes, found.is_size_cut)
+
+
+def test_removal_empties_no_folder_that_a_link_leads_to(repo, trees, tmp_path):
+    made = trees.create("s1", repo.folder)
+    elsewhere = tmp_path / "elsewhere"
+    Path(made.path).rename(elsewhere)
+    Path(made.path).symlink_to(elsewhere)
+    (elsewhere / "precious").write_text("nowhere else\n")
+
+    trees.remove("s1", force=True)
+
+    assert not Path(made.path).is_symlink()
+    assert "nowhere else\n" == (elsewhere / "precious").read_text()
