@@ -22,8 +22,8 @@ from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.service.live import hosts
 
-# A third of hypothesis's own number of examples keeps the suite quick; HYPOTHESIS_PROFILE=long looks deeper. How long one
-# example takes says nothing on a machine that does other things: neither form is timed.
+# A third of hypothesis's own number of examples keeps the suite quick; HYPOTHESIS_PROFILE=long looks deeper. How long
+# one example takes says nothing on a machine that does other things: neither form is timed.
 _UNTIMED = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
 settings.register_profile("quick", _UNTIMED, max_examples=30)
 settings.register_profile("long", _UNTIMED, max_examples=1000)
