@@ -265,6 +265,7 @@ SESSIONS = {
     "model": [[LIVE, LINES], [LINES, "x"]],
     "close": [[LIVE], [LINES]],
     "cancel": [[LIVE], [LINES]],
+    "log": [[LIVE], [LIVE, "--json"], [LINES]],
     "undo": [[SESSION, "--list"], [SESSION, "--list", "--json"], [SESSION, "--dry-run"], [SESSION], [LINES]],
     "pause-handshake": [[SESSION], [SESSION, "--ttl-ms", LINES], [LINES]],
     "resume-handshake": [[SESSION, "--token", LINES], [SESSION, LINES], [LINES]],
