@@ -19,7 +19,7 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.private_files import make_folder, open_private, write_private
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.worktrees.discard import discard
-from oulipoly_engine.service.worktrees.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.git import Git
 from oulipoly_engine.service.worktrees.guard import check_worktree
 from oulipoly_engine.service.worktrees.repository import (
     LONG_S,
@@ -173,19 +173,14 @@ def undone_if_it_fails(resources: Resources, worktree: Worktree, operation: str,
         yield
     except BaseException as error:
         reason = str(getattr(error, "message", "") or "it was stopped")
-        with suppress(GitFailed, OSError):  # the next one to come does it then
+        with suppress(RequestRefused, OSError):  # the next one to come does it then
             with hold_repository(resources, Path(worktree.git_folder)):
                 discard(worktree)
-            note_undone(resources, worktree, operation, event, reason)
+            store, now = resources.store, resources.clock.now()
+            with store.write():
+                worktrees.move(store, worktree.session_id, event, now, reason=reason)
+                operations.end(store, operation, "undo", now)
         raise
-
-
-def note_undone(resources: Resources, worktree: Worktree, operation: str, event: str, reason: str) -> None:
-    """Note that nothing is left of what was begun."""
-    store, now = resources.store, resources.clock.now()
-    with store.write():
-        worktrees.move(store, worktree.session_id, event, now, reason=reason)
-        operations.end(store, operation, "undo", now)
 
 
 def make_ready(resources: Resources, worktree: Worktree, operation: str, reason: str = "") -> Worktree:

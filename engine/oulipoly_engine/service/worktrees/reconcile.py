@@ -13,7 +13,6 @@ from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.worktrees.create import note_undone
 from oulipoly_engine.service.worktrees.discard import discard
 from oulipoly_engine.service.worktrees.remove import finish_removal, keep
 from oulipoly_engine.service.worktrees.repository import Resources, hold_repository, hold_session
@@ -64,8 +63,11 @@ def _take_back(resources: Resources, worktree: Worktree) -> Settled:
         discard(worktree)
     begun = [one for one in operations.begun(resources.store, worktree.session_id) if one.kind in _KINDS]
     event = "undo" if any(one.kind == "restore" for one in begun) else "fail"
-    for one in begun:
-        note_undone(resources, worktree, one.operation_id, event, _CUT)
+    store, now = resources.store, resources.clock.now()
+    with store.write():
+        worktrees.move(store, worktree.session_id, event, now, reason=_CUT)
+        for one in begun:
+            operations.end(store, one.operation_id, "undo", now)
     return Settled(worktree.session_id, "removed" if event == "undo" else "failed")
 
 

@@ -263,3 +263,45 @@ def test_a_rebase_that_waits_keeps_its_branch_and_a_session_without_a_worktree_m
 
     with pytest.raises(WorktreeBlocked, match=r"was removed: `agents worktree restore s1`"):
         trees.guard("s1")
+
+
+def only_a_lock_of_git(repo, path):
+    repo.write(".git/worktrees/s1/locked", "initializing\n")
+
+
+def half_a_checkout(repo, path):
+    repo.git("worktree", "add", "-q", "--lock", "-b", "aw/s1", path, "main")
+    (repo.folder / ".git/worktrees/s1/index").unlink()
+    repo.write(".git/worktrees/s1/index.lock", "half")
+    (path / "a.txt").unlink()
+
+
+def files_without_git(repo, path):
+    repo.git("branch", "aw/s1")
+    repo.write("a.txt", "half\n", path)
+
+
+def a_reference_that_is_locked(repo, path):
+    repo.git("branch", "aw/s1")
+    repo.write(".git/refs/heads/aw/s1.lock", "")
+
+
+@pytest.mark.parametrize("left", [only_a_lock_of_git, half_a_checkout, files_without_git, a_reference_that_is_locked])
+def test_what_a_killed_git_has_left_of_a_creation_goes_away(repo, engine, trees, left):
+    path = repo.folder / ".agent-runner-worktrees" / "s1"
+    other = trees.create("other", repo.folder)
+    trees.create("s1", repo.folder)
+    trees.remove("s1")
+    with engine._home.lend_store() as store, store.write():
+        store.execute("UPDATE worktrees SET state = 'creating', salvage = '' WHERE session_id = 's1'")
+    left(repo, path)
+
+    (settled,) = trees.reconcile()
+
+    assert ("s1", "failed", "") == (settled.session_id, settled.state, settled.problem)
+    assert ({other.path}, {"main", "aw/other"}) == (repo.worktrees(), repo.branches())
+    assert [] == [
+        one.name for one in (repo.folder / ".git").rglob("*") if "s1" in one.name and "salvage" not in str(one)
+    ]
+    assert "ready" == trees.create("s1", repo.folder).state
+    repo.assert_sound()
