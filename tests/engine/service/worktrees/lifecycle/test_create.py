@@ -39,7 +39,7 @@ def test_a_worktree_has_its_own_branch_at_the_base_and_is_hidden_from_the_main_c
     repo.assert_sound()
 
 
-@pytest.mark.parametrize("name", ["with blanks", "with\na newline", "üñí-字", "-rf", "a'b\"$(touch x)", "end\n"])
+@pytest.mark.parametrize("name", ["üñí 字\na newline", "-rf 'a\"$(touch x)", "end\n"])
 def test_repositories_with_odd_names(make_repository, trees, name):
     repo = make_repository(name)
 
