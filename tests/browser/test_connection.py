@@ -96,7 +96,7 @@ def test_flood_of_words_is_followed_and_ends_whole(phone, server):
 
     phone.locator("#standing", has_text="ready").wait_for()
     check_whole(phone, server, key)
-    assert phone.locator("#typing").is_hidden()
+    phone.locator("#typing").wait_for(state="hidden")
     assert [] == phone.said
 
 

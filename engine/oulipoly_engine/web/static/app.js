@@ -179,6 +179,8 @@
     try { event = JSON.parse(message.data); } catch { /* only a sign of life */ }
     if (event.type === "item_delta") { type(event); return; }
     if (event.type === "item_started" && event.item && event.item.kind === "agent_message") { endTyping(); type({ text: event.item.text || "" }); }
+    // Words of a flood may come after the page has got the whole: then its end takes them away.
+    if ((event.type === "item_ended" || event.type === "turn_ended") && event.seq <= cursor) endTyping();
     soon();
   };
   const follow = () => {
