@@ -32,8 +32,8 @@ FEW = (
     work(1, title="fix the gutter", busy=True),
     work(2, title="paint \x1b[31mthe\x1b[0m roof, and everything that lies below it", pending_approval=True, busy=True),
     work(3, "closed", branch="feature/slates", pid=None),
-    work(4, "failed", state="failed", title="no room on the disk", pid=None),
-    work(5, "queued", title="wait for a place", pid=None),
+    work(4, "failed", state="failed", title="mend", error="no room on the disk", pid=None),
+    work(5, "queued", title="paint", waits_for="it waits for a free place: 2 of 2 sessions run", pid=None),
 )
 LOOKS = {
     FEW[0].session.session_id: GitLook(ahead=2, behind=1, changed=3),

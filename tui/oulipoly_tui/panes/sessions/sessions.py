@@ -50,6 +50,7 @@ _EMPTY: tuple[Line, ...] = (
     (),
     (("S", "key"), (" reads what the CLIs have written.", "")),
     (("p", "key"), (" under Pools sends a first prompt.", "")),
+    (("F5", "key"), (" begins a session that works by itself, on a branch of its own.", "")),
 )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _STATE_WIDTH = 16
 _BRANCH = 24  # columns at most
 _TITLE_LEAST = 12
+_REASON_LEAST = 12
 _BRANCH_FROM = 72  # columns of a row
 _ID = 8
 _HAS_FOLDER = ("creating", "ready", "removing")
@@ -109,7 +110,13 @@ def work_line(work: Work, look: GitLook | None, width: int) -> Line:
     room = width - cells(head[0][0]) - sum(cells(text) for text, _ in aside)
     while aside and room < _TITLE_LEAST:
         room += cells(aside.pop()[0])
-    return (*head, (fit_text(work_name(work), max(1, room)), ""), *aside)
+    reason = visible_line(_reason(work))
+    name = fit_text(work_name(work), max(1, room))
+    said = max(1, room) - cells(name.rstrip()) - 2
+    if reason and said >= _REASON_LEAST:
+        name = f"{name.rstrip()}  "
+        return (*head, (name, ""), (fit_text(reason, said), "dim"), *aside)
+    return (*head, (name, ""), *aside)
 
 
 def heading_line(works: Sequence[Work], width: int, *, is_closed: bool) -> Line:
@@ -142,6 +149,14 @@ def _aside(work: Work, look: GitLook | None, *, has_branch: bool) -> Iterable[Sp
         yield from git_words(look)
     if worktree is not None and has_branch:
         yield (f"  {fit_text(short_branch(worktree.branch, work.session.session_id), _BRANCH).rstrip()}", "dim")
+
+
+def _reason(work: Work) -> str:
+    """Return why it does not work."""
+    if work.status == "queued":
+        return work.waits_for
+    worktree = "" if work.worktree is None else work.worktree.reason
+    return work.error or worktree if work.is_stale or work.status in ("failed", "timed_out") else ""
 
 
 def _is_listed(work: Work) -> bool:
