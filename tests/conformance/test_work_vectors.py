@@ -159,7 +159,12 @@ def test_03_of_two_messages_at_once_one_is_refused(rest):
     session = rest.begin_id()
     until(lambda: rest.detail(session)["status"] == "running")
     codes = []
-    threads = [threading.Thread(target=lambda: codes.append(rest.post(session, "Hello").status_code)) for _ in "ab"]
+    threads = [
+        threading.Thread(
+            target=lambda: codes.append(rest.post(session, "REQUEST_APPROVAL, so that it lasts").status_code)
+        )
+        for _ in "ab"
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -184,11 +189,11 @@ def test_06_a_message_is_taken_at_once_and_named(rest):
         began = time.monotonic()
         told = rest.post(session, "Hello").json()
         took.append(time.monotonic() - began)
-        ids = [one["id"] for one in rest.messages(session)]
-        assert 409 == rest.post(session, "too early").status_code
-        assert told["assistant_message_id"] in ids
+        assert told["assistant_message_id"] in [one["id"] for one in rest.messages(session)]
         rest.reply(session, turn)
+    rest.post(session, "REQUEST_APPROVAL, so that the turn lasts")
 
+    assert 409 == rest.post(session, "too early").status_code
     assert min(took) < 0.5
     assert {"turn_id", "user_message_id", "assistant_message_id", "message_id"} == set(told)
     assert {str} == {type(value) for value in told.values()}
@@ -236,11 +241,11 @@ def test_11_busy_only_while_a_turn_runs(rest):
 
 def test_12_no_turn_times_out_while_it_waits_for_an_answer(rest, monkeypatch):
     read = sessions.read_wish
-    monkeypatch.setattr(sessions, "read_wish", lambda *given: _silent_for(read(*given), 0.1))
+    monkeypatch.setattr(sessions, "read_wish", lambda *given: _silent_for(read(*given), 1.0))
     session = rest.begin_id()
     rest.post(session, "REQUEST_APPROVAL please")
     until(lambda: rest.detail(session)["pending_approval"])
-    time.sleep(0.25)  # the vector's own wait, longer than the turn may be silent
+    time.sleep(1.1)  # longer than the turn may be silent
     (request,) = [one for one in rest.client.get("/requests").json() if one["session_id"] == session]
     body = {"call_id": request["call_id"], "decision": "approve", "scope": "once"}
 
