@@ -26,6 +26,7 @@ _PROGRAMS = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"
 _TRUSTED = ("system", "global")
 # An empty driver would take one side for the merge; this one does what git does without any.
 _PLAIN_MERGE = 'git merge-file --quiet "%A" "%O" "%B" || exit 1'
+_NO_PROGRAM, _USAGE = 127, 129  # exit codes of the shell and of git
 _CHUNK = 50_000  # characters of arguments; Linux takes 128 KiB in one, and 2 MiB in all
 _LOCKED = re.compile(r"Unable to create '(.*index\.lock)'")
 
@@ -73,6 +74,8 @@ def _replacement(key: str) -> str:
 def look(git: Git, *words: str, timeout_s: float = 10.0, output_limit: int = 16 << 20) -> ScriptResult:
     """Run git for a look and return how it ended. git: of `for_looking`. Raises ChangesTimedOut."""
     result = git.run(*_LOOKING, *words, timeout_s=timeout_s, output_limit=output_limit)
+    if result.exit_code == _NO_PROGRAM:
+        raise GitUnavailable("git is not installed, or not on the PATH: install git 2.38 or newer")
     if result.problem is not None and result.problem.startswith("timed out"):
         raise ChangesTimedOut(f"git {_verb(words)} took more than {timeout_s:g} s in {git.folder}: try it there")
     return result
@@ -108,6 +111,8 @@ def refusal(git: Git, words: tuple[str, ...], result: ScriptResult) -> RequestRe
         if result.problem.startswith("printed more"):
             return FileTooLarge(f"git {name} {result.problem} in {git.folder}: look at it there")
         return ChangesTimedOut(f"git {name} {result.problem} in {git.folder}: try it there")
+    if result.exit_code == _USAGE:
+        return GitFailed(f"this git does not know all of `git {name}` that is needed: install git 2.38 or newer")
     if (locked := _LOCKED.search(said)) is not None:
         return IndexLocked(
             f"another git is at work in {git.folder}: wait until it has ended; if none is, a killed one has left "

@@ -22,9 +22,11 @@ from oulipoly_engine.errors import SystemRefused, UsageInvalid, translate_system
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.changes import diffs, tree_files
 from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff
+from oulipoly_engine.service.worktrees.changes.orders import look_at
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
 from oulipoly_engine.service.worktrees.changes.texts import put_text, read_text
+from oulipoly_engine.service.worktrees.git import GitFailed
 
 LARGE = 500 << 20
 
@@ -363,3 +365,23 @@ def test_a_full_disk_leaves_the_old_file_and_no_half_of_the_new_one(repo, monkey
         put_text(repo.checkout, "README.md", "new\n")
 
     assert repo.status() == ""
+
+
+def test_a_git_that_is_missing_is_said_to_be_so(repo, monkeypatch, tmp_path):
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "git"
+    program.write_text("#!/bin/sh\nexit 127\n")
+    program.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+        found = change_set(repo.place)
+
+    assert not found.git_available
+    assert "not installed" in found.reason
+
+
+def test_an_old_git_is_named_as_the_reason(repo):
+    checkout = repo.checkout
+
+    with pytest.raises(GitFailed, match=r"2\.38"):
+        look_at(checkout.quiet, "merge-base", "--no-such-option")
