@@ -11,10 +11,17 @@ from oulipoly_engine.core.worktrees.setup_file import setup_from
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy, WorktreeKept, WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.worktrees.changes.orders import for_looking, offline
 from oulipoly_engine.service.worktrees.create import begin_operation, log_of
 from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
 from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.repository import Resources, commit_of, hold_repository, hold_session
+from oulipoly_engine.service.worktrees.repository import (
+    Resources,
+    commit_of,
+    find_admin_folder,
+    hold_repository,
+    hold_session,
+)
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.submodules import find_unsaved_submodule
@@ -81,9 +88,10 @@ def _refuse_loss(worktree: Worktree, *, force: bool) -> None:
             "or delete that folder yourself"
         )
     look = look_at(worktree)
-    if look.submodules:
-        modules = Path(worktree.git_folder) / "modules"
-        unsaved = find_unsaved_submodule(Git(path), modules)
+    admin = find_admin_folder(Path(worktree.git_folder), path)
+    if admin is not None:  # else there is no index, and what git keeps of submodules is gone
+        git = Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)})
+        unsaved = find_unsaved_submodule(git, Path(worktree.git_folder) / "modules")
         if unsaved:
             raise WorktreeKept(f"{worktree.path} is not removed: {unsaved}; commit and push it, or move it away")
     if force:
@@ -103,21 +111,16 @@ def _refuse_loss(worktree: Worktree, *, force: bool) -> None:
 def finish_removal(resources: Resources, worktree: Worktree, *, force: bool) -> Removal:
     """Do the steps of a removal that were not done yet; the session's lock is held, and the row says `removing`."""
     store = resources.store
-    try:
-        _tear_down(resources, worktree)
-    except Exception as error:
-        if not force:
-            keep(resources, worktree, str(getattr(error, "message", error)))
-            raise
-    with hold_repository(resources, Path(worktree.git_folder)):
-        if not worktree.salvage and Path(worktree.git_folder).is_dir():
-            try:
-                salvage = take_salvage(worktree, resources.clock.now())
-            except Exception as error:
+    if not worktree.salvage:
+        with hold_repository(resources, Path(worktree.git_folder)):
+            worktree = _keep_contents(resources, worktree)
+        try:
+            _tear_down(resources, worktree)  # behind the salvage: it may delete files
+        except Exception as error:
+            if not force:
                 keep(resources, worktree, str(getattr(error, "message", error)))
                 raise
-            worktree = replace(worktree, salvage=salvage.ref)
-            worktrees.note(store, worktree.session_id, salvage=salvage.ref)
+    with hold_repository(resources, Path(worktree.git_folder)):
         take_away(worktree)
         deleted = _delete_branch(worktree)
     now = resources.clock.now()
@@ -125,6 +128,19 @@ def finish_removal(resources: Resources, worktree: Worktree, *, force: bool) -> 
         worktrees.move(store, worktree.session_id, "gone", now, reason="")
         _end_operations(resources, worktree, "finish")
     return Removal(replace(worktree, state="removed", reason="", updated_at=now), deleted_branch=deleted)
+
+
+def _keep_contents(resources: Resources, worktree: Worktree) -> Worktree:
+    """Return a worktree with the reference that holds all of it. Raises what `take_salvage` does, with a note of it."""
+    if not Path(worktree.git_folder).is_dir() and not os.path.lexists(worktree.path):
+        return worktree
+    try:
+        salvage = take_salvage(worktree, resources.clock.now())
+    except Exception as error:
+        keep(resources, worktree, str(getattr(error, "message", error)))
+        raise
+    worktrees.note(resources.store, worktree.session_id, salvage=salvage.ref)
+    return replace(worktree, salvage=salvage.ref)
 
 
 def keep(resources: Resources, worktree: Worktree, reason: str) -> None:
@@ -144,7 +160,7 @@ def _end_operations(resources: Resources, worktree: Worktree, event: str) -> Non
 def _tear_down(resources: Resources, worktree: Worktree) -> None:
     """Run the tear-down that was allowed when the worktree was made; a folder that is gone needs none."""
     setup = setup_from(worktree.settings)
-    if setup.teardown and not worktree.salvage and os.path.isdir(worktree.path):  # noqa: PTH112 - a text
+    if setup.teardown and os.path.isdir(worktree.path):  # noqa: PTH112 - a text
         run_commands(worktree, setup.teardown, setup.timeout_s, log_of(resources, worktree.session_id))
 
 
@@ -152,6 +168,6 @@ def _delete_branch(worktree: Worktree) -> bool:
     """Delete the branch that was made for the worktree where all of it is merged; another one stays."""
     if not worktree.is_new_branch or not Path(worktree.git_folder).is_dir():
         return False
-    git = Git(Path(worktree.git_folder))
+    git = for_looking(offline(Git(Path(worktree.git_folder))))
     tip = commit_of(git, f"refs/heads/{worktree.branch}")
     return tip is not None and is_merged(git, worktree, tip) and delete_branch(worktree, tip)

@@ -10,6 +10,7 @@ from oulipoly_engine.core.worktrees.retention import Look
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBlocked
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.worktrees.changes.orders import for_looking, offline
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.guard import check_worktree
 from oulipoly_engine.service.worktrees.repository import commit_of, find_admin_folder
@@ -35,14 +36,15 @@ def look_at(worktree: Worktree) -> Look:
     path, git_folder = Path(worktree.path), Path(worktree.git_folder)
     if not git_folder.is_dir():
         return Look(exists=path.is_dir(), problem=f"the repository {worktree.repository} is gone")
-    shared, admin = Git(git_folder), find_admin_folder(git_folder, path)
+    shared, admin = for_looking(offline(Git(git_folder))), find_admin_folder(git_folder, path)
     exists = path.is_dir() and not path.is_symlink()
     try:
         head = commit_of(Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)}), "HEAD") if admin else None
         head = head or commit_of(shared, f"refs/heads/{worktree.branch}") or ""
         look = _compare(shared, worktree, Look(exists=exists, head=head))
         if exists and admin is not None:
-            look = _add_changes(Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)}), admin, look)
+            env = {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)}
+            look = _add_changes(for_looking(offline(Git(path, env))), admin, look)
     except (GitFailed, OSError) as error:
         return Look(exists=exists, problem=str(getattr(error, "message", error)))
     if worktree.state == "ready":
@@ -71,7 +73,10 @@ def _base_of(shared: Git, worktree: Worktree) -> str | None:
 
 
 def is_merged(shared: Git, worktree: Worktree, tip: str) -> bool:
-    """Tell whether a commit is in the worktree's base or in what the main checkout stands at, or all it changes is."""
+    """Tell whether a commit is in the worktree's base or in what the main checkout stands at, or all it changes is.
+
+    shared: of `for_looking`: it may merge.
+    """
     return any(
         _is_in(shared, tip, onto)
         for onto in dict.fromkeys((_base_of(shared, worktree), commit_of(shared, _MAIN)))
@@ -88,7 +93,8 @@ def _is_in(shared: Git, tip: str, onto: str) -> bool:
 
 
 def _add_changes(git: Git, admin: Path, look: Look) -> Look:
-    words = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
+    # Inside of a submodule git would run what that one's own configuration names; a removal looks there.
+    words = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
     result = git.run(*words, timeout_s=_STATUS_S, output_limit=_LARGE)
     if not result.succeeded:
         return replace(

@@ -40,6 +40,11 @@ def git_in(folder: Path, *, above: Path | None = None) -> Git:
     return Git(folder, env=_OFFLINE | ceiling)
 
 
+def offline(git: Git) -> Git:
+    """Return the same git, which fetches nothing."""
+    return Git(git.folder, env=dict(git.env) | _OFFLINE)
+
+
 def for_looking(git: Git) -> Git:
     """Return the same without any program that the repository's own configuration names.
 

@@ -11,7 +11,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.service.worktrees.git import Git
 from oulipoly_engine.service.worktrees.repository import LONG_S, check, find_admin_folder
 from oulipoly_engine.service.worktrees.salvage.scratch import LARGE, Entry, Scratch, scratch
-from oulipoly_engine.service.worktrees.salvage.take import Salvage
+from oulipoly_engine.service.worktrees.salvage.take import Salvage, is_sparse
 from oulipoly_engine.service.worktrees.setup.files import make_folders
 
 _GITLINK = "160000"
@@ -26,8 +26,14 @@ def bring_back(path: Path, git_folder: Path, salvage: Salvage) -> None:
     git = Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)})
     with scratch(git) as work:
         _restore_state(work, admin, salvage)
-        check(git, "checkout-index", "--all", "--force", "--quiet", "--index", timeout_s=LONG_S)
+        # A file that git is told to pass over was there, unless the worktree had only some of its files on purpose.
+        every = ("--ignore-skip-worktree-bits",) if _passes_over(git) and not is_sparse(git) else ()
+        check(git, "checkout-index", "--all", "--force", "--quiet", "--index", *every, timeout_s=LONG_S)
         _restore_files(work, path, salvage)
+
+
+def _passes_over(git: Git) -> bool:
+    return any(line.startswith(b"S ") for line in check(git, "ls-files", "-t", "-z", output_limit=LARGE).split(b"\0"))
 
 
 def _restore_state(work: Scratch, admin: Path, salvage: Salvage) -> None:

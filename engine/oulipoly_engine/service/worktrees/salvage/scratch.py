@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.repository import LONG_S, check
+from oulipoly_engine.service.worktrees.repository import LONG_S, check, explain
 
 LARGE = 1 << 28  # bytes of output: a million files
+_LEFT_OUT = re.compile(rb"^Ignoring path (.*)$", re.MULTILINE)
 _BATCH = 64 << 10  # bytes of names in one call
 # Bytes as they are: what turns line ends, or runs a program over files, is told of none.
 _RAW = ("-c", "core.autocrlf=false", "-c", "core.eol=lf", "-c", "core.attributesFile=/dev/null")
@@ -107,8 +110,15 @@ class Scratch:
         index = index or self.path()
         gone = (f"0 {self.nothing}\t{name}" for name in without)
         lines = [*gone, *(f"{one.mode} {one.blob}\t{one.path}" for one in entries)]
-        fed = b"".join(os.fsencode(line) + b"\0" for line in lines)
-        self.run("update-index", "-z", "--index-info", index=index, stdin=fed)
+        fed = self.path()
+        write_private(fed, b"".join(os.fsencode(line) + b"\0" for line in lines))
+        words = ("update-index", "-z", "--index-info")
+        result = self.git.run(*words, env={"GIT_INDEX_FILE": str(index)}, timeout_s=LONG_S, stdin=fed)
+        if not result.succeeded:
+            explain(result, words[0])
+        left_out = _LEFT_OUT.search(result.stderr)  # it says so, and exits with 0
+        if left_out is not None:
+            raise SalvageFailed(f"git keeps no file named {os.fsdecode(left_out[1])!r}: rename it, or move it away")
         return self.text("write-tree", index=index)
 
     def write_files(self, entries: Sequence[tuple[Entry, Path]], place: Path) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record, asdict
+from oulipoly_engine.service.worktrees.changes.orders import for_looking, offline
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.repository import check, commit_of, find_admin_folder
 from oulipoly_engine.service.worktrees.salvage.scratch import Entry, Scratch, scratch
@@ -67,12 +68,12 @@ def take_salvage(worktree: Worktree, now: datetime) -> Salvage:
 
 def _take(worktree: Worktree, path: Path, admin: Path | None, now: datetime) -> Salvage:
     git_folder = Path(worktree.git_folder)
-    shared = Git(git_folder, {"GIT_DIR": str(git_folder)})
+    shared = for_looking(offline(Git(git_folder, {"GIT_DIR": str(git_folder)})))
     env = {"GIT_DIR": str(admin or git_folder)}
     is_there = path.is_dir() and not path.is_symlink()
     if is_there:
         env["GIT_WORK_TREE"] = str(path)
-    git = Git(path if is_there else git_folder, env)
+    git = for_looking(offline(Git(path if is_there else git_folder, env)))
     tip = commit_of(shared, f"refs/heads/{worktree.branch}") or ""
     head = (commit_of(git, "HEAD") if admin is not None else "") or tip
     with scratch(git) as work:
@@ -161,6 +162,7 @@ class _Seen(Record):
 
 def _look(work: Scratch, path: Path, index: Path) -> _Seen:
     """Return what differs from the index now, and what is untracked. Raises SalvageFailed for what cannot be kept."""
+    _look_at_all_files(work, path, index)
     work.git.run("update-index", "-q", "--really-refresh", env={"GIT_INDEX_FILE": str(index)})
     raw = work.run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty", index=index)
     words = os.fsdecode(raw).split("\0")[:-1]
@@ -171,7 +173,7 @@ def _look(work: Scratch, path: Path, index: Path) -> _Seen:
         else:
             changed.append(name)
     others = os.fsdecode(work.run("ls-files", "--others", "--exclude-standard", "-z", index=index)).split("\0")[:-1]
-    nested = [name for name in others if name.endswith("/")]
+    nested = [name for name in others if name.endswith("/")] or _find_repositories(work, path, index)
     if nested:
         raise SalvageFailed(
             f"{path / nested[0]} is a git repository of its own, which cannot be kept with the worktree: "
@@ -180,6 +182,42 @@ def _look(work: Scratch, path: Path, index: Path) -> _Seen:
     return _Seen(
         {name: _describe(path / name) for name in changed}, links, {name: _describe(path / name) for name in others}
     )
+
+
+def _look_at_all_files(work: Scratch, path: Path, index: Path) -> None:
+    """Have git compare those files too that it was told to take for unchanged, unless they are left out on purpose.
+
+    With a sparse checkout git looks by itself at those that are there.
+    """
+    if is_sparse(work.git):
+        return
+    listed = os.fsdecode(work.run("ls-files", "-t", "-z", index=index)).split("\0")
+    names = [line[2:] for line in listed if line.startswith("S ")]
+    if names:
+        fed = b"".join(os.fsencode(name) + b"\0" for name in names)
+        work.run("update-index", "--no-skip-worktree", "-z", "--stdin", index=index, stdin=fed)
+
+
+def is_sparse(git: Git) -> bool:
+    """Tell whether a worktree has only some of its files on purpose."""
+    return git.run("config", "--type=bool", "--get", "core.sparseCheckout").stdout.strip() == b"true"
+
+
+def _find_repositories(work: Scratch, path: Path, index: Path) -> list[str]:
+    """Return repositories in folders with tracked files and at the top, as their `.git`: git does not list those."""
+    listed = os.fsdecode(work.run("ls-files", "-s", "-z", index=index)).split("\0")[:-1]
+    folders = {""}
+    for words, _, name in (line.partition("\t") for line in listed):
+        names = name.split("/")
+        folders |= {"/".join(names[:depth]) for depth in range(1, len(names))}
+        if words.startswith(_GITLINK):
+            folders.add(name)
+    found = (f"{name}/.git".lstrip("/") for name in sorted(folders))
+    return [name for name in found if _is_folder(path / name)]
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _describe(path: Path) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.changes.orders import for_looking, offline
 from oulipoly_engine.service.worktrees.git import Git
 
 _GITLINK = "160000"
@@ -73,13 +74,16 @@ def find_unsaved_submodule(git: Git, modules: Path) -> str:
         folder = git.folder / one.path
         if not os.path.lexists(folder / ".git"):
             continue
-        inner, source = Git(folder), Git(modules / one.name)
-        if inner.check("status", "--porcelain", "-z", "--untracked-files=all"):
+        inner, source = for_looking(offline(Git(folder))), offline(Git(modules / one.name))
+        # Its own submodules are looked at below: git would do so with the programs that their configuration names.
+        if inner.check("status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"):
             return f"the submodule {one.path} has changes that are not committed"
-        tips = set(inner.text("for-each-ref", "--format=%(objectname)", "refs/heads").split())
-        tips.add(inner.text("rev-parse", "HEAD"))
+        tips = set(inner.text("for-each-ref", "--format=%(objectname)", "refs/heads", "refs/stash").split())
+        head = inner.run("rev-parse", "--verify", "--quiet", "HEAD")
+        tips |= {os.fsdecode(head.stdout).strip()} if head.succeeded else set()
         for tip in sorted(tips):
-            known = (modules / one.name).is_dir() and source.run("cat-file", "-e", tip).succeeded
+            known = bool(one.name) and (modules / one.name / "HEAD").is_file()
+            known = known and source.run("cat-file", "-e", tip).succeeded
             if not known and not inner.text("branch", "--remotes", "--contains", tip):
                 return f"the submodule {one.path} has commits that are nowhere else"
         nested = find_unsaved_submodule(inner, modules / one.name / "modules")

@@ -25,6 +25,14 @@ from oulipoly_engine.service.worktrees.survey import measure
 from oulipoly_engine.store.live import live_queue, live_sessions
 
 
+def pass_over(repo, path):
+    repo.git("update-index", "--skip-worktree", "a.txt", "run.sh", "folder/b.bin", folder=path)
+    repo.write("a.txt", "only here\n", path)
+    (path / "run.sh").unlink()
+    repo.git("update-index", "--assume-unchanged", ".gitignore", folder=path)
+    repo.write(".gitignore", "only here\n", path)
+
+
 def spoil_a_little(repo, path):
     """Staged, changed, both, deleted, untracked, renamed, links, modes, intent to add, odd names and bytes."""
     repo.write("a.txt", "staged\n", path)
@@ -93,6 +101,7 @@ def orphan(repo, path):
 STATES = {
     "clean": lambda repo, path: None,
     "changed": spoil_a_little,
+    "passed over": pass_over,
     "merge": merge,
     "rebase": rebase,
     "cherry-pick": cherry_pick,
@@ -468,3 +477,68 @@ def test_removal_empties_no_folder_that_a_link_leads_to(repo, trees, tmp_path):
 
     assert not Path(made.path).is_symlink()
     assert "nowhere else\n" == (elsewhere / "precious").read_text()
+
+
+def make_repository_at_the_top(repo, path):
+    (path / ".git").unlink()
+    make_repository(repo, path)
+
+
+def make_repository_of_a_folder(repo, path):
+    make_repository(repo, path / "folder")
+
+
+def add_a_repository(repo, path):
+    repo.write("inner/file", "inner\n", path)
+    make_repository(repo, path / "inner")
+    repo.git("-c", "advice.addEmbeddedRepo=false", "add", "inner", folder=path)
+
+
+def make_repository(repo, folder):
+    repo.git("init", "-q", folder=folder)
+    repo.identify(folder)
+    repo.commit("Nowhere else", folder=folder, adds=True)
+
+
+@pytest.mark.parametrize("make", [make_repository_at_the_top, make_repository_of_a_folder, add_a_repository])
+def test_a_worktree_with_a_repository_of_its_own_stays(repo, trees, make):
+    made = trees.create("s1", repo.folder)
+    make(repo, Path(made.path))
+
+    with pytest.raises(RequestRefused, match=r"repository of its own|nowhere else"):
+        trees.remove("s1", force=True)
+
+    assert any("Nowhere else" in repo.git("log", folder=each.parent) for each in Path(made.path).rglob(".git"))
+
+
+def test_a_file_whose_name_git_refuses_keeps_its_worktree(repo, trees):
+    made = trees.create("s1", repo.folder)
+    kept = repo.write("git~1/file", "only here\n", Path(made.path))
+
+    with pytest.raises(SalvageFailed, match="git~1/file"):
+        trees.remove("s1", force=True)
+
+    assert kept.exists()
+
+
+def test_no_look_and_no_removal_runs_what_is_planted_in_the_configuration(repo, trees, tmp_path):
+    repo.write("x.f", "same\n")
+    repo.commit("More", adds=True)
+    made = trees.create("s1", repo.folder)
+    path, ran = Path(made.path), tmp_path / "ran"
+    repo.write("a.txt", "zero\none\n")
+    repo.commit("Ours", adds=True)
+    repo.write("a.txt", "one\ntwo\n", path)
+    repo.commit("Theirs", folder=path, adds=True)
+    for key in ("filter.p.clean", "filter.p.process", "merge.p.driver", "core.fsmonitor", "diff.external"):
+        repo.git("config", key, f"echo {key} >>{ran}; cat")
+    repo.write("info/attributes", "* filter=p merge=p\n", repo.folder / ".git")
+    repo.write("x.f", "SAME\n", path)
+
+    trees.list()
+    trees.prune(dry_run=True)
+    with pytest.raises(WorktreeKept):
+        trees.remove("s1")
+    trees.remove("s1", force=True)
+
+    assert not ran.exists()

@@ -204,3 +204,16 @@ def test_commands_by_the_command_line(repo, agents):
     assert b"$ echo" in asked.stderr
     assert b"\x1b" not in asked.stderr
     assert b'"worktrees": []' in listed.stdout
+
+
+def test_what_a_tear_down_deletes_was_kept_before(repo, trees):
+    write_setup(repo, "teardown = 'rm -rf a.txt build'")
+    allow(trees, repo)
+    path = Path(trees.create("s1", repo.folder, runs_setup=True).path)
+    repo.write("a.txt", "changed\n", path)
+    repo.write("build/new", "new\n", path)
+
+    trees.remove("s1", force=True)
+    trees.restore("s1")
+
+    assert ("changed\n", "new\n") == ((path / "a.txt").read_text(), (path / "build" / "new").read_text())
