@@ -97,10 +97,15 @@ def _tree_of_index(checkout: Checkout, target: Path, env: dict[str, str]) -> str
     if source.is_file():
         write_private(target, source.read_bytes())
     result = look(checkout.git, "ls-files", "-z", "--unmerged")
-    if result.stdout:  # a tree has no place for both sides of a conflict; the files have their text
-        target.unlink()
-        if commit_of(checkout.quiet, "HEAD") is not None:
-            order(checkout.git, "read-tree", "HEAD", env=env)
+    # A tree has no place for both sides of a conflict: it has the last commit's file there, and they stay in the files.
+    in_conflict = {line.partition("\t")[2] for line in os.fsdecode(result.stdout).split("\0")[:-1]}
+    entries = {}
+    if in_conflict and commit_of(checkout.quiet, "HEAD") is not None:
+        entries = _entries(checkout, "HEAD^{tree}", sorted(in_conflict))
+    for path in sorted(in_conflict):
+        order(checkout.git, LITERAL, "update-index", "--force-remove", "--", path, env=env)
+    for path, (mode, sha) in entries.items():
+        order(checkout.git, "update-index", "--add", "--cacheinfo", f"{mode},{sha},{path}", env=env)
     return _line(order(checkout.git, "write-tree", env=env))
 
 
@@ -120,7 +125,11 @@ def _put_files(checkout: Checkout, paths: Sequence[str], folder: Path, env: dict
         elif stat.S_ISREG(status.st_mode):
             size += status.st_size
             mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
-            there.append((mode, path, str(checkout.root / path)))
+            if (
+                size <= _MOST_KEPT
+            ):  # a copy: git itself would follow a link that takes the place
+                write_private(folder / f"file{number}", tree_files.read_file(checkout.root, names, _MOST_KEPT))
+            there.append((mode, path, str(folder / f"file{number}")))
         else:
             raise PathRefused(f"{path!r} is a folder or a device, which cannot be kept: discard its files by name")
     if size > _MOST_KEPT:

@@ -15,6 +15,7 @@ from oulipoly_engine.service.worktrees.changes.orders import for_looking, git_in
 from oulipoly_engine.service.worktrees.changes.place import Checkout, base_branch, branch_of, commit_of, has_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
 from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.guard import branch_of as branch_on_the_way
 
 _MOST_COMMITS = 200
 
@@ -106,13 +107,22 @@ def changed_files(quiet: Git, old: str, new: str) -> tuple[str, ...]:
 
 
 def checkout_of(quiet: Git, branch: str) -> Path | None:
-    """Return the folder where a branch is checked out; None: nowhere, or its folder is gone."""
+    """Return the folder where a branch is checked out; None: nowhere, or its folder is gone.
+
+    Raises BranchRefused where a rebase or a bisection is to come back to the branch: it would find it moved.
+    """
     folder = ""
     for line in os.fsdecode(look_at(quiet, "worktree", "list", "--porcelain", "-z")).split("\0"):
         if line.startswith("worktree "):
             folder = line.removeprefix("worktree ")
         elif line == f"branch refs/heads/{branch}" and Path(folder).is_dir():
             return Path(folder)
+        elif line == "detached" and Path(folder).is_dir():
+            admin = os.fsdecode(look(git_in(Path(folder)), "rev-parse", "--absolute-git-dir").stdout).rstrip("\n")
+            if admin and branch_on_the_way(Path(admin)) == branch:
+                raise BranchRefused(
+                    f"{branch!r} is in the middle of a rebase or a bisection in {folder}: end that, and try again"
+                )
     return None
 
 

@@ -326,3 +326,19 @@ def test_a_branch_without_commits_is_staged_unstaged_and_gets_its_first_commit(r
 
     assert made.branch == "main"
     assert repo.git("ls-tree", "-r", "--name-only", "HEAD", folder=folder) == "a\nbelow/b"
+
+
+def test_what_only_the_index_had_comes_back_though_another_file_is_in_conflict(repo):
+    repo.write("README.md", "theirs\n", repo.main)
+    repo.commit(folder=repo.main)
+    repo.write("README.md", "ours\n")
+    repo.commit()
+    repo.git("merge", "main", folder=repo.work, check=False)
+    repo.write("b", "only staged\n")
+    repo.git("add", "b", folder=repo.work)
+    repo.write("b", "later\n")
+
+    index.discard(repo.checkout, ["b"], "index", NOW)
+    kept.undo(repo.checkout, "", LATER)
+
+    assert ("UU README.md\nAM b", "only staged") == (repo.status(), repo.git("show", ":b", folder=repo.work))

@@ -439,3 +439,20 @@ def test_a_merge_driver_that_the_repository_names_is_not_run(repo, journal, tmp_
 
     assert not (tmp_path / "seen").exists()
     assert (repo.main / "README.md").read_text() == "one\n2\n3\n4\nfive\n"
+
+
+def test_a_branch_in_the_middle_of_a_rebase_is_not_moved_under_it(repo, journal):
+    repo.write("new", "new\n")
+    repo.commit()
+    repo.git("switch", "-q", "-c", "side")
+    repo.write("README.md", "side\n", repo.main)
+    repo.commit(folder=repo.main)
+    repo.git("switch", "-q", "main")
+    repo.write("README.md", "main\n", repo.main)
+    before = repo.commit(folder=repo.main)
+    repo.git("rebase", "side", check=False)
+
+    with pytest.raises(BranchRefused, match="in the middle of a rebase"):
+        merging.merge(journal, repo.checkout)
+
+    assert before == repo.git("rev-parse", "main")
