@@ -146,7 +146,10 @@ def start(
 
             certificate = make_certificate(engine.surroundings.paths.data / "web", hosts, engine.surroundings.clock)
     bound, is_fallback = _bind(address, port)
-    serving = Serving(tuple(dict.fromkeys(hosts)), bound.getsockname()[1], certificate is not None, behind_proxy)
+    # A further name means that something passes requests on, which may be a process of the same user.
+    trusts = own.is_loopback and not behind_proxy and not names
+    known = tuple(dict.fromkeys(hosts))
+    serving = Serving(known, bound.getsockname()[1], certificate is not None, behind_proxy, trusts)
     server = Server(engine, bound, serving, certificate, address)
     if behind_proxy and names:  # by which others reach it
         server.public_url = f"https://{names[0]}"

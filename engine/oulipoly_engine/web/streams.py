@@ -22,6 +22,7 @@ from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable
 from oulipoly_engine.records import replace
+from oulipoly_engine.web.access.viewer import OWN_USER
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
@@ -135,8 +136,8 @@ class Hub:
 
     # Ending ----------------------------------------------------------------------------------------------------------
     def device_ids(self) -> set[str]:
-        """Return the devices that listen."""
-        return {one.device_id for one in self._everybody()}
+        """Return the devices that listen and can be revoked."""
+        return {one.device_id for one in self._everybody()} - {OWN_USER}
 
     def drop_devices(self, device_ids: frozenset[str]) -> None:
         """Make an end with the listeners of some devices."""

@@ -17,7 +17,8 @@ from oulipoly_engine.core.web.devices import Device, TooManyTries
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.idempotency import serve_once
-from oulipoly_engine.web.access.viewer import Viewer
+from oulipoly_engine.web.access.own_user import is_own_user
+from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
 from oulipoly_engine.web.errors import answer, status_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ BODY_PATIENCE_S = 20.0  # for all of a body
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _OPEN = ("/health", "/pair", "/authority.pem")  # to everybody who reaches the server; so is what pages are made of
 _OPEN_BELOW = "/static/"
+# What whoever passes requests on adds to them: then the process at the other end is not who asks.
+_PASSED_ON = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip")
 _HEADERS: Mapping[str, str] = {
     # What agents write is shown by pages: it can never run, nor call anybody.
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -50,6 +53,7 @@ class Serving(Record):
     port: int = 0
     is_tls: bool = False
     behind_proxy: bool = False
+    trusts_own_user: bool = False  # it listens on this computer alone: processes of the same user need no token
 
     @property
     def cookie(self) -> str:
@@ -143,6 +147,11 @@ class Gate:
             # What anybody may see costs nobody a try: an old cookie is sent along with it.
             address = "" if is_open else scope["state"]["address"]
             device = await run_in_threadpool(self._authenticate, token, address)
+        is_direct = self._serving.trusts_own_user and not any(name in headers for name in _PASSED_ON)
+        if not token and not is_open and is_direct:
+            client, server = scope.get("client"), scope.get("server")
+            if client and server and await run_in_threadpool(is_own_user, tuple(client), tuple(server)):
+                return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
         if device is None and not is_open:
             raise Refusal(401, "not-paired", "this device is not paired: run `agents device pair` on the computer")
         if device is None:

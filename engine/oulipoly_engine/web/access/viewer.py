@@ -24,6 +24,9 @@ __all__ = [
 ]
 
 
+OWN_USER = "own-user"  # the device of this computer's own processes, which need none
+
+
 class NotAllowed(RequestRefused):
     """The device may not do that; another one, or a confirmation, may."""
 

@@ -125,9 +125,7 @@ def _put_files(checkout: Checkout, paths: Sequence[str], folder: Path, env: dict
         elif stat.S_ISREG(status.st_mode):
             size += status.st_size
             mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
-            if (
-                size <= _MOST_KEPT
-            ):  # a copy: git itself would follow a link that takes the place
+            if size <= _MOST_KEPT:  # a copy: git itself would follow a link that takes the place
                 write_private(folder / f"file{number}", tree_files.read_file(checkout.root, names, _MOST_KEPT))
             there.append((mode, path, str(folder / f"file{number}")))
         else:

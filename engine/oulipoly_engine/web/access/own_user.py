@@ -1,0 +1,45 @@
+"""Whether a connection over this computer's own address comes from a process of the same user, as the system tells.
+
+Such a process could run `agents` itself, so it needs no token: scripts begin without one. Others who work at this computer
+need one, as everybody elsewhere does. Only Linux tells whose a connection is; elsewhere the answer is no.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import struct
+from pathlib import Path
+
+_TABLES = {4: Path("/proc/net/tcp"), 6: Path("/proc/net/tcp6")}
+_LOCAL, _REMOTE, _USER = 1, 2, 7  # columns
+_WORD = struct.Struct("=I")
+
+
+def is_own_user(client: tuple[str, int], server: tuple[str, int]) -> bool:
+    """Return whether the process at the other end is ours. client, server: addresses and ports of one connection."""
+    try:
+        ours, theirs = ipaddress.ip_address(server[0]), ipaddress.ip_address(client[0])
+    except ValueError:
+        return False
+    if not (ours.is_loopback and theirs.is_loopback) or ours.version != theirs.version:
+        return False
+    wanted = _spell(client), _spell(server)
+    try:
+        with _TABLES[ours.version].open(encoding="ascii") as table:
+            for line in table:
+                columns = line.split()
+                if (columns[_LOCAL], columns[_REMOTE]) == wanted:
+                    return int(columns[_USER]) == os.getuid()
+    except (OSError, ValueError, IndexError):
+        return False
+    return False
+
+
+def _spell(place: tuple[str, int]) -> str:
+    """Return an address and a port as the system's table has them: words of the machine's own order, in hexadecimal."""
+    family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
+    packed = socket.inet_pton(family, place[0])
+    words = struct.unpack(f"!{len(packed) // 4}I", packed)
+    return "".join(f"{_WORD.unpack(struct.pack('!I', word))[0]:08X}" for word in words) + f":{place[1]:04X}"

@@ -1,0 +1,73 @@
+"""A process of the same user needs no token on this computer; nobody else is let in by that."""
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from oulipoly_engine.web.access.own_user import is_own_user
+from oulipoly_engine.web.serve import start
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose a connection is")
+
+
+@linux
+@pytest.mark.parametrize(("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_a_connection_of_our_own_is_told_from_any_other(family, address):
+    with socket.socket(family) as listener, socket.socket(family) as client:
+        listener.bind((address, 0))
+        listener.listen()
+        client.connect(listener.getsockname())
+        served, _ = listener.accept()
+        with served:
+            ours, theirs = served.getsockname()[:2], served.getpeername()[:2]
+            assert is_own_user(theirs, ours)
+            assert not is_own_user((theirs[0], theirs[1] ^ 1), ours)
+            assert not is_own_user(("192.0.2.1", theirs[1]), ours)
+            assert not is_own_user(theirs, ("not an address", 80))
+
+
+@linux
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
+def test_a_connection_of_another_user_is_not_ours():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        words = ["/bin/bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{listener.getsockname()[1]}; read -r _"]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, user=65534, group=65534, extra_groups=[]) as other:
+            served, _ = listener.accept()
+            with served:
+                assert not is_own_user(served.getpeername(), served.getsockname())
+            other.stdin.close()
+
+
+@pytest.fixture
+def port(live):
+    """Serve a demo world as `agents serve` does; return the port."""
+    with start(live.open_engine(), address="127.0.0.1", port=0) as server:
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        yield server.port
+        server.stop()
+        thread.join()
+
+
+def ask(port, path, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    return answer.status
+
+
+@linux
+def test_a_script_of_ours_needs_no_token_and_a_wrong_or_passed_on_one_does(port):
+    assert 200 == ask(port, "/sessions")
+    assert 401 == ask(port, "/sessions", Authorization="Bearer nobody.nothing")
+    assert 401 == ask(port, "/sessions", **{"X-Forwarded-For": "192.0.2.7"})
+    assert 421 == ask(port, "/sessions", Host="evil.example")
