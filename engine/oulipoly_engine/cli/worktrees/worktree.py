@@ -133,7 +133,7 @@ def _remove(context: Context, options: Namespace) -> int:
         more = {"dry_run": options.dry_run, "was_gone": removal.was_gone, "deleted_branch": removal.deleted_branch}
         output.write_json({"schema_version": SCHEMA_VERSION, **worktree_json(worktree), **more})
     elif removal.was_gone:
-        output.write_line(f"the worktree of {worktree.session_id} is removed already")
+        output.write_line(f"the worktree of {worktree.session_id} is gone already")
     elif options.dry_run:
         output.write_line(f"{plain(worktree.path)} would be removed, and what is in it would be kept")
     else:

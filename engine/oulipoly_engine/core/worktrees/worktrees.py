@@ -16,7 +16,6 @@ WORKTREE: Mapping[tuple[str, str], str] = {
     ("creating", "made"): "ready",
     ("creating", "fail"): "failed",
     ("ready", "remove"): "removing",
-    ("failed", "remove"): "removing",
     ("removing", "gone"): "removed",
     ("removing", "keep"): "ready",  # the removal could not be done, and nothing was lost
     ("removed", "restore"): "creating",

@@ -58,7 +58,7 @@ def remove(resources: Resources, wish: RemovalWish, *, is_running: Callable[[str
             raise WorktreeNotFound(
                 f"session {session_id} has no worktree: `agents worktree list` lists those there are"
             )
-        if worktree.state in ("removed", "creating"):
+        if worktree.state in ("removed", "creating", "failed"):  # nothing is there
             return Removal(worktree, was_gone=True)
         if is_running(session_id):
             raise WorktreeBusy(f"session {session_id} runs: `agents session close {session_id}` ends it first")
