@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import signal
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.web.access.gate import Serving
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.web.access.authority import Certificate
 
 DEFAULT_PORT = 8787
+HEADERS_PATIENCE_S = 20.0  # for the first request of a connection
 _PATIENCE_S = 3  # for answers that are under way when it ends
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _BACKLOG = 256
@@ -71,6 +74,7 @@ class Server:
             log_config=None,
             access_log=False,
             lifespan="off",
+            http=_Protocol,
             server_header=False,
             proxy_headers=False,
             timeout_keep_alive=30,
@@ -95,6 +99,18 @@ class Server:
         """Have `run` return; from any thread."""
         if self._uvicorn is not None:
             self._uvicorn.should_exit = True
+
+
+class _Protocol(H11Protocol):
+    """uvicorn's protocol, which gives up who connects and asks nothing: such clients would take all places."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self.loop.call_later(HEADERS_PATIENCE_S, self._give_up)
+
+    def _give_up(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
 
 
 class _Uvicorn(uvicorn.Server):

@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.web import notices
 from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.web import serve
 from oulipoly_engine.web.access.authority import make_certificate
 from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.serve import start
@@ -235,3 +236,22 @@ def test_a_killed_server_leaves_sessions_running(live):
         assert 200 == c.post(f"/requests/{request.request_id}", json={"decision": "approve"}).status_code
         until(lambda: not c.get(f"/sessions/{session}").json()["busy"])
         assert 1 == len(live.engine.web.servers())  # the killed one is not taken for one that runs
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"GET /health HTTP/1.1\r\nhost: loc", b"\x16\x03\x01"], ids=["nothing", "half", "TLS"]
+)
+def test_who_connects_and_asks_nothing_is_given_up(home, monkeypatch, said):
+    monkeypatch.setattr(serve, "HEADERS_PATIENCE_S", 0.1)
+    server = start(Engine(), address="127.0.0.1", port=0)
+    with server:
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            with closing(socket.create_connection(("127.0.0.1", server.port), timeout=10)) as client:
+                client.sendall(said)
+                while client.recv(1000):
+                    pass
+        finally:
+            server.stop()
+            thread.join(10)

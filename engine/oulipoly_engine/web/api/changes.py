@@ -80,7 +80,7 @@ def order(session_id: SessionId, body: GitOrder, engine: TheEngine, viewer: Oper
     identity = _find(engine, session_id)
     if body.op == "commit":
         check_commit(engine)
-    if body.op in PLANTS_CODE:
+    if body.op in (*PLANTS_CODE, "undoMove"):
         check_confirmed(viewer)
     if body.hunks and len(body.paths) != 1:
         raise UsageInvalid("hunks belong to one file: name it in `paths`")
