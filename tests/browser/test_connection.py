@@ -91,8 +91,30 @@ def test_message_that_cannot_be_sent_is_kept(phone, server, offline):
     assert 1 == phone.locator("article.user", has_text="a long thought").count()
 
 
+def test_message_whose_answer_was_lost_is_taken_once(phone, server):
+    key = begin(phone, server, "first")
+    phone.locator("#standing", has_text="ready").wait_for()
+
+    def lose(route):
+        route.fetch()
+        route.abort()
+
+    phone.route("**/messages", lose)
+    phone.get_by_label("Message", exact=True).fill("just once")
+    phone.get_by_role("button", name="Send").tap()
+    phone.get_by_text("It was not sent").wait_for()
+    phone.unroute("**/messages")
+    server.until(lambda: not server.live.engine.work.find(key).busy)
+    phone.locator("#standing", has_text="ready").wait_for()
+    phone.get_by_role("button", name="Send").tap()
+    phone.get_by_text("It was not sent").wait_for(state="hidden")
+
+    check_whole(phone, server, key)
+    assert 1 == phone.locator("article.user", has_text="just once").count()
+
+
 def test_flood_of_words_is_followed_and_ends_whole(phone, server):
-    key = begin(phone, server, "talk [[flood:3000]]")
+    key = begin(phone, server, "talk [[flood:1500]]")
 
     phone.locator("#standing", has_text="ready").wait_for()
     check_whole(phone, server, key)
@@ -105,5 +127,4 @@ def test_revoked_phone_is_out_at_once(phone, server):
     web = server.live.engine.web
     web.revoke(next(one for one in web.devices() if one.name).device_id)
 
-    phone.goto(f"{server.url}/sessions")
     phone.wait_for_url(re.compile("/pair$"))

@@ -40,6 +40,7 @@ def test_from_the_first_code_to_the_merge(phone, server):
     phone.get_by_label("Message").fill("Add a file")
     phone.get_by_role("button", name="Commit").tap()
     phone.get_by_text("Committed.").wait_for()
+    phone.get_by_role("link", name="a.txt added").wait_for()
     phone.get_by_role("link", name="Merge into main").tap()
     phone.get_by_text("main gets 1 commit").wait_for()
     phone.get_by_role("button", name="Merge").tap()

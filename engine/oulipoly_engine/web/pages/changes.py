@@ -83,7 +83,8 @@ def _show(page: Page) -> Response:
     found = page.engine.changes.status(work.session.session_id)
     budget = _BUDGET
     parts = []
-    for side, entries in (("worktree", found.unstaged), ("index", found.staged)):
+    committed = page.engine.changes.committed(work.session.session_id) if found.ahead else ()
+    for side, entries in (("worktree", found.unstaged), ("index", found.staged), ("branch", committed)):
         rows, budget = _fit(entries, budget)
         parts.append((side, rows, len(entries) - len(rows)))
     said, undo = _DONE.get(page.query.get("done", ""), ("", ""))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.requests import TurnInFlight
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.web.access.viewer import check_scope
 from oulipoly_engine.web.api.engine import NotFound, find_work
 from oulipoly_engine.web.pages import entries
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from oulipoly_engine.core.live.events import Numbered
+    from oulipoly_engine.core.worktrees.changes import ChangeSet
     from oulipoly_engine.facade.worktrees.work import Work
 
 _EVENTS = 400  # that one look reads
 _LOG_LINES, _LOG_BUDGET = 200, 24_000
 _PIECE = 20_000  # characters of an entry on a page of its own
 _MOST_QUEUED = 10
+_LOOK_S = 2.0  # git looks no oftener for all who watch a session
 
 
 def routes() -> list[BaseRoute]:
@@ -57,6 +59,7 @@ def _show(page: Page) -> Response:
         has_more = len(shown) < len(made) or len(found) == _EVENTS
         cursor = shown[-1].seq if len(shown) < len(made) else cursor
     is_past = before is not None
+    changes = None if is_past else _look(page, key)
     asked = [one for one in live.requests() if one.session_id == key]
     shown_cards, more_cards = cards(page, asked, 14_000)
     queue = live.change_queue(key, {}) if work.queued else ()
@@ -70,6 +73,7 @@ def _show(page: Page) -> Response:
         has_more=has_more,
         earlier=shown[0].seq if shown and (len(shown) < len(made) or found[0].seq > 1) else None,
         is_past=is_past,
+        changes=changes,
         running=() if is_past else entries.running_items(last, work.turn_id)[-3:],
         cards=shown_cards,
         more_cards=more_cards,
@@ -78,6 +82,14 @@ def _show(page: Page) -> Response:
         blocks=bool(work.session.opening.get("block_while_running", True)),
         back=f"/sessions/{key}",
     )
+
+
+def _look(page: Page, key: str) -> ChangeSet | None:
+    """Return what a session has changed; None where git cannot say it now."""
+    try:
+        return page.engine.changes.status(key, max_age_s=_LOOK_S)
+    except RequestRefused:
+        return None
 
 
 def _titles(numbered: tuple[Numbered, ...]) -> Mapping[str, str]:

@@ -70,7 +70,7 @@
   const drawn = new Map(); // id -> what the server has drawn
   main.querySelectorAll("[data-live]").forEach((part) => drawn.set(part.id, part.innerHTML));
   let cursor = Number(main.dataset.cursor || 0);
-  let busy = false, again = false;
+  let busy = false, again = false, looked = 0;
 
   const isAtEnd = () => scrollY + innerHeight > document.documentElement.scrollHeight - 160;
   const toEnd = () => scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
@@ -122,6 +122,7 @@
   const refresh = async () => {
     if (busy) { again = true; return; }
     busy = true;
+    looked = performance.now();
     try {
       let more = true;
       while (more) {
@@ -154,11 +155,13 @@
   let failures = 0, retry = 0;
 
   // A session's events: they say that there is something new; the page itself says what ---------------------------------
-  let source = null, timer = 0, settling = 0, reopen = 0;
+  let source = null, timer = 0, settling = 0, reopen = 0, lastLook = 0;
   const soon = () => {
-    if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, 60);
+    // A session's own page follows at once, the others once a second at most.
+    const pause = main.dataset.events ? 60 : Math.max(60, 1000 - (performance.now() - looked));
+    if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, pause);
     clearTimeout(settling); // an event may be told a moment before what it changes is stored
-    settling = setTimeout(refresh, 500);
+    settling = setTimeout(refresh, Math.max(500, pause));
   };
   const typing = byId("typing");
   let typed = "", frame = 0;
@@ -184,7 +187,7 @@
     soon();
   };
   const follow = () => {
-    if (!window.EventSource) return;
+    if (!window.EventSource || main.hasAttribute("data-quiet")) return;
     if (source) source.close();
     clearTimeout(reopen);
     // The browser's own later tries bring Last-Event-ID; ours begin where the page stands. Other pages hear hints.
@@ -209,7 +212,12 @@
   const pace = Number(main.dataset.poll || 0);
   if (pace || main.dataset.events) {
     tell(navigator.onLine ? "on" : "off");
-    setInterval(() => { if (document.visibilityState === "visible") refresh(); }, pace || 15000);
+    setInterval(() => { // without a stream of events, or with one that has died in silence
+      const now = performance.now();
+      if (document.visibilityState !== "visible" || (source && source.readyState === 1 && now - lastLook < 15000)) return;
+      lastLook = now;
+      refresh();
+    }, pace || 3000);
     follow();
   }
   if (main.hasAttribute("data-more")) refresh();
@@ -231,7 +239,13 @@
     complain("");
     try {
       const body = new URLSearchParams(new FormData(form, event.submitter));
-      const answer = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { accept: "text/html", "x-page-part": "1" } });
+      if (form.dataset.body !== String(body)) { // the same order, sent again because no answer came, is carried out once
+        form.dataset.body = String(body);
+        form.dataset.key = Date.now() + "-" + Math.random();
+      }
+      const headers = { accept: "text/html", "x-page-part": "1", "idempotency-key": form.dataset.key };
+      const answer = await fetch(form.getAttribute("action"), { method: "POST", body, headers });
+      delete form.dataset.body;
       if (answer.ok) {
         if (form.hasAttribute("data-clear")) form.querySelectorAll("[data-draft]").forEach((area) => { area.value = ""; store("draft-" + area.dataset.draft, ""); });
         form.dispatchEvent(new CustomEvent("sent"));
