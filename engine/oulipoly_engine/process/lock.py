@@ -34,6 +34,32 @@ def try_lock(path: Path) -> Iterator[bool]:
 
 
 @contextmanager
+def hold_lock_with_children(path: Path, patience_s: float) -> Iterator[int | None]:
+    """Hold a lock file for the block, and after a kill as long as a child lives that was given the descriptor.
+
+    Without that, whoever comes next would find the lock free while a child of the killed process still works. Yields
+    the descriptor, and None where nobody gives the lock back within patience_s. Raises as `try_lock`.
+    """
+    make_folder(path.parent)
+    descriptor = open_private(path, os.O_RDWR)
+    deadline = time.monotonic() + patience_s
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    yield None
+                    return
+                time.sleep(_PAUSE_S)
+            else:
+                break
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def hold_lock(path: Path, patience_s: float) -> Iterator[bool]:
     """Hold a lock file for the block, once nobody else does; yields False where that takes longer than patience_s.
 

@@ -50,15 +50,17 @@ def run_script(
     cwd: Path | None = None,
     output_limit: int = _OUTPUT_LIMIT,
     cancelled: Callable[[], bool] = lambda: False,
+    keeps: tuple[int, ...] = (),
 ) -> ScriptResult:
     """Run a shell line to its end, its limit or its limit of output.
 
     arguments: become `$1`, `$2` … of the line. Never raises for what the script does.
+    keeps: descriptors that it holds as well, a lock's for example.
     It ends where the work of this thread shall stop (`stopping`). cancelled: asked a few times a second; true ends it.
     """
     argv = arguments if line == EXEC else ("sh", "-c", line, *(("sh", *arguments) if arguments else ()))
     with watched(argv, cwd) as tell:
-        script = _Script(line, env, arguments, cwd)
+        script = _Script(line, env, arguments, cwd, keeps)
         result = _run(script, timeout_s, output_limit, cancelled)
         tell(result.outcome)
     return result
@@ -71,6 +73,7 @@ class _Script(Record):
     env: Mapping[str, str]
     arguments: tuple[str, ...]
     cwd: Path | None
+    keeps: tuple[int, ...] = ()
 
 
 def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callable[[], bool]) -> ScriptResult:
@@ -89,6 +92,7 @@ def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callab
                 cwd=script.cwd,
                 start_new_session=True,
                 bufsize=0,
+                pass_fds=script.keeps,
             )
         except (OSError, ValueError) as error:
             return ScriptResult(None, b"", b"", f"could not be started: {error}", time.monotonic() - started_at)

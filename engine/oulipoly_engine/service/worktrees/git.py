@@ -40,16 +40,24 @@ class Git(Record):
         hooks: bool = False,
         stdin: Path | None = None,
         cancelled: Callable[[], bool] = lambda: False,
+        keeps: tuple[int, ...] = (),
     ) -> ScriptResult:
         """Run `git WORDS` and return how it ended, whatever that was.
 
         hooks: the repository's own may run. stdin: a file that it reads; None: it finds nothing there.
+        keeps: descriptors that it holds as well, a lock's for example.
         """
         argv = ("git", *_SAFE, *(() if hooks else _NO_HOOKS), "-C", str(self.folder), *words)
         given = clean_environment() | dict(self.env) | dict(env or {})
         line, arguments = (EXEC, argv) if stdin is None else (_FED, (str(stdin), *argv))
         return run_script(
-            line, given, arguments=arguments, timeout_s=timeout_s, output_limit=output_limit, cancelled=cancelled
+            line,
+            given,
+            arguments=arguments,
+            timeout_s=timeout_s,
+            output_limit=output_limit,
+            cancelled=cancelled,
+            keeps=keeps,
         )
 
     def check(self, *words: str, **options: object) -> bytes:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.process.lock import hold_lock
+from oulipoly_engine.process.lock import hold_lock_with_children
 from oulipoly_engine.service.worktrees.git import Git
 
 _PATIENCE_S = 30.0
@@ -22,18 +22,21 @@ class RepositoryBusy(RequestRefused):
 
 
 @contextmanager
-def lock_repository(locks: Path, folder: Path, patience_s: float = _PATIENCE_S) -> Iterator[None]:
+def lock_repository(locks: Path, folder: Path, patience_s: float = _PATIENCE_S) -> Iterator[int]:
     """Hold the lock of the repository that a folder belongs to for the block; it cannot be taken twice.
+
+    Yields its descriptor, for calls of git that shall hold the lock as well (`keeps`): after a kill nobody else begins
+    before the last of them has ended.
 
     locks: `Paths.locks`. folder: any worktree of the repository. Raises RepositoryBusy after patience_s, and GitFailed
     where the folder is not in a repository.
     """
-    with hold_lock(lock_path(locks, common_folder(Git(folder))), patience_s) as is_ours:
-        if not is_ours:
+    with hold_lock_with_children(lock_path(locks, common_folder(Git(folder))), patience_s) as descriptor:
+        if descriptor is None:
             raise RepositoryBusy(
                 f"another process works on the branches of {folder} for more than {patience_s:g} s: try again later"
             )
-        yield
+        yield descriptor
 
 
 def common_folder(git: Git) -> Path:

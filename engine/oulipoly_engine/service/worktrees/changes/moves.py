@@ -67,18 +67,22 @@ def _is_tree_only(kind: str, branch: str) -> bool:
 
 
 @contextmanager
-def moving(journal: Journal, folder: Path) -> Iterator[None]:
+def moving(journal: Journal, folder: Path) -> Iterator[int]:
     """Hold the lock of a repository for the block, with all moves settled that a kill has cut.
 
-    Raises RepositoryBusy, and IndexLocked where one of them cannot be settled now.
+    Yields the lock's descriptor, for `carry_out`. Raises RepositoryBusy, and IndexLocked where one of them cannot be
+    settled now.
     """
-    with lock_repository(journal.locks, folder):
+    with lock_repository(journal.locks, folder) as lock:
         settle_repository(journal, folder)
-        yield
+        yield lock
 
 
-def carry_out(journal: Journal, move: Move) -> Moved:
-    """Make a move; within `moving`. Raises BranchMoved, IndexLocked or what git says, with nothing moved."""
+def carry_out(journal: Journal, move: Move, lock: int) -> Moved:
+    """Make a move; within `moving`, whose lock each git holds as long as it lives.
+
+    Raises BranchMoved, IndexLocked or what git says, with nothing moved.
+    """
     now = journal.clock.now()
     backup = f"{BACKUP}/{move.session_id}/{reference_time(now)}"
     git = git_in(move.folder if move.checkout is None else move.checkout)
@@ -91,12 +95,14 @@ def carry_out(journal: Journal, move: Move) -> Moved:
     operation = Operation(str(uuid.uuid4()), move.session_id, move.kind, "begun", _detail(move, backup), now)
     operations.begin(journal.store, operation)
     try:
-        order(git, "update-ref", "-m", f"before {move.reason}", backup, move.old, "")
+        order(git, "update-ref", "-m", f"before {move.reason}", backup, move.old, "", keeps=(lock,))
         if move.checkout is not None:
-            git.run("update-index", "-q", "--refresh")  # a file that was only touched would be taken for a change
-            order(git, "read-tree", "-m", "-u", move.old, move.new, timeout_s=600.0)
+            git.run(
+                "update-index", "-q", "--refresh", keeps=(lock,)
+            )  # a file that was only touched would be taken for a change
+            order(git, "read-tree", "-m", "-u", move.old, move.new, timeout_s=600.0, keeps=(lock,))
         if move.reference:
-            order(git, "update-ref", "-m", move.reason, move.reference, move.new, move.old)
+            order(git, "update-ref", "-m", move.reason, move.reference, move.new, move.old, keeps=(lock,))
     except BaseException as error:
         with suppress(RequestRefused):  # what cannot be settled now is settled before the next move
             _settle(journal, operation)

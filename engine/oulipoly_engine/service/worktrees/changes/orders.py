@@ -100,10 +100,15 @@ def line_of(git: Git, *words: str) -> str:
 
 
 def order(
-    git: Git, *words: str, hooks: bool = False, timeout_s: float = 60.0, env: Mapping[str, str] | None = None
+    git: Git,
+    *words: str,
+    hooks: bool = False,
+    timeout_s: float = 60.0,
+    env: Mapping[str, str] | None = None,
+    keeps: tuple[int, ...] = (),
 ) -> bytes:
     """Have git do something, and return what it printed. Raises RequestRefused as `refusal` says."""
-    result = git.run("-c", "submodule.recurse=false", *words, hooks=hooks, timeout_s=timeout_s, env=env)
+    result = git.run("-c", "submodule.recurse=false", *words, hooks=hooks, timeout_s=timeout_s, env=env, keeps=keeps)
     if not result.succeeded:
         raise refusal(git, words, result)
     return result.stdout
