@@ -7,21 +7,24 @@ first and its last one are left out.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.text.secret_rules import NAME_OF_ONE
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.regular_files import open_regular
 
 _LIMIT = 64 << 20  # bytes a process; what comes after that is not kept
 _HIDDEN = "[REDACTED]"
 _SHORTEST = 8  # characters of a value of the environment that is taken out wherever it stands
-_SECRET_NAME = re.compile(r"token|secret|password|passwd|api_?key|authorization", re.IGNORECASE)
+_SECRET_NAME = re.compile(rf"{NAME_OF_ONE}|authorization", re.IGNORECASE)
 _KEY_BEGINS, _KEY_ENDS = b"-----BEGIN", b"-----END"
+_MOST_KEY_LINES = 500  # a text that only names the first line of a key has no last one
 _BLOCK = 64 << 10
 MOST_LINES = 100_000  # of one look at a log
 _MOST_BYTES = 8 << 20
@@ -46,18 +49,18 @@ class SessionLog:
         make_folder(path.parent)
         self._file = open_private(path, os.O_WRONLY | os.O_APPEND)
         self._clock, self._clean, self._left = clock, clean, _LIMIT
-        named = {value for name, value in (env or {}).items() if _SECRET_NAME.search(name)}
+        named = {form for name, value in (env or {}).items() if _SECRET_NAME.search(name) for form in _forms(value)}
         self._secrets = sorted((one for one in named if len(one) >= _SHORTEST), key=len, reverse=True)
-        self._in_key = False
+        self._key_lines = 0  # that may still come
 
     def write(self, source: str, line: bytes) -> None:
         """Keep a line. source: out, err, or end for what is said of the process's end."""
         if self._left <= 0:
             return
         if _KEY_BEGINS in line and b"PRIVATE KEY" in line and _KEY_ENDS not in line:
-            self._in_key, text = True, _HIDDEN
-        elif self._in_key:
-            self._in_key = _KEY_ENDS not in line
+            self._key_lines, text = _MOST_KEY_LINES, _HIDDEN
+        elif self._key_lines:
+            self._key_lines = 0 if _KEY_ENDS in line else self._key_lines - 1
             return
         else:
             text = self._clean(line.decode("utf-8", "replace"))
@@ -67,6 +70,16 @@ class SessionLog:
         self._left -= len(record)
         with contextlib.suppress(OSError):  # a full disk ends no session
             os.write(self._file, record if self._left > 0 else b"the log ends here: it has reached its limit\n")
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield a secret as it may stand in a line: its own lines, and as CLIs write it, in JSON, and in JSON in JSON."""
+    yield from secret.splitlines()
+    for is_ascii in (True, False):
+        escaped = secret
+        for _depth in range(2):
+            escaped = json.dumps(escaped, ensure_ascii=is_ascii)[1:-1]
+            yield escaped
 
 
 def read_tail(path: Path, lines: int) -> str:

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -245,7 +246,8 @@ def _files(admin: Path) -> Iterator[Path]:
             names = [name for name in names if name not in _NOT_KEPT]
         for name in sorted(names):
             file = Path(folder, name)
-            if not name.endswith(".lock") and not file.is_symlink() and file.stat().st_size <= _LARGEST_STATE:
+            status = file.lstat()  # a FIFO would be waited at
+            if not name.endswith(".lock") and stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST_STATE:
                 yield file
 
 

@@ -25,6 +25,10 @@ from oulipoly_engine.service.worktrees.survey import measure
 from oulipoly_engine.store.live import live_queue, live_sessions
 
 
+def plant_a_fifo(repo, path):
+    os.mkfifo(repo.folder / ".git" / "worktrees" / "s1" / "waits")
+
+
 def pass_over(repo, path):
     repo.git("update-index", "--skip-worktree", "a.txt", "run.sh", "folder/b.bin", folder=path)
     repo.write("a.txt", "only here\n", path)
@@ -102,6 +106,7 @@ STATES = {
     "clean": lambda repo, path: None,
     "changed": spoil_a_little,
     "passed over": pass_over,
+    "a FIFO among git's files": plant_a_fifo,
     "merge": merge,
     "rebase": rebase,
     "cherry-pick": cherry_pick,
