@@ -1,7 +1,7 @@
 """Whether a connection over this computer's own address comes from a process of the same user, as the system tells.
 
-Such a process could run `agents` itself, so it needs no token: scripts begin without one. Others who work at this computer
-need one, as everybody elsewhere does. Only Linux tells whose a connection is; elsewhere the answer is no.
+Such a process could run `agents` itself, so it needs no token: scripts begin without one. Others who work at this
+computer need one, as everybody elsewhere does. Only Linux tells whose a connection is; elsewhere the answer is no.
 """
 
 from __future__ import annotations
