@@ -160,6 +160,7 @@ def test_a_lock_file_of_git_is_named_and_a_failure_leaves_nothing(repo, trees):
     with pytest.raises(GitFailed, match=r"s1\.lock is there: another git is at work"):
         trees.create("s1", repo.folder)
     (failed,) = trees.list(has_removed=True)
+    assert trees.remove("s1").was_gone
     again = trees.create("s1", repo.folder)
 
     assert ("failed", "ready", False) == (failed.worktree.state, again.state, lock.exists())
