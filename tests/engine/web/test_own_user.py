@@ -1,11 +1,13 @@
 """A process of the same user needs no token on this computer; nobody else is let in by that."""
 
 import http.client
+import json
 import os
 import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 
 import pytest
 
@@ -68,6 +70,8 @@ def ask(port, path, **headers):
 @linux
 def test_a_script_of_ours_needs_no_token_and_a_wrong_or_passed_on_one_does(port):
     assert 200 == ask(port, "/sessions")
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health") as answer:
+        assert "sessions" in json.load(answer)
     assert 401 == ask(port, "/sessions", Authorization="Bearer nobody.nothing")
     assert 401 == ask(port, "/sessions", **{"X-Forwarded-For": "192.0.2.7"})
     assert 421 == ask(port, "/sessions", Host="evil.example")
