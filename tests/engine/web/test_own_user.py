@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import urllib.request
 
 import pytest
 
@@ -59,6 +58,7 @@ def port(live):
 
 
 def ask(port, path, **headers):
+    """Return an answer's status."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
@@ -67,11 +67,19 @@ def ask(port, path, **headers):
     return answer.status
 
 
+def read(port, path):
+    """Return an answer's JSON."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", path)
+    told = json.load(connection.getresponse())
+    connection.close()
+    return told
+
+
 @linux
 def test_a_script_of_ours_needs_no_token_and_a_wrong_or_passed_on_one_does(port):
     assert 200 == ask(port, "/sessions")
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health") as answer:
-        assert "sessions" in json.load(answer)
+    assert "sessions" in read(port, "/health")
     assert 401 == ask(port, "/sessions", Authorization="Bearer nobody.nothing")
     assert 401 == ask(port, "/sessions", **{"X-Forwarded-For": "192.0.2.7"})
     assert 421 == ask(port, "/sessions", Host="evil.example")
