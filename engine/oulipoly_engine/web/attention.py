@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.web.api.requests import request_row
 from oulipoly_engine.web.api.sessions import session_row
 
@@ -37,6 +38,7 @@ class Attention:
         self._requests: Mapping[str, str] | None = None  # their states
         self._sessions: Mapping[str, dict[str, Any]] | None = None
         self._seen_at: dict[str, float] = {}  # of requests that nobody was told of yet
+        self._said: set[str] = set()
         self._watch = engine.web.watch(self._changed.set)
         self._thread = threading.Thread(target=self._run, name="attention", daemon=True)
         self._thread.start()
@@ -53,14 +55,26 @@ class Attention:
             with suppress(RunnerError):  # what a kill has cut, of worktrees and of merges
                 settle()
         while not self._ended.is_set():
+            self._hub.wake()
             for look in (self._drop_revoked, self._look, self._start_waiting):
-                with suppress(RunnerError):  # what one cannot read, the others may
-                    look()
+                self._try(look)
             if self._ended.wait(_EVERY_S):
                 break
             waits = any(at != _TOLD for at in self._seen_at.values())
             self._changed.wait(_EVERY_S if waits else _AT_LEAST_S)
             self._changed.clear()
+
+    def _try(self, look: Callable[[], None]) -> None:
+        """Look; what one cannot read, the others may. A mistake of ours is told once, and ends nothing."""
+        try:
+            look()
+        except RunnerError:
+            return
+        except Exception as error:
+            text = f"Warning: the server cannot look at what has changed: {error!r}"
+            if text not in self._said:
+                self._said.add(text)
+                diagnostics.note(text)
 
     def _look(self) -> None:
         hints = self._look_at_requests()

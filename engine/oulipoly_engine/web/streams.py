@@ -32,6 +32,7 @@ PAGE = 500  # events of one look into the store
 _LOOK_S = 1.0  # between two looks of a thread at whether anybody listens
 _MOST_TEXT = 256 << 10  # characters of what is being said
 _NO_HOST_S = 1.0  # between two tries to reach the host of a session that has none
+_NO_CHANGE_S = 10.0  # the same while nothing changes in the state file
 _encoder = msgspec.json.Encoder()
 
 
@@ -134,6 +135,12 @@ class Hub:
         for listener in listeners:
             listener.hear([(0, True, line) for line in lines])
 
+    def wake(self) -> None:
+        """Say that the state file has changed: a session that had no process may have one."""
+        with self._lock:
+            for follower in self._followers.values():
+                follower.wake()
+
     # Ending ----------------------------------------------------------------------------------------------------------
     def device_ids(self) -> set[str]:
         """Return the devices that listen and can be revoked."""
@@ -169,7 +176,7 @@ class _Follower:
         self._is_over = False
         self._last = 0  # the number that was told last
         self._open: dict[str, tuple[Numbered, list[str]]] = {}  # what is being said, and its text so far
-        self._nobody = threading.Event()
+        self._nobody, self._woken = threading.Event(), threading.Event()
         threading.Thread(target=self._run, name=f"follow {session_id[:8]}", daemon=True).start()
 
     def add(self, listener: Listener) -> bool:
@@ -188,9 +195,23 @@ class _Follower:
             self._is_over = not self.listeners
             if self._is_over:
                 self._nobody.set()
+                self._woken.set()
             return self._is_over
 
+    def wake(self) -> None:
+        """Look again for the session's process, where it had none."""
+        self._woken.set()
+
     def _run(self) -> None:
+        try:
+            self._follow()
+        finally:  # in whichever way: who still listens comes again, and gets a thread that works
+            with self._lock:
+                self._is_over = True
+                for listener in self.listeners:
+                    listener.drop()
+
+    def _follow(self) -> None:
         self._last = self._last_number()
         while not self._nobody.is_set():
             try:
@@ -201,9 +222,15 @@ class _Follower:
             except (HostUnreachable, HostGone):
                 self._open.clear()
                 self._read_store()  # what it has said at its end
-                self._nobody.wait(_NO_HOST_S)
+                self._wait()
             except RunnerError:
-                self._nobody.wait(_NO_HOST_S)
+                self._wait()
+
+    def _wait(self) -> None:
+        """Wait until something has changed, for a process that has come."""
+        if not self._nobody.wait(_NO_HOST_S):
+            self._woken.wait(_NO_CHANGE_S)
+            self._woken.clear()
 
     def _read_store(self) -> None:
         with suppress(RunnerError):

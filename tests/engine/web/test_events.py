@@ -174,6 +174,18 @@ def test_a_server_that_comes_again_finds_everything(served, live, talk):
             thread.join(20)
 
 
+def test_who_listens_to_a_session_that_has_no_process_hears_it_come(served, live, talk):
+    client, headers, _, session = talk
+    client.post(f"/sessions/{session}/cancel")
+    live.until_closed(session)
+    with listening(f"{served.url}/sessions/{session}/events", headers) as stream:
+        stream.until("session_closed")
+        assert 200 == client.post(f"/sessions/{session}/messages", json={"content": "go on"}).status_code
+        stream.until("turn_ended", 2)
+
+    assert [*range(1, len(stream.numbers) + 1)] == stream.numbers
+
+
 async def test_who_does_not_keep_up_is_dropped():
     listener = streams.Listener("a device")
     listener.hear([(number, True, b"{}") for number in range(streams.MOST_WAITING)])
