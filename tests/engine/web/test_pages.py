@@ -180,6 +180,16 @@ def test_request_is_approved_once_and_only_as_it_was_shown(browser, repository):
     assert "approved by a phone" in browser.page(place)
 
 
+def test_request_too_long_to_be_read_here_is_not_approved_here(browser, repository):
+    key = browser.begin(f"tidy up [[approve:{'<' * 6000}]]", repository)
+    place = f"/requests/{browser.live.request(key).request_id}"
+    seen = re.search(r'name="seen" value="(\w+)"', browser.page("/requests"))[1]
+
+    assert "Approve" not in browser.page(place)
+    assert 400 == browser.post(place, decision="approve", seen=seen).status_code
+    assert 303 == browser.post(place, decision="deny").status_code
+
+
 def test_answer_leads_to_no_other_site(browser, repository):
     key = browser.begin("tidy up [[approve:rm -r build]]", repository)
     place = f"/requests/{browser.live.request(key).request_id}"
@@ -225,19 +235,19 @@ def test_page_goes_on_exactly_where_it_stood(browser, repository):
 
 
 def test_heavy_sessions_and_changes_stay_small(browser, repository):
-    key = browser.begin("x" * 200_000 + " [[run:ls]]" * 3, repository)
+    key = browser.begin("<" * 100_000 + "\u6f22" * 100_000 + " [[run:ls]]" * 3, repository)
     browser.live.until(key, lambda event: type(event).__name__ == "TurnEnded")
     folder = Path(browser.engine.work.find(key).worktree.path)
     for number in range(260):
         (folder / f"{number:03}-{'é' * 90}.txt").write_text("line\n" * 3)
-    (folder / "README.md").write_text("".join(f"{number} <b> & {'y' * 60}\n" for number in range(4000)))
+    (folder / "README.md").write_text("".join(f"{number} <b> & {'<' * 60}\n" for number in range(4000)))
 
     whole = re.search(r'href="(/sessions/\S+/entries/\d+)"', browser.page(f"/sessions/{key}"))[1]
     assert "Next part" in browser.page(whole)
     browser.page(f"/sessions/{key}/log")
     assert "more are not shown" in browser.page(f"/sessions/{key}/changes")
     page = browser.page(f"/sessions/{key}/diff?side=worktree&path=README.md")
-    assert "3 &lt;b&gt; &amp; yyy" in page
+    assert "3 &lt;b&gt; &amp; &lt;" in page
     later = re.search(r"from=(\d+)", page)[1]
     browser.page(f"/sessions/{key}/diff?side=worktree&path=README.md&from={later}")
 

@@ -14,6 +14,7 @@ from oulipoly_engine.web.access.viewer import check_confirmed, check_scope
 from oulipoly_engine.web.api.changes import PLANTS_CODE, check_commit, check_promote
 from oulipoly_engine.web.api.engine import find_work
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
+from oulipoly_engine.web.pages.weights import weight_of
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.worktrees.work import Work
 
-_BUDGET = 20_000  # characters of names on one page, and of a diff
+_BUDGET = 20_000  # bytes of names on one page, and of a diff
 _LINE_OVERHEAD = 26
 _LONGEST_LINE = 2000
 _MOST_LISTED = 40
@@ -104,7 +105,7 @@ def _fit(entries: tuple[ChangeEntry, ...], budget: int) -> tuple[list[FileRow], 
     rows: list[FileRow] = []
     for entry in entries:
         token = encode_path(entry.path)
-        budget -= 2 * len(token) + len(entry.path) + 200
+        budget -= 2 * len(token) + 2 * weight_of(entry.path[:300]) + 250
         if rows and budget < 0:
             break
         rows.append(FileRow(entry.path, token, WORDS.get(entry.status, entry.status), entry.renamed_from or ""))
@@ -155,7 +156,7 @@ def lines_of(diff: FileDiff, begin: int) -> tuple[list[DiffLine], int, int]:
             number += 1
         if place < begin:
             continue
-        budget -= min(len(row), _LONGEST_LINE) + _LINE_OVERHEAD
+        budget -= weight_of(row[:_LONGEST_LINE]) + _LINE_OVERHEAD
         if made and budget < 0:
             return made, place, len(rows)
         cut = f"{row[:_LONGEST_LINE]} [{len(row) - _LONGEST_LINE:,} characters more]"

@@ -9,9 +9,10 @@ from oulipoly_engine.core.live.events import FileChange, Item, Numbered
 from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import Record
+from oulipoly_engine.web.pages.weights import weight_of
 
 LONGEST = 3000  # characters of one entry's text; the rest has a page of its own
-BUDGET = 18_000  # characters of the entries of one page
+BUDGET = 18_000  # bytes of the entries of one page
 _OVERHEAD = 260  # of the markup of an entry
 _LONGEST_TITLE = 400
 
@@ -32,9 +33,10 @@ class Entry(Record):
 
     @property
     def size(self) -> int:
-        """Return about how many characters the page gets by it."""
-        diffs = sum(len(one.diff) + len(one.path) for one in self.changes)
-        return _OVERHEAD + len(self.title) + len(self.text) + diffs + sum(len(one) + 20 for one, _ in self.steps)
+        """Return about how many bytes the page gets by it."""
+        diffs = sum(weight_of(one.diff, is_diff=True) + weight_of(one.path) + 60 for one in self.changes)
+        steps = sum(weight_of(one) + 20 for one, _ in self.steps)
+        return _OVERHEAD + 2 * weight_of(self.title) + weight_of(self.text) + diffs + steps
 
 
 _KINDS: Mapping[str, str] = {

@@ -14,6 +14,7 @@ from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.api.engine import answer, find_request
 from oulipoly_engine.web.pages.page import Page, get, post
+from oulipoly_engine.web.pages.weights import weight_of
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.core.live.sessions import LiveRequest
 
-_LONGEST = 12_000  # characters that a page shows of one request; a longer one is answered where it can be read
+_LONGEST = 12_000  # bytes that a page shows of one request; a longer one is answered where it can be read
 _BUDGET = 24_000
 _MOST_ANSWERED = 15
 
@@ -77,7 +78,8 @@ def digest_of(request: LiveRequest) -> str:
 
 
 def _size(request: LiveRequest) -> int:
-    return len(msgspec.json.encode(request.prompt))
+    text = msgspec.json.encode(request.prompt).decode()
+    return weight_of(text) + 14 * text.count("\\n")  # its lines, which JSON writes so
 
 
 def _list(page: Page) -> Response:

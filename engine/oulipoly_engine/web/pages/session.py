@@ -12,6 +12,7 @@ from oulipoly_engine.web.api.engine import NotFound, find_work
 from oulipoly_engine.web.pages import entries
 from oulipoly_engine.web.pages.page import Page, get, post
 from oulipoly_engine.web.pages.requests import cards
+from oulipoly_engine.web.pages.weights import cut_beginning, cut_end
 from oulipoly_engine.web.pages.words import standing_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _EVENTS = 400  # that one look reads
 _LOG_LINES, _LOG_BUDGET = 200, 24_000
-_PIECE = 20_000  # characters of an entry on a page of its own
+_PIECE = 20_000  # bytes of an entry on a page of its own
 _MOST_QUEUED = 10
 _LOOK_S = 2.0  # git looks no oftener for all who watch a session
 
@@ -105,12 +106,14 @@ def _show_entry(page: Page) -> Response:
     text = entries.whole_text(found[0]) if found else ""
     if not text:
         raise NotFound(f"this session has nothing to show at {seq}")
+    piece = cut_beginning(text[begin:], _PIECE)
+    end = begin + len(piece)
     return page.show(
         "text.html",
         heading=f"Entry {seq}",
         session=work.session,
-        text=text[begin : begin + _PIECE],
-        later=f"?from={begin + _PIECE}" if len(text) > begin + _PIECE else "",
+        text=piece,
+        later=f"?from={end}" if len(text) > end else "",
         earlier=f"?from={max(0, begin - _PIECE)}" if begin else "",
         note="",
     )
@@ -126,7 +129,7 @@ def _show_log(page: Page) -> Response:
         "text.html",
         heading="Log",
         session=work.session,
-        text=text[-_LOG_BUDGET:],
+        text=cut_end(text, _LOG_BUDGET),
         later="",
         earlier="",
         note=note,
