@@ -18,6 +18,7 @@ from oulipoly_engine.service.worktrees.repository import LONG_S, check, explain
 
 LARGE = 1 << 28  # bytes of output: a million files
 _LEFT_OUT = re.compile(rb"^Ignoring path (.*)$", re.MULTILINE)
+_OUTWARDS = frozenset(("", ".", "..", ".git"))
 _BATCH = 64 << 10  # bytes of names in one call
 # Bytes as they are: what turns line ends, or runs a program over files, is told of none.
 _RAW = ("-c", "core.autocrlf=false", "-c", "core.eol=lf", "-c", "core.attributesFile=/dev/null")
@@ -138,9 +139,13 @@ class Scratch:
         place.rmdir()
 
     def list_tree(self, tree: str) -> list[Entry]:
-        """Return all files of a tree."""
+        """Return all files of a tree. Raises SalvageFailed where one would lead out of the folder that it is for."""
         lines = os.fsdecode(self.run("ls-tree", "-r", "-z", "--full-tree", tree)).split("\0")
-        return [Entry(*_tree_line(line)) for line in lines if line]
+        entries = [Entry(*_tree_line(line)) for line in lines if line]
+        for one in entries:
+            if not _OUTWARDS.isdisjoint(one.path.lower().split("/")):  # not made by us, who look at trees by names
+                raise SalvageFailed(f"{tree} has a file {one.path!r}, which would be written elsewhere: look at it")
+        return entries
 
 
 @contextmanager

@@ -128,9 +128,14 @@ def read_salvage(git: Git, ref: str) -> Salvage:
     text = os.fsdecode(git.check("log", "-1", "--format=%B", commit)).partition("\n\n")[2]
     try:
         known = json.loads(text)
-        return Salvage(**{**{key: str(known[key]) for key in known}, "ref": ref, "commit": commit})
+        salvage = Salvage(**{**{key: str(known[key]) for key in known}, "ref": ref, "commit": commit})
     except (ValueError, TypeError, AttributeError) as error:
         raise SalvageFailed(f"{ref} was not made by this program: `git show {ref}` shows it") from error
+    # An agent can move the reference: what is not the name of a commit could be an option of git.
+    always, sometimes = (salvage.index, salvage.untracked, salvage.state), (salvage.tip, salvage.head)
+    if not all(_COMMIT.fullmatch(name.encode()) for name in (*always, *filter(None, sometimes))):
+        raise SalvageFailed(f"{ref} was not made by this program: `git show {ref}` shows it")
+    return salvage
 
 
 def _copy_index(work: Scratch, admin: Path | None, head: str) -> tuple[Path, list[Entry]]:

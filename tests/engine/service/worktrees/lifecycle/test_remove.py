@@ -18,9 +18,9 @@ from oulipoly_engine.core.worktrees.worktree_refusals import (
     WorktreeKept,
 )
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.service.worktrees.git import GitFailed
+from oulipoly_engine.service.worktrees.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.remove import RemovalWish, remove
-from oulipoly_engine.service.worktrees.salvage.take import take_salvage
+from oulipoly_engine.service.worktrees.salvage.take import read_salvage, take_salvage
 from oulipoly_engine.service.worktrees.survey import measure
 from oulipoly_engine.store.live import live_queue, live_sessions
 
@@ -547,3 +547,31 @@ def test_no_look_and_no_removal_runs_what_is_planted_in_the_configuration(repo, 
     trees.remove("s1", force=True)
 
     assert not ran.exists()
+
+
+def test_a_salvage_that_was_changed_writes_nothing_elsewhere(repo, trees):
+    made = trees.create("s1", repo.folder)
+    repo.write("new", "new\n", Path(made.path))
+    ref = trees.remove("s1", force=True).worktree.salvage
+    known = read_salvage(Git(repo.folder), ref)
+    blob = bytes.fromhex(repo.git("rev-parse", f"{known.untracked}:new"))
+    inner = repo.write("tree", b"100644 escaped\0" + blob, repo.folder / ".git")
+    for _level in range(3):
+        name = repo.git("hash-object", "-t", "tree", "-w", "--literally", str(inner))
+        inner.write_bytes(b"40000 ..\0" + bytes.fromhex(name))
+    outwards = repo.git("hash-object", "-t", "tree", "-w", "--literally", str(inner))
+    planted = repo.git("commit-tree", outwards, "-m", "untracked files")
+    for change in ({known.untracked: planted}, {known.index: f"--output={repo.folder}/escaped"}):
+        message = repo.git("log", "-1", "--format=%B", known.commit)
+        for old, new in change.items():
+            message = message.replace(old, new)
+        commit = repo.git("commit-tree", f"{known.commit}^{{tree}}", "-p", known.commit, "-m", message)
+        repo.git("update-ref", ref, commit)
+
+        with pytest.raises(SalvageFailed):
+            trees.restore("s1")
+
+    assert [] == [*repo.folder.rglob("escaped"), *repo.folder.parent.glob("escaped")]
+    repo.git("update-ref", ref, known.commit)
+    trees.restore("s1")
+    assert "new\n" == (Path(made.path) / "new").read_text()
