@@ -9,7 +9,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.markup import escape
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -35,7 +35,7 @@ class Choice(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
-            box.border_title = escape(self._title)
+            box.border_title = Content(self._title)
             box.border_subtitle = f"{link('enter: OK', 'screen.take')} · {BACK}"
             if self._text:
                 yield Static(self._text, markup=False)

@@ -12,7 +12,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.markup import escape
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -56,7 +56,7 @@ class Menu(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
-            box.border_title = escape(self._title)
+            box.border_title = Content(self._title)
             back = link("esc: cancel", "screen.back")  # as the key: a search ends first
             box.border_subtitle = f"enter or its key: do it · {link('tab: search', 'screen.search')} · {back}"
             yield Input(placeholder="search …", compact=True)

@@ -8,7 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.markup import escape
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, TextArea
 
@@ -32,7 +32,7 @@ class Prompt(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical(classes="dialog") as box:
-            box.border_title = escape(f"prompt {self._model} → {self._account or 'nobody can serve now'}")
+            box.border_title = Content(f"prompt {self._model} → {self._account or 'nobody can serve now'}")
             box.border_subtitle = f"{link('ctrl+s or F2: send', 'screen.send')} · {BACK}"
             yield TextArea(tab_behavior="focus")
             with Horizontal(classes="buttons"):

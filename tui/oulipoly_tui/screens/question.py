@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.markup import escape
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
@@ -55,7 +55,7 @@ class Confirm(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
-            box.border_title = escape(self._title)
+            box.border_title = Content(self._title)
             box.border_subtitle = (
                 f"{link('y: OK', 'screen.answer(True)')} · {link('esc: cancel', 'screen.answer(False)')}"
             )
@@ -94,7 +94,7 @@ class Question(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
-            box.border_title = escape(self._title)
+            box.border_title = Content(self._title)
             box.border_subtitle = f"{link('enter: OK', 'screen.submit')} · {BACK}"
             yield Static(self._text, markup=False, id="text")
             yield Input(self._value)

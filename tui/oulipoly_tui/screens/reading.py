@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.markup import escape
+from textual.content import Content
 
 from oulipoly_tui.screens.box import Box, ScrollScreen
 from oulipoly_tui.view.frame.hints import CLOSE
@@ -38,7 +38,7 @@ class Reading(ScrollScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Box() as box:
-            box.border_title = escape(self._title)
+            box.border_title = Content(self._title)
             box.border_subtitle = self.HINTS
             yield Lines(self._content)
 

@@ -9,6 +9,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.markup import escape
 from textual.widgets import Button
 
@@ -128,4 +129,4 @@ class Review(ScrollScreen[bool]):
         head.show_lines(above)
         shown.show_lines(lines)
         more = f" · {len(lines)} lines" if len(lines) > room else ""  # who agrees shall know that there is more
-        self.query_one(Box).border_title = escape(visible_line(self._title)[:_TITLE] + more)
+        self.query_one(Box).border_title = Content(visible_line(self._title)[:_TITLE] + more)

@@ -9,6 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input
@@ -50,7 +51,7 @@ class WhatIf(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out line, outcome and buttons."""
         with Vertical(classes="dialog") as box:
-            box.border_title = escape(f"What if … {self._pool.model.name}")
+            box.border_title = Content(f"What if … {self._pool.model.name}")
             apply = f"{link('F2 or ctrl+s: apply', 'screen.apply')} · " if self._can_apply else ""
             box.border_subtitle = apply + BACK
             yield Input("turns=+20", select_on_focus=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.content import Content
 from textual.markup import escape
 
 from oulipoly_tui.keys.keymap import format_first_key
@@ -235,7 +236,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         can_steer = bool(self._capabilities.get("steer"))
         composer.placeholder = composer_hint(self.talk, self._standing(), can_steer=can_steer)
         name = self.talk.title or f"{self.session.runtime_id} {self.session.session_id[:8]}"
-        self.border_title = escape(f"{self._heading} · {' '.join(name.split())[:60]}")
+        self.border_title = Content(f"{self._heading} · {' '.join(name.split())[:60]}")
         self.draw_working()
 
     def _draw_request(self) -> None:
@@ -250,7 +251,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
             return
         width = max(20, self.size.width - 7)
         lines = request_lines(request, width)
-        panel.border_title = escape(title_line(request, len(self.talk.requests)))
+        panel.border_title = Content(title_line(request, len(self.talk.requests)))
         most = max(3, int(self.size.height * _REQUEST_SHARE) - 4)
         panel.show_request(request.request_id, lines, most)
         keys = {name: self._key(f"live.{name}") for name in _ANSWERS}

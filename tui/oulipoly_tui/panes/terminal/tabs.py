@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.markup import escape
+from textual.content import Content
 
 from oulipoly_engine.terminal.client.client import HostUnreachable
 from oulipoly_engine.terminal.protocol import messages
@@ -341,4 +341,4 @@ class TerminalTabs(Pane):
         way_out = f"{chords.format_chord(self.leave_chords[-1])} leaves"
         way = way_out if current.is_entered or current.tab.is_ended else self._way_in()
         self.border_title = f"{title} · {way}" if way else title
-        self.border_subtitle = escape(current.size_note if current.view.copy_mode is None else COPYING)
+        self.border_subtitle = Content(current.size_note if current.view.copy_mode is None else COPYING)

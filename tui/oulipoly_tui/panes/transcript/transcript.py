@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.content import Content
 from textual.markup import escape
 from textual.timer import Timer
 from textual.widgets import Input
@@ -575,4 +576,4 @@ class TranscriptPane(Pane):
         subtitle = f"{target.account}{where} · {state}{new}{f' · {damage}' if damage else ''}"
         if self._told != (title, subtitle):
             self._told = title, subtitle
-            self.border_title, self.border_subtitle = escape(title), escape(subtitle)
+            self.border_title, self.border_subtitle = Content(title), escape(subtitle)

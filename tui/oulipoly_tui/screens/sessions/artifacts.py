@@ -11,7 +11,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.markup import escape
+from textual.content import Content
 from textual.screen import ModalScreen
 
 from oulipoly_engine.errors import RunnerError
@@ -93,7 +93,7 @@ class ArtifactsScreen(ModalScreen[None]):
 
     def action_look(self) -> None:
         """Read what there is anew."""
-        self.query_one(Box).border_title = escape(f"{self._title} · reading …")
+        self.query_one(Box).border_title = Content(f"{self._title} · reading …")
         self._app.work("artifacts", partial(_read_rows, self._read), self._take)
 
     @on(VirtualList.Chosen)
@@ -140,7 +140,7 @@ class ArtifactsScreen(ModalScreen[None]):
         self._previews.clear()
         self.set_class(is_wrong or not self._rows, "-empty")
         count = 0 if self._rows is None else self._rows.total
-        self.query_one(Box).border_title = escape(self._title + (f" · {count:,}" if count else ""))
+        self.query_one(Box).border_title = Content(self._title + (f" · {count:,}" if count else ""))
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:

@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.markup import escape
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -50,7 +50,7 @@ class Items(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
-            box.border_title = escape(self._setting.name)
+            box.border_title = Content(self._setting.name)
             change = "" if self._setting.choices else f"{link('enter: change', 'screen.change')} · "
             keys = f"{link('a: add', 'screen.add')} · {change}{link('x: remove', 'screen.take_away')}"
             box.border_subtitle = f"{keys} · {BACK}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.markup import escape
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -23,7 +23,7 @@ class KeyPress(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
-            box.border_title = escape(self._title)
+            box.border_title = Content(self._title)
             box.border_subtitle = f"Press a key · {BACK}"
             yield Static(self._text, markup=False, id="text")
 

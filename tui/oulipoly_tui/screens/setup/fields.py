@@ -9,7 +9,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.markup import escape
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
@@ -104,7 +104,7 @@ class FieldBox(Vertical):
         if len(title) > _EDGE:
             yield Static(title, markup=False, classes="label")
             title = ""
-        self.border_title = escape(" · ".join(filter(None, (title, needs))))
+        self.border_title = Content(" · ".join(filter(None, (title, needs))))
         yield self._make_input()
         if self.asked.help_text:
             yield Static(_shown(self.asked.help_text), markup=False, classes="help")

@@ -9,6 +9,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
 from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input
@@ -62,7 +63,7 @@ class FormScreen(ModalScreen[Answer | None]):
         page = self._page
         with Box() as box:
             title = visible_line(page.title)[:_TITLE]
-            box.border_title = escape(f"{title} · {page.steps}" if page.steps else title)
+            box.border_title = Content(f"{title} · {page.steps}" if page.steps else title)
             box.border_subtitle = self._hints()
             with _Fields():
                 yield Lines(id="form-head")

@@ -9,7 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.markup import escape
+from textual.content import Content
 from textual.screen import ModalScreen
 
 from oulipoly_engine.core.worktrees.prompts import Comment
@@ -118,7 +118,7 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the head, the files, the diff."""
         with Box() as box:
-            box.border_title = escape(f"Changes of {self._title}")
+            box.border_title = Content(f"Changes of {self._title}")
             orders = (("a: apply", "apply"), ("p: push", "push"), ("u: undo", "undo"))
             hints = (("enter: comment", "choose"), *((text, f"act('{name}')") for text, name in orders))
             hints = (*hints, ("?: all keys", "keys"), ("esc: close", "leave"))
