@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from oulipoly_engine.core.worktrees.changes import INDEX, Discarded
+from oulipoly_engine.core.worktrees.changes import INDEX, SIDES, Discarded
 from oulipoly_engine.core.worktrees.refusals import FileMissing, FileTooLarge, PathRefused
 from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.private_files import write_private
@@ -62,8 +62,7 @@ def undo(checkout: Checkout, reference: str, now: datetime) -> Discarded:
     Raises FileMissing where there is no such reference of this session.
     """
     reference = _find(checkout, reference)
-    told = json.loads(line_of(checkout.quiet, "show", "-s", "--format=%b", reference, "--"))
-    side, paths = str(told["side"]), tuple(map(str, told["paths"]))
+    side, paths = _read_message(checkout, reference)
     kept = keep(checkout, paths, side, now)
     entries = _entries(checkout, f"{reference}^{{tree}}" if side != INDEX else _index_tree(checkout, reference), paths)
     for path in paths:
@@ -72,6 +71,22 @@ def undo(checkout: Checkout, reference: str, now: datetime) -> Discarded:
         else:
             _restore_file(checkout, path, entries.get(path))
     return Discarded(paths, side, kept)
+
+
+def _read_message(checkout: Checkout, reference: str) -> tuple[str, tuple[str, ...]]:
+    """Return side and paths of a discard. An agent can move the reference: what is there is judged like any input."""
+    told = line_of(checkout.quiet, "show", "-s", "--format=%b", reference, "--")
+    parents = line_of(checkout.quiet, "show", "-s", "--format=%P", reference, "--")
+    try:
+        document = json.loads(told)
+        side, paths = document["side"], tuple(document["paths"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        side, paths = "", ()
+    if side not in SIDES or not parents or not paths or not all(isinstance(path, str) for path in paths):
+        raise FileMissing(f"{reference} is not what a discard has written: look at it with `git show {reference}`")
+    for path in paths:
+        split_path(path)
+    return side, paths
 
 
 def _find(checkout: Checkout, reference: str) -> str:

@@ -178,6 +178,22 @@ def test_there_is_nothing_to_undo_where_nothing_was_discarded(repo):
         kept.undo(repo.checkout, "refs/heads/main", NOW)
 
 
+@pytest.mark.parametrize(
+    "message",
+    ["", "[]", '{"side": "worktree"}', '{"side": "worktree", "paths": [1]}', '{"side": "x", "paths": ["a"]}']
+    + [f'{{"side": "worktree", "paths": ["{path}"]}}' for path in ("../x", ".git/hooks/post-commit", "/etc/x")],
+)
+def test_a_discard_that_another_has_written_is_not_undone(repo, message):
+    reference = f"refs/agent-runner/discarded/{repo.place.session_id}/x"
+    commit = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "Title", "-m", message)
+    repo.git("update-ref", reference, commit)
+
+    with pytest.raises((FileMissing, PathRefused)):
+        kept.undo(repo.checkout, reference, NOW)
+
+    assert repo.status() == ""
+
+
 @pytest.mark.parametrize("path", ["../x", ".git/index", "out/x"])
 def test_no_order_leaves_the_worktree(repo, path, tmp_path):
     outside = tmp_path / "outside"
