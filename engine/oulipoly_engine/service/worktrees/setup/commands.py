@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from oulipoly_engine.core.runs.markers import without_channel
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.worktrees.worktree_refusals import SetupFailed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
@@ -19,7 +20,7 @@ _TOLD = 3  # lines of what a command that failed has printed
 
 def run_commands(worktree: Worktree, lines: Sequence[str], timeout_s: float, log: Path) -> None:
     """Run shell lines one after the other in a worktree. Raises SetupFailed at the first that fails."""
-    env = clean_environment() | worktree_environment(worktree)
+    env = without_channel(clean_environment()) | worktree_environment(worktree)
     printed: list[str] = []
     if lines:
         make_folder(log.parent)
