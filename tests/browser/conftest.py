@@ -110,7 +110,7 @@ def pair(chromium, server):
 
     def make(code=None, **more):
         context = chromium.new_context(**{**PHONE, **more})
-        context.set_default_timeout(8000)
+        context.set_default_timeout(10_000)  # the machine may do other things
         contexts.append(context)
         page = context.new_page()
         page.said = []  # what the console was told: a page that breaks its own rules says so there

@@ -6,7 +6,7 @@ import time
 import pytest
 from test_phone import approve, begin
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 MANY = "".join(f"[[run:step {number}]]" for number in range(40))
 
 

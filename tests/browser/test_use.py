@@ -1,9 +1,11 @@
 """Usable with one thumb, by keyboard, by a screen reader, with large text, without the script; quick and small."""
 
+import re
+
 import pytest
 from test_phone import approve, begin
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
 HEAVIEST, FIRST_PAINT_MS, THUMB = 60 << 10, 300, 44
 # Links within a sentence are the one exception that WCAG makes; there are none.
@@ -179,7 +181,7 @@ def test_without_the_script_one_can_read_and_answer(chromium, server):
     engine = server.live.engine
     context = chromium.new_context(viewport={"width": 390, "height": 844}, java_script_enabled=False)
     page = context.new_page()
-    page.goto(server.url)
+    page.goto(f"{server.url}/pair")
     page.get_by_label("Code", exact=True).fill(engine.web.make_code("old", ("view", "answer", "operate")).code)
     page.get_by_role("button", name="Pair").click()
     begin_without_script(page, server)
@@ -199,3 +201,4 @@ def begin_without_script(page, server):
     page.get_by_label("What is to be done").fill("hello [[approve:one]]")
     page.get_by_label("Model").select_option("demo-live")
     page.get_by_role("button", name="Begin").click()
+    page.wait_for_url(re.compile(r"/sessions/[0-9a-f-]{36}"))
