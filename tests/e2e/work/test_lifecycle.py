@@ -148,6 +148,20 @@ def test_the_log_has_what_the_cli_wrote_and_none_of_its_secrets(live, tmp_path):
     assert 1 == len(live.engine.work.log_tail(session, 1).splitlines())
 
 
+def test_the_log_goes_on_with_what_the_cli_has_logged_itself_where_that_is_asked_for(live):
+    session = begin(live, "demo-claude1", prompt="remember sk-proj-abcdefghijklmnop1234", lifecycle="oneshot")
+    live.until_closed(session)
+    assert "\ncli " not in live.engine.work.log_tail(session, None)
+    config = live.demo.config / "config.toml"
+    config.write_text("work_merge_cli_log = true\n" + config.read_text())
+
+    log = live.engine.work.log_tail(session, None)
+    assert "\ncli {" in log
+    assert "abcdefghijklmnop1234" not in log
+    hint = live.engine.work.find(session).agent_log_hint
+    assert str(live.demo.root) in hint
+
+
 def test_what_a_codex_session_is_given_is_checked_and_reaches_its_command_line(live):
     given = {"model": "gpt-5-high", "include_plan_tool": True, "web_search": True, "include_apply_patch_tool": False}
     session = live.engine.work.find(begin(live, parameters=given)).session

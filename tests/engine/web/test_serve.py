@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import os
 import signal
 import socket
 import ssl
@@ -27,10 +28,13 @@ from oulipoly_engine.web.serve import start
 
 
 @contextmanager
-def running(*arguments):
+def running(*arguments, **variables):
     """Run `agents serve --json` and yield its process and its first line."""
     command = [sys.executable, "-m", "oulipoly_tui", "serve", "--json", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    env = {**os.environ, **variables}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env
+    )
     try:
         yield process, json.loads(process.stdout.readline())
     finally:
@@ -52,6 +56,18 @@ def test_it_says_where_it_is_and_ends_cleanly(home, number):
     assert {"ok": True} == answer.json()
     assert ["view", "answer", "operate", "terminal"] == me["scopes"]
     assert Engine().web.servers() == ()
+
+
+def test_the_environment_says_what_the_command_line_does_not(home):
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.2", 0))
+        port = free.getsockname()[1]
+    with running(OULIPOLY_SERVE_HOST="127.0.0.2", OULIPOLY_SERVE_PORT=str(port)) as (_, told):
+        assert f"http://127.0.0.2:{port}" == told["url"]
+    command = [sys.executable, "-m", "oulipoly_tui", "serve"]
+    env = {**os.environ, "OULIPOLY_SERVE_PORT": "many"}
+    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, env=env, check=False)
+    assert (2, True) == (done.returncode, b"OULIPOLY_SERVE_PORT" in done.stderr)
 
 
 def test_a_taken_port_gives_another_one_and_says_so(home):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - the server's libraries take half a second, and only a server needs them
 
 _HIGHEST_PORT = 65535
+_HOST_VARIABLE, _PORT_VARIABLE = "OULIPOLY_SERVE_HOST", "OULIPOLY_SERVE_PORT"
 _FIRST_CODE_LIFE = timedelta(minutes=10)  # of the code in the address that is printed at the start
 
 
@@ -32,8 +33,13 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         description="Serve sessions to scripts (REST) and phones (pages). Nobody but this computer reaches it unless "
         "--host says so; then it speaks TLS, with a certificate of its own.",
     )
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (127.0.0.1)")
-    parser.add_argument("--port", type=int, metavar="PORT", help="default: 8787, or another where it is taken; 0: any")
+    parser.add_argument("--host", metavar="ADDRESS", help=f"address to listen on (127.0.0.1, or ${_HOST_VARIABLE})")
+    parser.add_argument(
+        "--port",
+        type=int,
+        metavar="PORT",
+        help=f"default: ${_PORT_VARIABLE}, else 8787, or another where it is taken; 0: any",
+    )
     parser.add_argument(
         "--allow-host",
         action="append",
@@ -47,6 +53,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print the address and a code as one line of JSON")
     parser.add_argument("--reload", action="store_true", help="start again when a file of this program changes")
     options = parser.parse(arguments)
+    _take_environment(options)
     _check(options)
     from oulipoly_engine.facade.engine import Engine, Surroundings
     from oulipoly_engine.web.serve import DEFAULT_PORT, start
@@ -78,6 +85,16 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if changed:
         _start_again(server)
     return 0
+
+
+def _take_environment(options: Namespace) -> None:
+    """Take from the environment what the command line does not say."""
+    options.host = options.host or os.environ.get(_HOST_VARIABLE) or "127.0.0.1"
+    port = os.environ.get(_PORT_VARIABLE, "")
+    if options.port is None and port:
+        if not port.isdecimal() or len(port) > len(str(_HIGHEST_PORT)):
+            raise UsageInvalid(f"{_PORT_VARIABLE} is {port[:60]!r}, which is not a port")
+        options.port = int(port)
 
 
 def _check(options: Namespace) -> None:

@@ -51,6 +51,9 @@ class SettingsTable(Table):
     work_max_running: Count = Field(
         0, description="How many sessions with a worktree of their own may run at once, the others wait; 0: any number."
     )
+    work_merge_cli_log: bool = Field(
+        False, description="An experiment: whether a session's log goes on with what its CLI has logged itself."
+    )
     # Looked at one by one: a slip in one of them is none of the others, nor of the settings above.
     runtimes: Annotated[dict[str, Any], make_whole_check("tables, `[runtimes.NAME]`")] = Field(
         {}, description="CLIs that live sessions are driven on, beside those of the accounts."

@@ -26,9 +26,10 @@ from oulipoly_engine.core.worktrees.work import (
     status_of,
     user_id,
 )
-from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
+from oulipoly_engine.paths import expand_user
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
@@ -186,7 +187,10 @@ class WorkSessions:
         catalogue = self._live.catalogue()
         if wish.runtime is not None:
             runtime = catalogue.find(wish.runtime) or catalogue.find_for_account(wish.runtime)
-            return "" if runtime is None else runtime.kind
+            if runtime is None:  # said before a worktree is made
+                message = f"{wish.runtime!r} has no CLI that can be driven: `agents runtime list` lists those that have"
+                raise AccountUnusable(message)
+            return runtime.kind
         if wish.model is None:
             raise UsageInvalid("name a model, or a runtime")
         found = {
@@ -259,6 +263,7 @@ class WorkSessions:
             waiting = live_queue.count_waiting(store)
             trees = {one.session_id: one for one in worktree_rows.list_worktrees(store)}
         living = {host.session_id: host for host in hosts.survey(self._home.paths)}
+        homes = {one.account: self._home_of(one) for one in {each.account: each for each in sessions}.values()}
         told = []
         for session in sessions:
             key = session.session_id
@@ -288,7 +293,7 @@ class WorkSessions:
                     waits_for=self._count_places() if status == "queued" else "",
                     log_path=str(session_log(self._home.paths, key)) if session.opening.get("log") else "",
                     artifacts=str(self._artifacts(key)),
-                    agent_log_hint=log_hint(session.runtime_kind, "", session.native_id or ""),
+                    agent_log_hint=log_hint(session.runtime_kind, homes[session.account], session.native_id or ""),
                 )
             )
         return tuple(told)
@@ -345,11 +350,37 @@ class WorkSessions:
 
     def log_tail(self, identity: str, lines: int | None = 200) -> str:
         """Return the last lines of a session's log. lines: None: as many as one look gives."""
-        path = session_log(self._home.paths, self._live.find(identity).session_id)
+        session = self._live.find(identity)
+        path = session_log(self._home.paths, session.session_id)
+        count = MOST_LINES if lines is None else max(0, min(lines, MOST_LINES))
         try:
-            return read_tail(path, MOST_LINES if lines is None else max(0, min(lines, MOST_LINES)))
+            return read_tail(path, count) + self._read_cli_log(session, count)
         except OSError as error:
             raise RequestRefused(f"the log {path} cannot be read: {error.strerror or error}") from error
+
+    def _read_cli_log(self, session: LiveSession, count: int) -> str:
+        """Return the last lines of what a session's CLI has logged itself, redacted and marked `cli`, where asked for.
+
+        Their times are each CLI's own, so they stand behind the others. Raises OSError.
+        """
+        if not session.native_id or not self._home.files.settings().work_merge_cli_log:
+            return ""
+        from glob import escape, glob  # noqa: PLC0415 - few ask
+
+        from oulipoly_engine.core.text.redact import redact_strictly  # noqa: PLC0415 - the same
+
+        hint = log_hint(session.runtime_kind, escape(self._home_of(session)), escape(session.native_id))
+        found = sorted(glob(str(expand_user(hint)), recursive=True)) if hint else []  # noqa: PTH207 - absolute
+        lines = read_tail(Path(found[-1]), count).splitlines() if found else []
+        return "".join(f"cli {redact_strictly(line)}\n" for line in lines)
+
+    def _home_of(self, session: LiveSession) -> str:
+        """Return the folder in which a session's CLI keeps what it keeps; empty: nobody knows of another than usual."""
+        from oulipoly_engine.core.accounts.storage_root import storage_root  # noqa: PLC0415 - few ask
+
+        account = self._home.files.accounts().get(session.account or "")
+        root = None if account is None else storage_root(account, self._home.paths.home)
+        return "" if root is None else str(root.parent)
 
     def artifacts(self, identity: str) -> tuple[tuple[str, int, datetime], ...]:
         """Return the files of a session's folder for artifacts: names, bytes, times of their last change."""
