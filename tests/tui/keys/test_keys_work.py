@@ -158,7 +158,7 @@ def files(screen):
     return [row.key for row in screen._files.rows if row.is_selectable]
 
 
-@keys("frame.changes", "ctrl+g", "f9")
+@keys("frame.changes", "f12")
 @keys("ChangesScreen", "space", "s", "S", "d", "u", "tab", "shift+tab", "right", "l", "left", "h", "R", "question_mark")
 @keys("ChangesScreen", "escape", "q")
 async def test_changes_are_staged_by_file_hunk_and_line_and_discarded_with_an_undo(begun, hand, git):
@@ -166,7 +166,7 @@ async def test_changes_are_staged_by_file_hunk_and_line_and_discarded_with_an_un
         _, folder = await begun(one)
         await one.turn_to("sessions")
         await one.until(lambda: one.app.frame.find("sessions").works)
-        await one.press("home", "j", "ctrl+g")
+        await one.press("home", "j", "f12")
         await one.at("ChangesScreen")
         screen = one.app.screen
         await one.until(lambda: screen.found is not None and screen._diff is not None)
@@ -223,7 +223,7 @@ async def test_changes_are_staged_by_file_hunk_and_line_and_discarded_with_an_un
         await one.at("ChangesScreen")
         await one.press("escape")
         await one.at("Frame")
-        await one.press("f9")
+        await one.press("f12")
         await one.at("ChangesScreen")
         await one.press("q")
         await one.at("Frame")

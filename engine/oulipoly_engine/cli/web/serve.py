@@ -89,7 +89,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 def _take_environment(options: Namespace) -> None:
     """Take from the environment what the command line does not say."""
-    options.host = options.host or os.environ.get(_HOST_VARIABLE) or "127.0.0.1"
+    if options.host is None:
+        options.host = os.environ.get(_HOST_VARIABLE) or "127.0.0.1"
     port = os.environ.get(_PORT_VARIABLE, "")
     if options.port is None and port:
         if not port.isdecimal() or len(port) > len(str(_HIGHEST_PORT)):
