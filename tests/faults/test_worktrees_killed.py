@@ -6,6 +6,7 @@ import runpy
 import signal
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -57,7 +58,13 @@ def work_in(repo, path, number):
 
 def settled(trees, repo):
     """Return the state of the worktree once whoever comes next has settled it, which is the same every time."""
-    trees.reconcile()
+    deadline = time.monotonic() + 10.0
+    while trees.reconcile():  # a git that the killed process had started may hold the locks for a moment
+        assert time.monotonic() < deadline
+    while any(one.worktree.state in ("creating", "removing") for one in trees.list(measures=False)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+        trees.reconcile()
     assert () == trees.reconcile()
     row = next((one.worktree for one in trees.list(has_removed=True, measures=False)), None)
     state = "none" if row is None else row.state

@@ -66,7 +66,8 @@ def _admin_folders(git_folder: Path, path: Path) -> list[Path]:
     found = []
     for admin in sorted(folder.iterdir()) if folder.is_dir() else ():
         names = read_link_file(admin / "gitdir", admin)
-        if names == path / ".git" or (names is None and admin.name == path.name and not (admin / "HEAD").exists()):
+        # One that names nobody is ours by its own name, a session's id: a kill may have cut its making or its removal.
+        if names == path / ".git" or (names is None and admin.name == path.name):
             found.append(admin)
     return found
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from oulipoly_engine.core.text.redact import redact
@@ -15,8 +17,24 @@ _TIMEOUT_S = 30.0
 _OUTPUT_LIMIT = 16 << 20  # bytes
 # What an agent may have written into the repository's configuration must not run because somebody looks.
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "protocol.ext.allow=never", "-c", "color.ui=false")
+# What git begins by itself in the background would hold our locks for as long as it works.
+_SAFE += ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
 _FED = 'input=$1; shift; exec "$@" <"$input"'  # the line that gives a command a file as its stdin
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+
+
+# A lock's descriptor that every git of this thread holds as well: one that outlives us keeps others out until it ends.
+_held: ContextVar[tuple[int, ...]] = ContextVar("held", default=())
+
+
+@contextmanager
+def hold_in_children(descriptor: int) -> Iterator[None]:
+    """Have every git that is started in the block, by this thread, hold a descriptor."""
+    token = _held.set((*_held.get(), descriptor))
+    try:
+        yield
+    finally:
+        _held.reset(token)
 
 
 class GitFailed(RequestRefused):
@@ -57,7 +75,7 @@ class Git(Record):
             timeout_s=timeout_s,
             output_limit=output_limit,
             cancelled=cancelled,
-            keeps=keeps,
+            keeps=(*keeps, *_held.get()),
         )
 
     def check(self, *words: str, **options: object) -> bytes:

@@ -14,10 +14,10 @@ from oulipoly_engine.core.worktrees.worktree_list import GitWorktree, parse_work
 from oulipoly_engine.core.worktrees.worktree_refusals import RepositoryUnusable, WorktreeBusy
 from oulipoly_engine.core.worktrees.worktrees import FOLDER
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.process.lock import hold_lock
+from oulipoly_engine.process.lock import hold_lock_with_children
 from oulipoly_engine.process.script import ScriptResult
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.worktrees.git import Git, GitFailed, describe_failure
+from oulipoly_engine.service.worktrees.git import Git, GitFailed, describe_failure, hold_in_children
 from oulipoly_engine.service.worktrees.repository_lock import RepositoryBusy, lock_path
 from oulipoly_engine.store.base.db import Store
 
@@ -139,19 +139,21 @@ def explain(result: ScriptResult, what: str) -> NoReturn:
 def hold_session(resources: Resources, session_id: str, patience_s: float = _PATIENCE_S) -> Iterator[None]:
     """Hold the right to make, remove or restore one session's worktree. Raises WorktreeBusy after patience_s."""
     check_session_id(session_id)
-    with hold_lock(resources.locks / f"worktree-{session_id}.lock", patience_s) as is_ours:
-        if not is_ours:
+    with hold_lock_with_children(resources.locks / f"worktree-{session_id}.lock", patience_s) as lock:
+        if lock is None:
             raise WorktreeBusy(f"another process works on the worktree of session {session_id}: try again later")
-        yield
+        with hold_in_children(lock):
+            yield
 
 
 @contextmanager
 def hold_repository(resources: Resources, git_folder: Path, patience_s: float = _PATIENCE_S) -> Iterator[None]:
     """Hold the lock of a repository, also where its folders are gone. Raises RepositoryBusy after patience_s."""
-    with hold_lock(lock_path(resources.locks, git_folder), patience_s) as is_ours:
-        if not is_ours:
+    with hold_lock_with_children(lock_path(resources.locks, git_folder), patience_s) as lock:
+        if lock is None:
             raise RepositoryBusy(f"another process works on the branches of {git_folder}: try again later")
-        yield
+        with hold_in_children(lock):
+            yield
 
 
 def check_session_id(session_id: str) -> None:
