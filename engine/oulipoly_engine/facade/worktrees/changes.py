@@ -114,26 +114,20 @@ class Changes:
         return kept.undo(self._open(identity, "change files"), reference, self._home.now())
 
     @translate_system_errors()
-    def stage_hunk(
-        self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
-    ) -> None:
+    def stage_hunk(self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None) -> None:
         """Stage one hunk of `diff(side="worktree")`, or some of its lines, by their places in the hunk."""
-        index.stage_hunk(self._open(identity, "stage a hunk"), path, digest, lines=lines, context=context)
+        index.stage_hunk(self._open(identity, "stage a hunk"), path, digest, lines=lines)
 
     @translate_system_errors()
-    def unstage_hunk(
-        self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
-    ) -> None:
+    def unstage_hunk(self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None) -> None:
         """Take one hunk of `diff(side="index")` out of the index."""
-        index.unstage_hunk(self._open(identity, "unstage a hunk"), path, digest, lines=lines, context=context)
+        index.unstage_hunk(self._open(identity, "unstage a hunk"), path, digest, lines=lines)
 
     @translate_system_errors()
-    def discard_hunk(
-        self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
-    ) -> Discarded:
+    def discard_hunk(self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None) -> Discarded:
         """Throw one hunk of `diff(side="worktree")` away; the whole file is kept for `undo_discard`."""
         checkout = self._open(identity, "discard a hunk")
-        return index.discard_hunk(checkout, path, digest, self._home.now(), lines=lines, context=context)
+        return index.discard_hunk(checkout, path, digest, self._home.now(), lines=lines)
 
     def commit(self, identity: str, message: str, *, stages_all: bool = False) -> Committed:
         """Commit what is staged, with the repository's hooks. stages_all: every file is staged first."""

@@ -65,7 +65,7 @@ def file_diff(checkout: Checkout, path: str, side: str = WORKTREE, context: int 
     return FileDiff(path, side, diff=data.decode("utf-8", "replace"), hunks=hunks)
 
 
-def read_diff(checkout: Checkout, path: str, side: str, context: int) -> bytes:
+def read_diff(checkout: Checkout, path: str, side: str, context: int = 3) -> bytes:
     """Return a file's diff as git prints it. Raises as `file_diff`."""
     if side not in DIFF_SIDES:
         raise UsageInvalid(f"there is no side {side!r} of a diff: name {', '.join(DIFF_SIDES)}")

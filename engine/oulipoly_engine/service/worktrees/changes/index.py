@@ -70,24 +70,20 @@ def discard(checkout: Checkout, paths: Sequence[str], side: str, now: datetime) 
     return Discarded(paths, side, reference)
 
 
-def stage_hunk(
-    checkout: Checkout, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
-) -> None:
-    """Stage one hunk of a file, as `file_diff` of the worktree with the same context named it.
+def stage_hunk(checkout: Checkout, path: str, digest: str, *, lines: Collection[int] | None = None) -> None:
+    """Stage one hunk of a file, as `file_diff` of the worktree with three lines around a change named it.
 
     lines: places of those of its lines that are to be staged; None: all. Raises FileChanged where the file has no such
     hunk any more.
     """
-    patch = _patch_of(checkout, path, digest, WORKTREE, lines, context, reverse=False)
-    _apply(checkout, patch, context, cached=True, reverse=False)
+    patch = _patch_of(checkout, path, digest, WORKTREE, lines, reverse=False)
+    _apply(checkout, patch, cached=True, reverse=False)
 
 
-def unstage_hunk(
-    checkout: Checkout, path: str, digest: str, *, lines: Collection[int] | None = None, context: int = 3
-) -> None:
+def unstage_hunk(checkout: Checkout, path: str, digest: str, *, lines: Collection[int] | None = None) -> None:
     """Take one hunk out of the index, as `file_diff` of the index named it. Raises as `stage_hunk`."""
-    patch = _patch_of(checkout, path, digest, INDEX, lines, context, reverse=True)
-    _apply(checkout, patch, context, cached=True, reverse=True)
+    patch = _patch_of(checkout, path, digest, INDEX, lines, reverse=True)
+    _apply(checkout, patch, cached=True, reverse=True)
 
 
 def discard_hunk(
@@ -97,12 +93,11 @@ def discard_hunk(
     now: datetime,
     *,
     lines: Collection[int] | None = None,
-    context: int = 3,
 ) -> Discarded:
     """Throw one hunk of a file away, once the file is kept. Raises as `stage_hunk`."""
-    patch = _patch_of(checkout, path, digest, WORKTREE, lines, context, reverse=True)
+    patch = _patch_of(checkout, path, digest, WORKTREE, lines, reverse=True)
     reference = kept.keep(checkout, [path], WORKTREE, now)
-    _apply(checkout, patch, context, cached=False, reverse=True)
+    _apply(checkout, patch, cached=False, reverse=True)
     return Discarded((path,), WORKTREE, reference)
 
 
@@ -158,11 +153,11 @@ def _patch_of(
     digest: str,
     side: str,
     lines: Collection[int] | None,
-    context: int,
     *,
     reverse: bool,
 ) -> bytes:
-    patch = parse_patch(read_diff(checkout, path, side, context))
+    # Always with lines around a change: git applies a hunk without any at another place, where lines are alike.
+    patch = parse_patch(read_diff(checkout, path, side))
     hunk = _find_hunk(patch, path, digest)
     if lines is not None:
         chosen = select_lines(hunk, lines, reverse=reverse)
@@ -179,11 +174,10 @@ def _find_hunk(patch: Patch, path: str, digest: str) -> Hunk:
     raise FileChanged(f"{path!r} has no such hunk any more: look at its diff again")
 
 
-def _apply(checkout: Checkout, patch: bytes, context: int, *, cached: bool, reverse: bool) -> None:
+def _apply(checkout: Checkout, patch: bytes, *, cached: bool, reverse: bool) -> None:
     words = ["apply", "--whitespace=nowarn", "--no-ignore-whitespace"]
     words += ["--cached"] if cached else []
     words += ["--reverse"] if reverse else []
-    words += ["--unidiff-zero"] if context == 0 else []
     with scratch_folder() as folder:
         write_private(folder / "patch", patch)
         order(checkout.git, *words, "--", str(folder / "patch"))

@@ -284,15 +284,28 @@ def test_a_hunk_of_a_file_that_has_changed_is_refused(repo):
     assert change_set(repo.place).staged == (ChangeEntry("long", "M"),)
 
 
-def test_a_hunk_without_context_lands_on_its_own_line(repo):
+def test_a_hunk_between_lines_that_are_alike_lands_on_its_own_line(repo):
     repo.write("same", "x\n" * 30)
     repo.commit()
     repo.write("same", "x\n" * 10 + "y\n" + "x\n" * 20 + "z\n")
-    hunks = file_diff(repo.checkout, "same", "worktree", 0).hunks
+    hunks = file_diff(repo.checkout, "same").hunks
 
-    index.stage_hunk(repo.checkout, "same", hunks[1].digest, context=0)
+    index.stage_hunk(repo.checkout, "same", hunks[1].digest)
 
     assert repo.git("show", ":same", folder=repo.work).split("\n") == ["x"] * 30 + ["z"]
+
+
+def test_a_hunk_seen_without_lines_around_it_is_not_staged(repo):
+    repo.write("same", "a\na")
+    repo.commit()
+    repo.write("same", "a\n")
+    bare = file_diff(repo.checkout, "same", "worktree", 0).hunks[0]
+
+    with pytest.raises(FileChanged):
+        index.stage_hunk(repo.checkout, "same", bare.digest)
+    index.stage_hunk(repo.checkout, "same", file_diff(repo.checkout, "same").hunks[0].digest)
+
+    assert repo.git("show", ":same", folder=repo.work) == "a"
 
 
 def test_the_hunk_of_a_file_that_is_not_tracked_stages_it(repo):
