@@ -51,16 +51,18 @@ def run_script(
     output_limit: int = _OUTPUT_LIMIT,
     cancelled: Callable[[], bool] = lambda: False,
     keeps: tuple[int, ...] = (),
+    ends_with_us: bool = True,
 ) -> ScriptResult:
     """Run a shell line to its end, its limit or its limit of output.
 
     arguments: become `$1`, `$2` … of the line. Never raises for what the script does.
     keeps: descriptors that it holds as well, a lock's for example.
+    ends_with_us: it is stopped if we are killed; false: it works on to its end.
     It ends where the work of this thread shall stop (`stopping`). cancelled: asked a few times a second; true ends it.
     """
     argv = arguments if line == EXEC else ("sh", "-c", line, *(("sh", *arguments) if arguments else ()))
     with watched(argv, cwd) as tell:
-        script = _Script(line, env, arguments, cwd, keeps)
+        script = _Script(line, env, arguments, cwd, keeps, ends_with_us)
         result = _run(script, timeout_s, output_limit, cancelled)
         tell(result.outcome)
     return result
@@ -74,15 +76,17 @@ class _Script(Record):
     arguments: tuple[str, ...]
     cwd: Path | None
     keeps: tuple[int, ...] = ()
+    ends_with_us: bool = True
 
 
 def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callable[[], bool]) -> ScriptResult:
     started_at = time.monotonic()
     with ExitStack() as stack:
         try:
-            words, stdin = stack.enter_context(
-                stopped_with_us(("sh", "-c", script.line, "sh", *script.arguments))  # the contract says sh
-            )
+            words: tuple[str, ...] = ("sh", "-c", script.line, "sh", *script.arguments)  # the contract says sh
+            stdin = subprocess.DEVNULL
+            if script.ends_with_us:
+                words, stdin = stack.enter_context(stopped_with_us(words))
             process = subprocess.Popen(  # noqa: S603 - the line is the user's own configuration
                 words,
                 stdin=stdin,

@@ -28,10 +28,10 @@ from oulipoly_engine.service.worktrees.repository import (
     check,
     check_session_id,
     commit_of,
-    hold_repository,
     hold_session,
     open_repository,
 )
+from oulipoly_engine.service.worktrees.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.files import bring_files
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports
@@ -58,11 +58,11 @@ def create(resources: Resources, wish: NewWorktree) -> Worktree:
     repository = open_repository(wish.repository)
     worktree, setup = _plan(resources, repository, wish)
     with hold_session(resources, wish.session_id):
-        with hold_repository(resources, repository.git_folder):
+        with lock_repository(resources.locks, repository.git_folder):
             _refuse_what_is_there(resources, repository, worktree)
             worktree, operation = _note(resources, worktree, setup)
         with undone_if_it_fails(resources, worktree, operation, "fail"):
-            with hold_repository(resources, repository.git_folder):
+            with lock_repository(resources.locks, repository.git_folder):
                 _add(repository, worktree)
             furnish(resources, repository, worktree, setup_from(worktree.settings))
             check_worktree(worktree)
@@ -174,7 +174,7 @@ def undone_if_it_fails(resources: Resources, worktree: Worktree, operation: str,
     except BaseException as error:
         reason = str(getattr(error, "message", "") or "it was stopped")
         with suppress(RequestRefused, OSError):  # the next one to come does it then
-            with hold_repository(resources, Path(worktree.git_folder)):
+            with lock_repository(resources.locks, Path(worktree.git_folder)):
                 discard(worktree)
             store, now = resources.store, resources.clock.now()
             with store.write():

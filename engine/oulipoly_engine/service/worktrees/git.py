@@ -16,9 +16,11 @@ from oulipoly_engine.records import Record
 _TIMEOUT_S = 30.0
 _OUTPUT_LIMIT = 16 << 20  # bytes
 # What an agent may have written into the repository's configuration must not run because somebody looks.
-_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "protocol.ext.allow=never", "-c", "color.ui=false")
-# What git begins by itself in the background would hold our locks for as long as it works.
-_SAFE += ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
+_SAFE = (
+    *("-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "protocol.ext.allow=never", "-c", "color.ui=false"),
+    # What git begins by itself in the background would hold our locks for as long as it works.
+    *("-c", "gc.auto=0", "-c", "maintenance.auto=false"),
+)
 _FED = 'input=$1; shift; exec "$@" <"$input"'  # the line that gives a command a file as its stdin
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
@@ -58,12 +60,13 @@ class Git(Record):
         hooks: bool = False,
         stdin: Path | None = None,
         cancelled: Callable[[], bool] = lambda: False,
-        keeps: tuple[int, ...] = (),
     ) -> ScriptResult:
         """Run `git WORDS` and return how it ended, whatever that was.
 
         hooks: the repository's own may run. stdin: a file that it reads; None: it finds nothing there.
-        keeps: descriptors that it holds as well, a lock's for example.
+
+        It is stopped if we are killed. Only what moves a reference works on: it is over at once, runs nothing of
+        others, and a signal at the wrong moment would have it leave a lock file.
         """
         argv = ("git", *_SAFE, *(() if hooks else _NO_HOOKS), "-C", str(self.folder), *words)
         given = clean_environment() | dict(self.env) | dict(env or {})
@@ -75,7 +78,8 @@ class Git(Record):
             timeout_s=timeout_s,
             output_limit=output_limit,
             cancelled=cancelled,
-            keeps=(*keeps, *_held.get()),
+            keeps=_held.get(),
+            ends_with_us="update-ref" not in words,
         )
 
     def check(self, *words: str, **options: object) -> bytes:

@@ -15,7 +15,8 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.discard import discard
 from oulipoly_engine.service.worktrees.remove import finish_removal, keep
-from oulipoly_engine.service.worktrees.repository import Resources, hold_repository, hold_session
+from oulipoly_engine.service.worktrees.repository import Resources, hold_session
+from oulipoly_engine.service.worktrees.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.store.worktrees import operations, worktrees
 
@@ -59,7 +60,7 @@ def _settle(resources: Resources, session_id: str) -> Settled | None:
 
 def _take_back(resources: Resources, worktree: Worktree) -> Settled:
     """Take away what was made of a worktree that was never ready, or came back from what is kept."""
-    with hold_repository(resources, Path(worktree.git_folder)):
+    with lock_repository(resources.locks, Path(worktree.git_folder)):
         discard(worktree)
     begun = [one for one in operations.begun(resources.store, worktree.session_id) if one.kind in _KINDS]
     event = "undo" if any(one.kind == "restore" for one in begun) else "fail"

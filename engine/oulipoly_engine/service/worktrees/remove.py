@@ -19,9 +19,9 @@ from oulipoly_engine.service.worktrees.repository import (
     Resources,
     commit_of,
     find_admin_folder,
-    hold_repository,
     hold_session,
 )
+from oulipoly_engine.service.worktrees.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.submodules import find_unsaved_submodule
@@ -112,7 +112,7 @@ def finish_removal(resources: Resources, worktree: Worktree, *, force: bool) -> 
     """Do the steps of a removal that were not done yet; the session's lock is held, and the row says `removing`."""
     store = resources.store
     if not worktree.salvage:
-        with hold_repository(resources, Path(worktree.git_folder)):
+        with lock_repository(resources.locks, Path(worktree.git_folder)):
             worktree = _keep_contents(resources, worktree)
         try:
             _tear_down(resources, worktree)  # behind the salvage: it may delete files
@@ -120,7 +120,7 @@ def finish_removal(resources: Resources, worktree: Worktree, *, force: bool) -> 
             if not force:
                 keep(resources, worktree, str(getattr(error, "message", error)))
                 raise
-    with hold_repository(resources, Path(worktree.git_folder)):
+    with lock_repository(resources.locks, Path(worktree.git_folder)):
         take_away(worktree)
         deleted = _delete_branch(worktree)
     now = resources.clock.now()

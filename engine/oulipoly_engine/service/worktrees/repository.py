@@ -18,7 +18,6 @@ from oulipoly_engine.process.lock import hold_lock_with_children
 from oulipoly_engine.process.script import ScriptResult
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.git import Git, GitFailed, describe_failure, hold_in_children
-from oulipoly_engine.service.worktrees.repository_lock import RepositoryBusy, lock_path
 from oulipoly_engine.store.base.db import Store
 
 LONG_S = 900.0  # for a checkout, which may be large
@@ -142,16 +141,6 @@ def hold_session(resources: Resources, session_id: str, patience_s: float = _PAT
     with hold_lock_with_children(resources.locks / f"worktree-{session_id}.lock", patience_s) as lock:
         if lock is None:
             raise WorktreeBusy(f"another process works on the worktree of session {session_id}: try again later")
-        with hold_in_children(lock):
-            yield
-
-
-@contextmanager
-def hold_repository(resources: Resources, git_folder: Path, patience_s: float = _PATIENCE_S) -> Iterator[None]:
-    """Hold the lock of a repository, also where its folders are gone. Raises RepositoryBusy after patience_s."""
-    with hold_lock_with_children(lock_path(resources.locks, git_folder), patience_s) as lock:
-        if lock is None:
-            raise RepositoryBusy(f"another process works on the branches of {git_folder}: try again later")
         with hold_in_children(lock):
             yield
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.lock import hold_lock_with_children
-from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.git import Git, hold_in_children
 
-_PATIENCE_S = 30.0
+_PATIENCE_S = 60.0
 
 
 class RepositoryBusy(RequestRefused):
@@ -22,21 +22,20 @@ class RepositoryBusy(RequestRefused):
 
 
 @contextmanager
-def lock_repository(locks: Path, folder: Path, patience_s: float = _PATIENCE_S) -> Iterator[int]:
-    """Hold the lock of the repository that a folder belongs to for the block; it cannot be taken twice.
+def lock_repository(locks: Path, common: Path, patience_s: float = _PATIENCE_S) -> Iterator[None]:
+    """Hold the lock of a repository for the block, also where its folders are gone; it cannot be taken twice.
 
-    Yields its descriptor, for calls of git that shall hold the lock as well (`keeps`): after a kill nobody else begins
-    before the last of them has ended.
+    Each git that is started in the block holds it as well: after a kill nobody begins before the last has ended.
 
-    locks: `Paths.locks`. folder: any worktree of the repository. Raises RepositoryBusy after patience_s, and GitFailed
-    where the folder is not in a repository.
+    locks: `Paths.locks`. common: as `common_folder` tells. Raises RepositoryBusy after patience_s.
     """
-    with hold_lock_with_children(lock_path(locks, common_folder(Git(folder))), patience_s) as descriptor:
+    with hold_lock_with_children(lock_path(locks, common), patience_s) as descriptor:
         if descriptor is None:
             raise RepositoryBusy(
-                f"another process works on the branches of {folder} for more than {patience_s:g} s: try again later"
+                f"another process works on the branches of {common} for more than {patience_s:g} s: try again later"
             )
-        yield descriptor
+        with hold_in_children(descriptor):
+            yield
 
 
 def common_folder(git: Git) -> Path:

@@ -29,10 +29,10 @@ from oulipoly_engine.service.worktrees.repository import (
     Resources,
     check,
     commit_of,
-    hold_repository,
     hold_session,
     open_repository,
 )
+from oulipoly_engine.service.worktrees.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.salvage.bring_back import bring_back, set_submodules
 from oulipoly_engine.service.worktrees.salvage.take import Salvage, read_salvage
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports
@@ -56,12 +56,12 @@ def restore(resources: Resources, session_id: str) -> Worktree:
         repository = open_repository(Path(worktree.repository))
         if str(repository.git_folder) != worktree.git_folder:
             raise RepositoryUnusable(f"{worktree.repository} is another repository now: move the one of then there")
-        with hold_repository(resources, repository.git_folder):
+        with lock_repository(resources.locks, repository.git_folder):
             salvage = read_salvage(repository.git, worktree.salvage)
             _refuse_what_is_there(repository, worktree, salvage)
             worktree, operation = _note(resources, worktree)
         with undone_if_it_fails(resources, worktree, operation, "undo"):
-            with hold_repository(resources, repository.git_folder):
+            with lock_repository(resources.locks, repository.git_folder):
                 _add(repository, worktree, salvage)
             check_place(worktree)  # it may be on another branch, as it was when it was removed
             problem = _furnish(resources, repository, worktree)

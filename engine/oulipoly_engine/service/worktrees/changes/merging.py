@@ -42,7 +42,7 @@ def merge(
     committed_only: files that are not committed are left out, instead of a refusal.
     Raises MergeConflicts, CheckoutDirty, BranchRefused, BranchMoved, RepositoryBusy; nothing has moved then.
     """
-    with moving(journal, checkout.root) as lock:
+    with moving(journal, checkout.root):
         plan = plan_merge(checkout, into)
         told = plan.preview
         if told.is_merged:
@@ -60,7 +60,7 @@ def merge(
         place = None if told.checkout is None else Path(told.checkout)
         reason = f"merge {told.branch}"
         move = Move(checkout.place.session_id, "merge", checkout.root, told.into, told.into_commit, new, place, reason)
-        return carry_out(journal, move, lock)
+        return carry_out(journal, move)
 
 
 def rebase(journal: Journal, checkout: Checkout, onto: str = "") -> Moved:
@@ -69,7 +69,7 @@ def rebase(journal: Journal, checkout: Checkout, onto: str = "") -> Moved:
     onto: a branch; empty: the one that it began at. Commits whose changes are there already are left out.
     Raises as `merge`; no rebase is ever left half done.
     """
-    with moving(journal, checkout.root) as lock:
+    with moving(journal, checkout.root):
         quiet = checkout.quiet
         branch = branch_of(checkout)
         onto = target_branch(checkout, onto, branch)
@@ -83,7 +83,7 @@ def rebase(journal: Journal, checkout: Checkout, onto: str = "") -> Moved:
         _refuse_in_the_way(files_in_the_way(checkout.root, head, new, files), checkout.root)
         reason = f"rebase onto {onto}"
         move = Move(checkout.place.session_id, "rebase", _folder(checkout), branch, head, new, checkout.root, reason)
-        return carry_out(journal, move, lock)
+        return carry_out(journal, move)
 
 
 def _copy_commits(checkout: Checkout, tip: str, head: str, branch: str, onto: str) -> str:
@@ -133,7 +133,7 @@ def apply(journal: Journal, checkout: Checkout, *, committed_only: bool = False)
     main = checkout.place.repository
     if main is None:
         raise BranchRefused("this session works in the repository's own folder: its changes are there already")
-    with moving(journal, checkout.root) as lock:
+    with moving(journal, checkout.root):
         branch = branch_of(checkout)
         quiet = for_looking(_main_git(main))
         ours, theirs = commit_of(quiet, "HEAD"), commit_of(checkout.quiet, "HEAD")
@@ -149,9 +149,7 @@ def apply(journal: Journal, checkout: Checkout, *, committed_only: bool = False)
             return Moved("apply", name, ours, merged.tree, "", str(main))
         _refuse_in_the_way(files_in_the_way(main, ours, merged.tree, files), main)
         reason = f"apply {branch}"
-        return carry_out(
-            journal, Move(checkout.place.session_id, "apply", main, name, ours, merged.tree, main, reason), lock
-        )
+        return carry_out(journal, Move(checkout.place.session_id, "apply", main, name, ours, merged.tree, main, reason))
 
 
 def undo_move(journal: Journal, checkout: Checkout) -> Moved:
@@ -159,7 +157,7 @@ def undo_move(journal: Journal, checkout: Checkout) -> Moved:
 
     Raises FileMissing where there is none, BranchMoved, CheckoutDirty.
     """
-    with moving(journal, checkout.root) as lock:
+    with moving(journal, checkout.root):
         made = last_move(journal, checkout.place.session_id)
         if made is None or made.kind == "undo":
             raise FileMissing("no merge, rebase or apply of this session can be undone")
@@ -181,7 +179,7 @@ def undo_move(journal: Journal, checkout: Checkout) -> Moved:
             place,
             f"undo {made.kind}",
         )
-        return carry_out(journal, move, lock)
+        return carry_out(journal, move)
 
 
 def hand_conflict_over(checkout: Checkout, into: str = "") -> str:

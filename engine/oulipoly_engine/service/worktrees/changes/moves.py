@@ -67,19 +67,19 @@ def _is_tree_only(kind: str, branch: str) -> bool:
 
 
 @contextmanager
-def moving(journal: Journal, folder: Path) -> Iterator[int]:
+def moving(journal: Journal, folder: Path) -> Iterator[None]:
     """Hold the lock of a repository for the block, with all moves settled that a kill has cut.
 
-    Yields the lock's descriptor, for `carry_out`. Raises RepositoryBusy, and IndexLocked where one of them cannot be
+    Raises RepositoryBusy, and IndexLocked where one of them cannot be
     settled now.
     """
-    with lock_repository(journal.locks, folder) as lock:
+    with lock_repository(journal.locks, common_folder(git_in(folder))):
         settle_repository(journal, folder)
-        yield lock
+        yield
 
 
-def carry_out(journal: Journal, move: Move, lock: int) -> Moved:
-    """Make a move; within `moving`, whose lock each git holds as long as it lives.
+def carry_out(journal: Journal, move: Move) -> Moved:
+    """Make a move; within `moving`.
 
     Raises BranchMoved, IndexLocked or what git says, with nothing moved.
     """
@@ -95,14 +95,12 @@ def carry_out(journal: Journal, move: Move, lock: int) -> Moved:
     operation = Operation(str(uuid.uuid4()), move.session_id, move.kind, "begun", _detail(move, backup), now)
     operations.begin(journal.store, operation)
     try:
-        order(git, "update-ref", "-m", f"before {move.reason}", backup, move.old, "", keeps=(lock,))
+        order(git, "update-ref", "-m", f"before {move.reason}", backup, move.old, "")
         if move.checkout is not None:
-            git.run(
-                "update-index", "-q", "--refresh", keeps=(lock,)
-            )  # a file that was only touched would be taken for a change
-            order(git, "read-tree", "-m", "-u", move.old, move.new, timeout_s=600.0, keeps=(lock,))
+            git.run("update-index", "-q", "--refresh")  # a file that was only touched would be taken for a change
+            order(git, "read-tree", "-m", "-u", move.old, move.new, timeout_s=600.0)
         if move.reference:
-            order(git, "update-ref", "-m", move.reason, move.reference, move.new, move.old, keeps=(lock,))
+            order(git, "update-ref", "-m", move.reason, move.reference, move.new, move.old)
     except BaseException as error:
         with suppress(RequestRefused):  # what cannot be settled now is settled before the next move
             _settle(journal, operation)
@@ -157,7 +155,7 @@ def settle_all(journal: Journal) -> tuple[str, ...]:
             if not folder.is_dir():
                 operations.end(journal.store, operation.operation_id, "fail", journal.clock.now())
                 continue
-            with suppress(RequestRefused), lock_repository(journal.locks, folder):
+            with suppress(RequestRefused), lock_repository(journal.locks, common_folder(git_in(folder))):
                 told += settle_repository(journal, folder)
     return tuple(told)
 

@@ -105,10 +105,9 @@ def order(
     hooks: bool = False,
     timeout_s: float = 60.0,
     env: Mapping[str, str] | None = None,
-    keeps: tuple[int, ...] = (),
 ) -> bytes:
     """Have git do something, and return what it printed. Raises RequestRefused as `refusal` says."""
-    result = git.run("-c", "submodule.recurse=false", *words, hooks=hooks, timeout_s=timeout_s, env=env, keeps=keeps)
+    result = git.run("-c", "submodule.recurse=false", *words, hooks=hooks, timeout_s=timeout_s, env=env)
     if not result.succeeded:
         raise refusal(git, words, result)
     return result.stdout

@@ -20,8 +20,8 @@ from oulipoly_engine.service.worktrees.changes import merging, moves
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
 from oulipoly_engine.service.worktrees.changes.moves import Journal, settle_all
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
-from oulipoly_engine.service.worktrees.git import GitFailed
-from oulipoly_engine.service.worktrees.repository_lock import RepositoryBusy, lock_path, lock_repository
+from oulipoly_engine.service.worktrees.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.repository_lock import RepositoryBusy, common_folder, lock_path, lock_repository
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.worktrees import operations
 from oulipoly_engine.testing import FakeClock
@@ -411,7 +411,7 @@ def test_a_repository_that_is_gone_keeps_no_move_open(repo, journal, tmp_path):
 def test_one_process_at_a_time_works_on_a_repository(repo, journal):
     with hold_lock(lock_path(journal.locks, repo.main / ".git"), 1.0) as is_ours:
         assert is_ours
-        with pytest.raises(RepositoryBusy), lock_repository(journal.locks, repo.work, 0.05):
+        with pytest.raises(RepositoryBusy), lock_repository(journal.locks, common_folder(Git(repo.work)), 0.05):
             pass
 
 
