@@ -68,7 +68,7 @@ def assert_sound(live, session, sent):
     assert set(sent) <= set(known)
     plans = live.live.recover(statuses(live)) if any(turn.status not in FINAL for turn in turns) else ()
     assert {turn.turn_id for turn in turns if turn.status not in FINAL} == {plan.turn.turn_id for plan in plans}
-    assert all(isinstance(plan, Recoverable) for plan in plans)
+    assert all(isinstance(plan, Recoverable) for plan in plans), plans
     numbers = [one.seq for one in live.live.events(session, limit=10_000)]
     assert list(range(1, len(numbers) + 1)) == numbers
     return plans
@@ -167,17 +167,32 @@ def end(live, session):
 WIRED = [
     pytest.param("codex", "codex-0.169.0-approvals", id="codex"),
     pytest.param("claude", "claude-2.1.197-approvals", id="claude"),
+    pytest.param("acp", "opencode-1.18.33-acp-permissions", id="opencode"),
+    pytest.param("acp", "gemini-0.61.0-acp", id="gemini"),
 ]
 
 
+def read_wire(name):
+    """Return a recording up to the turn that its client interrupted, which ours lets go on."""
+    lines = (WIRES / f"{name}.jsonl").read_text().splitlines()
+    records = [one for one in map(json.loads, lines) if isinstance(one["msg"], dict)]
+    methods = [one["msg"].get("method") for one in records]
+    if "session/cancel" not in methods:
+        return records
+    before = methods[: methods.index("session/cancel")]
+    return records[: len(before) - 1 - before[::-1].index("session/prompt")]
+
+
 @pytest.mark.parametrize(("kind", "name"), WIRED)
-def test_cli_dies_behind_a_line_of_a_recorded_wire(live, kills, kind, name):
-    records = [json.loads(line) for line in (WIRES / f"{name}.jsonl").read_text().splitlines()]
+def test_cli_dies_behind_a_line_of_a_recorded_wire(live, kills, tmp_path, kind, name):
+    records = read_wire(name)
+    wire = tmp_path / "wire.jsonl"
+    wire.write_text("".join(json.dumps(one) + "\n" for one in records))
     told = [one["msg"] for one in records if one["dir"].startswith("client->")]
-    turns = sum("turn/start" in message.values() or "user" in message.values() for message in told)
+    turns = sum(not {"turn/start", "user", "session/prompt"}.isdisjoint(map(str, message.values())) for message in told)
     for share in kills.shares(less=2):
         last = 1 + int(share * len(records))
-        live.replayed(kind, WIRES / f"{name}.jsonl", last)
+        live.replayed(kind, wire, last)
         session = live.begin(runtime=kind)
         sent = []
         for number in range(turns):
@@ -190,8 +205,8 @@ def test_cli_dies_behind_a_line_of_a_recorded_wire(live, kills, kind, name):
         # The CLI may die while we still send, so that another one does the rest: it is killed as well or does all.
         watch(live, session, lambda one, turn=sent[-1:]: is_end_of(one, turn))
         end(live, session)
+        live.replayed(kind, wire, 0)  # whole from now on, also where it is asked how it is
         plans = assert_sound(live, session, sent)
-        live.replayed(kind, WIRES / f"{name}.jsonl", 0)
         if plans:
             again = live.live.resume_turn(plans[0].turn.turn_id, statuses(live)).turn_id
             watch(live, session, lambda one, turn=again: is_end_of(one, [turn]))
