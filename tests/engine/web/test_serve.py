@@ -18,8 +18,10 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
+from oulipoly_engine.cli.web.serve import start_again
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.web import notices
+from oulipoly_engine.facade import own_process
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web import serve
 from oulipoly_engine.web.access.authority import make_certificate
@@ -68,6 +70,20 @@ def test_the_environment_says_what_the_command_line_does_not(home):
     env = {**os.environ, "OULIPOLY_SERVE_PORT": "many"}
     done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, env=env, check=False)
     assert (2, True) == (done.returncode, b"OULIPOLY_SERVE_PORT" in done.stderr)
+
+
+@pytest.mark.parametrize("port", [["--port", "0"], ["--port=0"]])
+def test_started_again_it_has_the_port_that_it_had(home, monkeypatch, port):
+    begun = []
+    monkeypatch.setattr(sys, "argv", ["agents", "serve", *port])
+    monkeypatch.setattr(own_process, "replace_process", lambda argv, _environment: begun.extend(argv))
+    with running("--port", "0") as (_, before):
+        pass
+    start_again(int(before["url"].rpartition(":")[2]))
+
+    assert [sys.executable, "-m", "oulipoly_tui", "serve"] == begun[:4]
+    with running(*begun[4:]) as (_, after):
+        assert before["url"] == after["url"]
 
 
 def test_a_taken_port_gives_another_one_and_says_so(home):

@@ -83,7 +83,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         _tell(context, engine, server, options)
         changed = server.run()
     if changed:
-        _start_again(server)
+        start_again(server.port)
     return 0
 
 
@@ -125,11 +125,13 @@ def _tell(context: Context, engine: Engine, server: Server, options: Namespace) 
     output.write_line(f"a phone: `{context.program} device pair` shows a QR code")
 
 
-def _start_again(server: Server) -> None:
+def start_again(port: int) -> None:
+    """Become the same command again, at the port that it had."""
     import sys
 
     from oulipoly_engine.facade.own_process import inherited_environment, replace_process
 
-    words = [word for word in sys.argv[1:] if not word.startswith("--port")]
     diagnostics.note("a file has changed: the server starts again")
-    replace_process((sys.executable, "-m", "oulipoly_tui", *words, "--port", str(server.port)), inherited_environment())
+    # The last --port counts: whoever talks to the server finds it where it was.
+    words = (*sys.argv[1:], "--port", str(port))
+    replace_process((sys.executable, "-m", "oulipoly_tui", *words), inherited_environment())
