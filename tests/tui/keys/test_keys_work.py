@@ -244,7 +244,9 @@ async def test_a_branch_is_committed_merged_applied_and_its_conflict_handed_over
         one.app.screen.query_one(Input).value = "Paint the gutter"
         await one.press("enter")
         await one.told("Committed ")
-        await one.sees("Nothing is changed.", "↑1")
+        await one.sees("Committed 2", "A new.txt", "↑1")
+        await one.press("space")
+        await one.told("This is committed")
 
         before = git(repository, "rev-parse", "main")
         await one.press("m")

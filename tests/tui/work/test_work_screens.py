@@ -66,6 +66,9 @@ class Engine:
     def status(self, _identity):
         return STATUS
 
+    def committed(self, _identity):
+        return (ChangeEntry("src/slate.py", "A"),)
+
     def diff(self, _identity, path, side):
         return FileDiff(path, side, diff="x", hunks=HUNKS)
 
@@ -122,7 +125,9 @@ def shown(running, check_golden, settled, monkeypatch):
 
 async def test_changes_are_readable(shown):
     screen = ChangesScreen(ID, "paint the roof")
-    await shown(screen, "changes", lambda one: one.found and one._diff, "tab", "down", "down", "down")
+    await shown(
+        screen, "changes", lambda one: one.found and one._diff and one._committed, "tab", "down", "down", "down"
+    )
 
 
 async def test_what_will_be_made_is_said_before(shown, monkeypatch):

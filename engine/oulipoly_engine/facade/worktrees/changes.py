@@ -75,6 +75,7 @@ class Changes:
         """Return how a file differs. side: `worktree`, `index` or `branch`. context: 0 to 20 lines."""
         return file_diff(self._open(identity), path, side, context)
 
+    @translate_system_errors()
     def committed(self, identity: str) -> tuple[ChangeEntry, ...]:
         """Return the files that a session's branch has changed since it began, as far as they are committed."""
         return committed_files(self._open(identity))

@@ -20,6 +20,7 @@ from oulipoly_tui.screens.work.branch_orders import BranchOrders
 from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.transcript.spans import Line, Row, wrap_lines
 from oulipoly_tui.view.work.changes import (
+    COMMITTED,
     STAGED,
     Place,
     commit_title,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oulipoly_engine.core.worktrees.changes import ChangeSet, FileDiff
+    from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
     from oulipoly_engine.facade.engine import Engine
 
 _LOOK_S = 2.0  # between two looks of git
@@ -47,6 +49,7 @@ _WRITES = frozenset(
     ("toggle", "toggle_line", "toggle_all", "discard", "commit", "merge", "merge_into", "rebase", "apply", "push")
 ) | {"comment", "send_comments", "hand_over", "undo"}
 _ON_FILES = frozenset(("toggle", "discard"))
+_UNCOMMITTED = frozenset(("toggle", "toggle_line", "discard"))  # what works on such files alone
 _KEYS = (
     ("space", "stage the file, or the hunk; once more unstages it"),
     ("s", "stage the line under the cursor alone"),
@@ -112,6 +115,8 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
         self._syntax: dict[int, Line] = {}
         self._wrong = ""  # why the file cannot be shown
         self._comments: dict[tuple[str, int], str] = {}
+        self._committed: tuple[ChangeEntry, ...] = ()
+        self._committed_at: tuple[object, ...] = ()  # the commits that they were asked for
         self._is_looking = False
         self._has_begun = False  # its parts are there
 
@@ -157,6 +162,8 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
             return "there are no changes to look at"
         if name in _ON_FILES and file is None:
             return "choose a file first"
+        if name in _UNCOMMITTED and file is not None and file[0] == COMMITTED:
+            return "this is committed: enter on a line of the diff comments it for the agent"
         if name in ("toggle_line", "comment"):
             if not self._is_in_diff or self._diff is None or place is None:
                 return "choose a line of the diff first: tab goes there"
@@ -359,9 +366,28 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
         self._is_looking = False
         if is_standing(self):
             self.found = found
+            self._ask_for_committed(found)
             self._draw()
             self._read_diff()
             self.app_of_ours.show_keys()
+
+    def _ask_for_committed(self, found: ChangeSet) -> None:
+        """Ask which files the commits of the branch change, whenever there are others."""
+        at = (found.head, found.base, found.ahead)
+        if at == self._committed_at:
+            return
+        self._committed_at = at
+        if not found.ahead:
+            self._committed = ()
+            return
+
+        def on_told(told: tuple[ChangeEntry, ...]) -> None:
+            if is_standing(self) and at == self._committed_at:
+                self._committed = told
+                self._draw()
+                self._read_diff()
+
+        self.app_of_ours.work("changes", partial(self.engine.changes.committed, self.session_id), on_told, self._skip)
 
     def _skip(self, _error: Exception) -> None:
         self._is_looking = False
@@ -403,7 +429,8 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
         head = self.query_one("#changes-head", Lines)
         head.show_lines((head_line(self.found, self.session_id, len(self._comments)),))
         files = self._files
-        files.show_rows(file_rows(self.found, max(12, files.scrollable_content_region.width - GUTTER)))
+        width = max(12, files.scrollable_content_region.width - GUTTER)
+        files.show_rows(file_rows(self.found, width, self._committed))
         self._draw_diff()
 
     def _draw_diff(self) -> None:

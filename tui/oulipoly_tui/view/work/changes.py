@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.worktrees.changes import ChangeSet, FileDiff, HunkText, MergePreview, Preflight
     from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
 
-STAGED, UNSTAGED = "index", "worktree"  # sides, as the engine calls them
+STAGED, UNSTAGED, COMMITTED = "index", "worktree", "branch"  # sides, as the engine calls them
 _TONES: Mapping[str, Tone] = {"U": "bad", "D": "bad", "A": "good", "?": "good", "M": "warn"}
 _LISTED = 12  # files or commits of a list in a question
 _MANY = 2_000  # lines of a diff that are coloured
@@ -44,7 +44,7 @@ def read_place(key: str | None) -> Place | None:
 def read_file_key(key: str | None) -> tuple[str, str] | None:
     """Return side and path of a file's row; None: not a file."""
     side, _, path = (key or "").partition(":")
-    return (side, path) if side in (STAGED, UNSTAGED) else None
+    return (side, path) if side in (STAGED, UNSTAGED, COMMITTED) else None
 
 
 def head_line(found: ChangeSet | None, session_id: str, comments: int) -> Line:
@@ -60,14 +60,18 @@ def head_line(found: ChangeSet | None, session_id: str, comments: int) -> Line:
     return ((branch, "strong"), (base, ""), (far, "accent"), (more, "warn"))
 
 
-def file_rows(found: ChangeSet | None, width: int) -> tuple[Row, ...]:
-    """Return the files, those that are not staged first; a path is cut at its beginning."""
+def file_rows(found: ChangeSet | None, width: int, committed: Sequence[ChangeEntry] = ()) -> tuple[Row, ...]:
+    """Return the files, those that are not staged first; a path is cut at its beginning.
+
+    committed: files that the session's branch has changed since it began.
+    """
     if found is None:
         return ()
     rows: list[Row] = []
-    for side, name, entries in ((UNSTAGED, "Not staged", found.unstaged), (STAGED, "Staged", found.staged)):
+    now = ((UNSTAGED, "Not staged", found.unstaged), (STAGED, "Staged", found.staged))
+    for side, name, entries in (*now, (COMMITTED, "Committed", committed)):
         if entries:
-            more = "+" if found.is_cut else ""
+            more = "+" if found.is_cut and side != COMMITTED else ""
             rows.append(Row(side, ((name, "heading"), (f" {len(entries)}{more}", "dim")), is_selectable=False))
             rows += [Row(f"{side}:{one.path}", _file_line(one, width)) for one in entries]
     return tuple(rows)
