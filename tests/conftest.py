@@ -20,6 +20,7 @@ from oulipoly_demo.world import Options
 from oulipoly_engine.core.live.events import RequestOpened
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live.sessions import NewSession
+from oulipoly_engine.paths import from_environment, is_stand_in
 from oulipoly_engine.service.live import hosts
 
 # A third of hypothesis's own number of examples keeps the suite quick; HYPOTHESIS_PROFILE=long looks deeper. How long
@@ -42,6 +43,10 @@ def _own_home(tmp_path, monkeypatch):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PYTHONPATH", SOURCES)
+    paths = from_environment()
+    yield
+    for runtime in filter(is_stand_in, (paths.runtime, paths.live_runtime)):  # of this home alone, below /tmp
+        shutil.rmtree(runtime, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
