@@ -1,4 +1,4 @@
-"""Errors as answers: `{"error": {"code", "message"}}` with the status that fits."""
+"""Errors as answers: `{"error": {"code", "message"}}` with the status that fits, and a page for a browser."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse
 
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RequestRefused, RunnerError, StoreLocked, UsageInvalid
+from oulipoly_engine.web.pages.page_route import prefers_html
+from oulipoly_engine.web.pages.templates import render
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Scope
 
 _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "not-allowed": 403,
@@ -45,6 +50,10 @@ _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "setup-not-allowed": 403,
     "folder-refused": 400,
 }
+_SENTENCES: Mapping[str, str] = {  # for words of Starlette's
+    "Not Found": "there is nothing at this address",
+    "Method Not Allowed": "this address does not take that kind of request",
+}
 _BY_CLASS: tuple[tuple[type[RunnerError], int], ...] = ((StoreLocked, 503), (RequestRefused, 400), (UsageInvalid, 400))
 
 
@@ -60,6 +69,15 @@ def answer(status: int, code: str, message: str) -> JSONResponse:
     return JSONResponse({"error": {"code": code, "message": redact(message)}}, status)
 
 
+def answer_client(scope: Scope, status: int, code: str, message: str) -> Response:
+    """Return an error as its client reads it: a page for a browser, JSON for a program."""
+    if not prefers_html(Headers(scope=scope).get("accept", "")):
+        return answer(status, code, message)
+    viewer = scope.get("state", {}).get("viewer")
+    values = {"viewer": viewer, "waiting": 0, "code": code, "message": redact(message), "kept": {}, "back": "/"}
+    return HTMLResponse(render("error.html", **values).encode("utf-8", "replace"), status)
+
+
 def add_handlers(app: FastAPI) -> None:
     """Have an app answer all errors so."""
     app.add_exception_handler(RunnerError, _tell_error)
@@ -67,21 +85,22 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _tell_http)
 
 
-async def _tell_error(_request: Request, error: Exception) -> JSONResponse:
+async def _tell_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RunnerError)  # noqa: S101 - what it is registered for
-    return answer(status_of(error), error.slug, error.message)
+    return answer_client(request.scope, status_of(error), error.slug, error.message)
 
 
-async def _tell_invalid(_request: Request, error: Exception) -> JSONResponse:
+async def _tell_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - what it is registered for
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:])
-    return answer(400, "invalid-argument", f"{where or first['loc'][0]}: {first['msg']}")
+    return answer_client(request.scope, 400, "invalid-argument", f"{where or first['loc'][0]}: {first['msg']}")
 
 
-async def _tell_http(_request: Request, error: Exception) -> JSONResponse:
+async def _tell_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
     word = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-    response = answer(error.status_code, "invalid-argument" if word == "bad-request" else word, error.detail)
+    code = "invalid-argument" if word == "bad-request" else word
+    response = answer_client(request.scope, error.status_code, code, _SENTENCES.get(error.detail, error.detail))
     response.headers.update(error.headers or {})
     return response

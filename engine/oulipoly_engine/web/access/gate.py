@@ -19,7 +19,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.idempotency import serve_once
 from oulipoly_engine.web.access.own_user import is_own_user
 from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
-from oulipoly_engine.web.errors import answer, status_of
+from oulipoly_engine.web.errors import answer_client, status_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -109,9 +109,10 @@ class Gate:
                 await send_with_headers(told)
                 await send_with_headers({"type": "http.response.body", "body": b""})
                 return
-            await answer(refusal.status, refusal.code, str(refusal))(scope, receive, send_with_headers)
+            told_error = answer_client(scope, refusal.status, refusal.code, str(refusal))
+            await told_error(scope, receive, send_with_headers)
         except RunnerError as error:
-            await answer(status_of(error), error.slug, error.message)(scope, receive, send_with_headers)
+            await answer_client(scope, status_of(error), error.slug, error.message)(scope, receive, send_with_headers)
 
     # Where it comes from ---------------------------------------------------------------------------------------------
     def _check_host(self, headers: Headers) -> None:
