@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from oulipoly_engine.facade.worktrees.work import NewWork
+from oulipoly_engine.store.web import devices
 from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.pages.page_route import prefers_html
@@ -299,3 +301,70 @@ def test_device_that_may_only_look_cannot_order(live):
     assert 200 == browser.get("/").status_code
     assert 403 == browser.post("/sessions", repo_path="/tmp", agent_id="demo-live").status_code
     assert 403 == browser.get("/devices").status_code
+
+
+def write_setup(repository, text):
+    (repository / ".agent-runner.toml").write_text(f"[worktree]\n{text}\n")
+    subprocess.run(["git", "add", "."], cwd=repository, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Settings"], cwd=repository, check=True)
+
+
+def decide(browser, page, decision, **more):
+    """Answer the page that shows set-up commands."""
+    hidden = {name: unescape(value) for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)}
+    return browser.post("/setup", **hidden, decision=decision, **more)
+
+
+def test_set_up_commands_are_shown_whole_and_run_once_allowed(browser, repository):
+    write_setup(repository, "setup = ['echo \"<b>\u202e\" > seen']\nteardown = 'true # <down>'\ncopy = ['.env']")
+    wish = {"repo_path": str(repository), "agent_id": "demo-live", "initial_message": "a \u200d <wish>\nof two"}
+    assert "not allowed yet" in browser.page(f"/sessions/new?repo_path={repository}")
+
+    asked = browser.post("/sessions", **wish)
+    for text in (
+        "echo &#34;&lt;b&gt;&lt;U+202E&gt;&#34; &gt; seen",
+        "true # &lt;down&gt;",
+        ".env",
+        "no session begins",
+    ):
+        assert text in asked.text
+    assert (403, [], ()) == (asked.status_code, Looked(asked.text).bad, browser.engine.work.list(9))
+    assert "of two</textarea>" in decide(browser, asked.text, "deny").text
+    begun = decide(browser, asked.text, "allow")
+    assert (
+        "a \u200d <wish>\nof two"
+        in browser.engine.work.messages(begun.headers["location"].rpartition("/")[2])[0].content
+    )
+    assert "allowed on" in browser.page(f"/sessions/new?repo_path={repository}")
+    assert 303 == browser.post("/sessions", **wish).status_code
+
+    write_setup(repository, "setup = ['touch other']")
+    assert "changed since you allowed them" in browser.page(f"/sessions/new?repo_path={repository}")
+    changed = browser.post("/sessions", **wish)
+    write_setup(repository, "setup = ['touch third']")
+    late = decide(browser, changed.text, "allow")
+    assert "have <b>changed</b>" in changed.text
+    assert (400, True) == (late.status_code, "read them again" in late.text)
+    plain = decide(browser, late.text, "without").headers["location"]
+    folder = Path(browser.engine.work.find(plain.rpartition("/")[2]).worktree.path)
+    assert not (folder / "third").exists()
+
+
+def test_set_up_commands_take_a_fresh_confirmation_and_a_page_that_holds_them(browser, repository):
+    write_setup(repository, "setup = ['touch seen']")
+    wish = {"repo_path": str(repository), "agent_id": "demo-live"}
+    web = browser.engine.web
+    (device,) = web.devices()
+    with web._home.lend_store() as store:
+        devices.confirm(store, device.device_id, device.created_at)
+    asked = browser.post("/sessions", **wish).text
+
+    assert "agents device confirm" in decide(browser, asked, "allow").text
+    assert "is wrong" in decide(browser, asked, "allow", code="wrong").text
+    assert 303 == decide(browser, asked, "allow", code=web.make_code().code).status_code
+    write_setup(repository, f"setup = ['touch {'<' * 6000}']")
+    long = browser.post("/sessions", **wish).text
+    assert "too long" in long
+    assert "Allow and begin" not in long
+    assert 400 == decide(browser, long, "allow").status_code
+    assert 400 == browser.post("/setup", session="[]", decision="allow").status_code

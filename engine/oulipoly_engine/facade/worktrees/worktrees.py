@@ -41,6 +41,7 @@ class RepositorySetup(Record):
     repository: str
     setup: Setup
     is_allowed: bool
+    allowed_at: datetime | None = None  # the commands; where they are not allowed, the last ones that were
 
 
 class Pruned(Record):
@@ -79,7 +80,9 @@ class Worktrees:
             raise RequestRefused(f"there is no branch, tag or commit {base or 'HEAD'!r} in {repository}")
         setup = settings.find_setup(opened, commit)
         with self._home.lend_store_to_read() as store:
-            return RepositorySetup(str(opened.folder), setup, settings.is_allowed(store, opened, setup))
+            allowed = permissions.list_allowed(store, str(opened.git_folder))
+        at = allowed.get(setup.digest) or max(allowed.values(), default=None)
+        return RepositorySetup(str(opened.folder), setup, not setup.commands or setup.digest in allowed, at)
 
     def allow_setup(self, repository: Path, digest: str) -> None:
         """Note that a person has seen and allowed the commands that a digest stands for."""

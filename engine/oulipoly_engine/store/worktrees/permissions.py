@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
-from oulipoly_engine.clock import to_text
+from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.models.worktrees import WorktreePermissionRow
 
@@ -17,9 +18,9 @@ def allow(store: Store, repository: str, digest: str, now: datetime) -> None:
         store.insert(row, repository=repository, digest=digest, allowed_at=to_text(now))
 
 
-def is_allowed(store: Store, repository: str, digest: str) -> bool:
-    """Tell whether a person has allowed them."""
+def list_allowed(store: Store, repository: str) -> Mapping[str, datetime]:
+    """Return when a person has allowed commands of a repository, by what stands for them."""
     row = WorktreePermissionRow
     with store.read():
-        found = store.rows(row.select(row.digest).where(row.repository == repository, row.digest == digest))
-    return bool(found)
+        found = store.rows(row.select(row.digest, row.allowed_at).where(row.repository == repository))
+    return {digest: from_text(at) for digest, at in found}

@@ -18,6 +18,7 @@ from oulipoly_engine.web import bodies
 from oulipoly_engine.web.access.viewer import check_confirmed
 from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_work
+from oulipoly_engine.web.api.sessions import milliseconds
 from oulipoly_engine.web.bodies import GitOrder, SessionId
 
 router = APIRouter(responses=bodies.ERRORS, tags=["changes"])
@@ -133,7 +134,10 @@ def show_setup(
     branch: Annotated[str, Query(max_length=200)] = "",
 ) -> Json:
     """Show the commands that a repository wants to run in new worktrees."""
-    return Json(msgspec.to_builtins(engine.worktrees.setup_of(_folder(repo_path), branch)))
+    found = engine.worktrees.setup_of(_folder(repo_path), branch)
+    told = {"repository": found.repository, "setup": msgspec.to_builtins(found.setup), "digest": found.setup.digest}
+    at = None if found.allowed_at is None else milliseconds(found.allowed_at)
+    return Json({**told, "is_allowed": found.is_allowed, "allowed_at": at})
 
 
 @router.post("/setup")

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
+from oulipoly_engine.core.worktrees.worktree_refusals import SetupNotAllowed
 from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.records import replace
 from oulipoly_engine.web import bodies
 from oulipoly_engine.web.access.viewer import check_scope
 from oulipoly_engine.web.api.machine import list_folders
 from oulipoly_engine.web.api.sessions import read_wish
 from oulipoly_engine.web.errors import status_of
+from oulipoly_engine.web.pages import setup
 from oulipoly_engine.web.pages.page import Page, get, post
 from oulipoly_engine.web.pages.words import ORDER, standing_of
 
@@ -39,6 +42,7 @@ def routes() -> list[BaseRoute]:
         get("/sessions/new", _show_form),
         get("/browse", _browse),
         post("/sessions", _begin),
+        post("/setup", _decide_setup),
     ]
 
 
@@ -66,6 +70,9 @@ def _form(page: Page, values: dict[str, str], message: str = "", status: int = 2
         one.session.workspace if one.worktree is None else one.worktree.repository
         for one in page.engine.work.list(_MOST)
     ]
+    asked, problem = None, ""
+    if not message and values.get("repo_path") and "operate" in page.viewer.scopes:
+        asked, problem = setup.look(page, values["repo_path"], values.get("branch", ""))
     defaults = {"lifecycle": "persistent", "profile": OF_NEW_SESSIONS, "use_worktree": "on", "reuse_branch": ""}
     return page.show(
         "new_session.html",
@@ -75,14 +82,18 @@ def _form(page: Page, values: dict[str, str], message: str = "", status: int = 2
         runtimes=[one for one in agents if one.kind != "pool"],
         repositories=list(dict.fromkeys(used))[:8],
         profiles=[(name, _PROFILE_TEXTS.get(name, "")) for name in PROFILES],
-        message=message,
+        asked=asked,
+        message=message or problem,
     )
 
 
 def _begin(page: Page) -> Response:
     """Begin a session. Names of fields are those of the REST body."""
     check_scope(page.viewer, "operate")
-    given = {name: page.field(name) for name in page.fields}
+    return _begin_as(page, {name: page.field(name) for name in page.fields})
+
+
+def _begin_as(page: Page, given: dict[str, str], *, runs_setup: bool = True) -> Response:
     uses_worktree = "uses" not in given or given.get("use_worktree", "") in ("1", "true", "yes", "on")
     texts = ("agent_id", "branch", "lifecycle", "profile", "title", "initial_message", "prompt", "model", "effort")
     wish: dict[str, object] = {name: given[name] for name in texts if given.get(name, "").strip()}
@@ -101,10 +112,29 @@ def _begin(page: Page) -> Response:
         message = "name the repository" if where == "repo_path" else f"{where}: {first['msg']}"
         return _form(page, given | {"use_worktree": "on" if uses_worktree else ""}, message, 400)
     try:
-        begun = page.engine.work.begin(read_wish(page.engine, body))
+        begun = page.engine.work.begin(replace(read_wish(page.engine, body), runs_setup=runs_setup))
+    except SetupNotAllowed:
+        return setup.ask(page, given)
     except RunnerError as error:
         return _form(page, given | {"use_worktree": "on" if uses_worktree else ""}, error.message, status_of(error))
     return page.go(f"/sessions/{begun.session.session_id}")
+
+
+def _decide_setup(page: Page) -> Response:
+    """Go on with a session that its repository's commands have stopped, as a person says."""
+    check_scope(page.viewer, "operate")
+    wish, decision = setup.read_wish_back(page), page.field("decision")
+    if decision == "deny":
+        return _form(page, {"use_worktree": "", **wish} if "uses" in wish else wish)
+    if decision == "without":
+        return _begin_as(page, wish, runs_setup=False)
+    if decision != "allow":
+        raise UsageInvalid(f"commands are allowed, denied, or left out: not {decision[:40]!r}")
+    try:
+        setup.allow(page, wish)
+    except RunnerError as error:
+        return setup.ask(page, wish, error.message, status_of(error))
+    return _begin_as(page, wish)
 
 
 def _browse(page: Page) -> Response:

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from oulipoly_engine.core.text.control_characters import visible_line, visible_text
-from oulipoly_engine.core.text.quantities import ago, duration, percent
+from oulipoly_engine.core.text.quantities import ago, duration, moment, percent
 
 _HERE = Path(__file__).parents[1]
 STATIC = _HERE / "static"
@@ -50,6 +50,7 @@ def _environment() -> Environment:
     )
     environment.globals["static"] = static_address
     environment.filters |= {"percent": percent, "line": _line, "clock": _clock, "ago": ago, "duration": duration}
+    environment.filters["moment"] = moment
     return environment
 
 

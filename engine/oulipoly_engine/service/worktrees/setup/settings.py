@@ -32,7 +32,7 @@ def find_setup(repository: Repository, commit: str) -> Setup:
 
 def is_allowed(store: Store, repository: Repository, setup: Setup) -> bool:
     """Tell whether there is nothing to allow, or a person has allowed it."""
-    return not setup.commands or permissions.is_allowed(store, str(repository.git_folder), setup.digest)
+    return not setup.commands or setup.digest in permissions.list_allowed(store, str(repository.git_folder))
 
 
 def require_permission(store: Store, repository: Repository, setup: Setup) -> None:
