@@ -258,7 +258,7 @@ def test_changes_are_staged_committed_and_merged_by_forms(browser, repository):
     key = browser.begin("hello", repository)
     browser.live.until(key, lambda event: type(event).__name__ == "TurnEnded")
     place, folder = f"/sessions/{key}", Path(browser.engine.work.find(key).worktree.path)
-    name = "a b\udcff&<c>.txt"
+    name = "a b%41\udcff&<c>.txt"
     (folder / name).write_text("one\ntwo\n")
 
     token = re.search(r'name="path" value="([^"]+)"', browser.page(f"{place}/changes"))[1]
@@ -268,10 +268,19 @@ def test_changes_are_staged_committed_and_merged_by_forms(browser, repository):
     browser.allow_commits()
     assert 400 == browser.post(f"{place}/git", op="commit", message=" ").status_code
     assert 303 == browser.post(f"{place}/git", op="commit", message="Add it").status_code
+    (link,) = re.findall(r'href="([^"]+side=branch[^"]+)"', browser.page(f"{place}/changes"))
+    assert "+two" in browser.page(unescape(link))
+    rest = {"accept": "application/json"}
+    assert [name] == [one["path"] for one in browser.client.get(f"{place}/changes", headers=rest).json()["committed"]]
+    assert 400 == browser.client.get(f"{place}/diff?path=x&side=head", headers=rest).status_code
+    (folder / "plain").write_text("one\n")
+    subprocess.run(["git", "add", "."], cwd=folder, check=True)
+    subprocess.run(["git", "commit", "-qm", "More"], cwd=folder, check=True)
+    assert "+one" in browser.client.get(f"{place}/diff?path=plain&side=branch", headers=rest).json()["diff"]
     told = browser.page(f"{place}/move?act=merge")
     done = browser.post(f"{place}/git", op="merge", into="main")
 
-    assert "main gets 1 commit" in told
+    assert "main gets 2 commits" in told
     assert 303 == done.status_code, done.text
     assert "one\ntwo\n" == (repository / name).read_text()
     assert "Undo" in browser.page(done.headers["location"])

@@ -24,15 +24,19 @@ from oulipoly_engine.web.bodies import GitOrder, SessionId
 router = APIRouter(responses=bodies.ERRORS, tags=["changes"])
 
 FileName = Annotated[str, Query(min_length=1, max_length=4096, description="A file below the worktree.")]
+_MOST = 200  # files of a kind; contract B7
 # What runs the repository's hooks, or moves a branch that other programs are built from.
 PLANTS_CODE = ("commit", "merge", "rebase", "apply")
 
 
 @router.get("/sessions/{session_id}/changes")
 def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
-    """List the files that differ, 200 at most. Git is asked now, and by nobody else."""
-    found = engine.changes.status(_find(engine, session_id))
+    """List the files that differ, and those that the branch has committed, 200 each. Git is asked now."""
+    identity = _find(engine, session_id)
+    found = engine.changes.status(identity)
     told: dict[str, Any] = msgspec.to_builtins(found)
+    committed = engine.changes.committed(identity) if found.ahead else ()
+    told |= {"committed": msgspec.to_builtins(committed[:_MOST]), "is_cut": found.is_cut or len(committed) > _MOST}
     return Json({"gitAvailable": told.pop("git_available"), **told})
 
 
@@ -42,7 +46,10 @@ def diff(
     path: FileName,
     engine: TheEngine,
     _viewer: Anyone,
-    side: Literal["worktree", "index"] = "worktree",
+    side: Annotated[
+        Literal["worktree", "index", "branch"],
+        Query(description="`branch`: what is committed since the session began."),
+    ] = "worktree",
     context: Annotated[int, Query(ge=0, le=20)] = 3,
 ) -> Json:
     """Show how a file differs; 413 where that is too much, 504 where git takes too long."""

@@ -105,7 +105,7 @@ def _fit(entries: tuple[ChangeEntry, ...], budget: int) -> tuple[list[FileRow], 
     rows: list[FileRow] = []
     for entry in entries:
         token = encode_path(entry.path)
-        budget -= 2 * len(token) + 2 * weight_of(entry.path[:300]) + 250
+        budget -= 3 * len(token) + 2 * weight_of(entry.path[:300]) + 250
         if rows and budget < 0:
             break
         rows.append(FileRow(entry.path, token, WORDS.get(entry.status, entry.status), entry.renamed_from or ""))
