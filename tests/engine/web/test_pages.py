@@ -312,6 +312,40 @@ def test_device_that_may_only_look_cannot_order(live):
     assert 403 == browser.get("/devices").status_code
 
 
+def test_artifacts_are_listed_and_downloaded_and_never_shown(browser, repository):
+    key = browser.begin("hello", repository)
+    place, folder = f"/sessions/{key}", Path(browser.engine.work.find(key).artifacts)
+    browser.live.until(key, lambda event: type(event).__name__ == "TurnEnded")
+    assert "Artifacts:" not in browser.page(place)
+    name = "<b>\u202e %41\udcff.html"
+    (folder / "below").mkdir()
+    (folder / "below" / name).write_text(HOSTILE)
+    (folder / "link").symlink_to("/etc/passwd")
+    (folder / "up").symlink_to("/etc")
+
+    assert "Artifacts: 1<" in browser.page(place)
+    (link,) = re.findall(r'href="([^"]+)" download', browser.page(f"{place}/artifacts"))
+    got = browser.get(unescape(link))
+    assert HOSTILE == got.text
+    assert got.headers["content-disposition"].startswith("attachment; filename*=UTF-8''%3Cb%3E%3CU%2B202E%3E")
+    kept = {"content-type": "application/octet-stream", "x-content-type-options": "nosniff"}
+    assert kept.items() <= got.headers.items()
+    for path in ("link", "up/passwd", "../../agent-runner.db", "/etc/passwd", "below", "%2e%2e/x", "none", "a\0b", ""):
+        for accept in ("text/html", "*/*"):
+            refused = browser.client.get(f"{place}/artifacts/file", params={"path": path}, headers={"accept": accept})
+            assert refused.status_code in (400, 404), path
+            assert "root:" not in refused.text
+
+    (folder / "report.txt").write_text("plain")
+    rest = {"accept": "application/json"}
+    listed = browser.client.get(f"{place}/artifacts", headers=rest).json()
+    assert ["report.txt", 5] == [listed[0]["name"], listed[0]["size"]]
+    assert "plain" == browser.client.get(f"{place}/artifacts/file?path=report.txt", headers=rest).text
+    for number in range(120):
+        (folder / f"{number:03}-{'é' * 100}").touch()
+    assert "There are more" in browser.page(f"{place}/artifacts")
+
+
 def write_setup(repository, text):
     (repository / ".agent-runner.toml").write_text(f"[worktree]\n{text}\n")
     subprocess.run(["git", "add", "."], cwd=repository, check=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from oulipoly_engine.core.live.events import ItemEnded
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
@@ -26,7 +26,7 @@ from oulipoly_engine.core.worktrees.work import (
     status_of,
     user_id,
 )
-from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
 from oulipoly_engine.paths import expand_user
@@ -382,16 +382,18 @@ class WorkSessions:
         root = None if account is None else storage_root(account, self._home.paths.home)
         return "" if root is None else str(root.parent)
 
-    def artifacts(self, identity: str) -> tuple[tuple[str, int, datetime], ...]:
-        """Return the files of a session's folder for artifacts: names, bytes, times of their last change."""
-        from datetime import UTC  # noqa: PLC0415 - few ask
+    def artifacts(self, identity: str, most: int = 1000) -> tuple[tuple[str, int, datetime], ...]:
+        """Return the files of a session's folder for artifacts: paths, bytes, times of their last change."""
+        from oulipoly_engine.service.worktrees.artifacts import list_artifacts  # noqa: PLC0415 - few ask
 
-        folder = self._artifacts(self._live.find(identity).session_id)
-        try:
-            found = [(path.name, path.lstat()) for path in sorted(folder.iterdir()) if path.is_file()]
-        except FileNotFoundError:
-            return ()
-        return tuple((name, stat.st_size, datetime.fromtimestamp(stat.st_mtime, UTC)) for name, stat in found)
+        return list_artifacts(self._artifacts(self._live.find(identity).session_id), most)
+
+    @translate_system_errors()
+    def open_artifact(self, identity: str, name: str) -> BinaryIO:
+        """Open one of them to read; the caller closes it. Raises FileMissing or PathRefused."""
+        from oulipoly_engine.service.worktrees.artifacts import open_artifact  # noqa: PLC0415 - few ask
+
+        return open_artifact(self._artifacts(self._live.find(identity).session_id), name)
 
     def _artifacts(self, session_id: str) -> Path:
         return session_artifacts(self._home.paths, session_id)

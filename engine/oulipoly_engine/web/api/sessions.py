@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
+from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Query, Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.work import Message
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
@@ -25,6 +29,7 @@ router = APIRouter(responses=bodies.ERRORS, tags=["sessions"])
 
 _MOST_SESSIONS, _MOST_MESSAGES, _LAST_MESSAGES, _MOST_LINES = 100, 200, 20, 100_000
 _ALL = 10_000
+_BLOCK = 1 << 18
 
 
 class ApprovalGone(RequestRefused):
@@ -230,10 +235,42 @@ def log(
 
 @router.get("/sessions/{session_id}/artifacts")
 def artifacts(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
-    """List the files that a session has made for people."""
+    """List the files that a session has made for people, 1000 at most."""
     work = find_work(engine, session_id)
     found = engine.work.artifacts(work.session.session_id)
     return Json([{"name": name, "size": size, "mtime": milliseconds(at)} for name, size, at in found])
+
+
+@router.get(
+    "/sessions/{session_id}/artifacts/file",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
+)
+def artifact(
+    session_id: SessionId,
+    engine: TheEngine,
+    _viewer: Anyone,
+    path: Annotated[str, Query(min_length=1, max_length=4096, description="As the list has it.")],
+) -> StreamingResponse:
+    """Download one of them."""
+    return download(engine, find_work(engine, session_id), path)
+
+
+def download(engine: Engine, work: Work, path: str) -> StreamingResponse:
+    """Return an artifact as a file to keep: no browser may show what an agent made as a page of ours."""
+    file = engine.work.open_artifact(work.session.session_id, path)
+    size = os.fstat(file.fileno()).st_size
+    name = quote(os.fsencode(visible_line(path.rpartition("/")[2])))
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}", "content-length": str(size)}
+    return StreamingResponse(_read(file, size), media_type="application/octet-stream", headers=headers)
+
+
+def _read(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """Give a file's first bytes, for it may grow meanwhile."""
+    with file:
+        while size > 0 and (part := file.read(min(size, _BLOCK))):
+            size -= len(part)
+            yield part
 
 
 @router.get("/sessions/{session_id}/trace")

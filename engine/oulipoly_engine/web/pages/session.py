@@ -9,14 +9,16 @@ from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.web.access.viewer import check_scope
 from oulipoly_engine.web.api.engine import NotFound, find_work
+from oulipoly_engine.web.api.sessions import download
 from oulipoly_engine.web.pages import entries
-from oulipoly_engine.web.pages.page import Page, get, post
+from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
 from oulipoly_engine.web.pages.requests import cards
-from oulipoly_engine.web.pages.weights import cut_beginning, cut_end
+from oulipoly_engine.web.pages.weights import cut_beginning, cut_end, weight_of
 from oulipoly_engine.web.pages.words import standing_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from starlette.responses import Response
     from starlette.routing import BaseRoute
@@ -29,6 +31,7 @@ _EVENTS = 400  # that one look reads
 _LOG_LINES, _LOG_BUDGET = 200, 24_000
 _PIECE = 20_000  # bytes of an entry on a page of its own
 _MOST_QUEUED = 10
+_MOST_ARTIFACTS = 100
 _LOOK_S = 2.0  # git looks no oftener for all who watch a session
 
 
@@ -38,6 +41,8 @@ def routes() -> list[BaseRoute]:
         get("/sessions/{session_id}", _show),
         get("/sessions/{session_id}/entries/{seq:int}", _show_entry),
         get("/sessions/{session_id}/log", _show_log),
+        get("/sessions/{session_id}/artifacts", _list_artifacts),
+        get("/sessions/{session_id}/artifacts/file", _download),
         post("/sessions/{session_id}", _change),
         post("/sessions/{session_id}/messages", _send),
         post("/sessions/{session_id}/interrupt", _interrupt),
@@ -78,6 +83,8 @@ def _show(page: Page) -> Response:
         running=() if is_past else entries.running_items(last, work.turn_id)[-3:],
         cards=shown_cards,
         more_cards=more_cards,
+        artifacts=() if is_past else page.engine.work.artifacts(key, _MOST_ARTIFACTS),
+        most_artifacts=_MOST_ARTIFACTS,
         queue=queue[:_MOST_QUEUED],
         queue_more=max(0, len(queue) - _MOST_QUEUED),
         blocks=bool(work.session.opening.get("block_while_running", True)),
@@ -134,6 +141,25 @@ def _show_log(page: Page) -> Response:
         earlier="",
         note=note,
     )
+
+
+def _list_artifacts(page: Page) -> Response:
+    work = find_work(page.engine, page.path["session_id"])
+    found = page.engine.work.artifacts(work.session.session_id, _MOST_ARTIFACTS + 1)
+    rows: list[tuple[str, str, int, datetime]] = []
+    budget = _PIECE
+    for name, size, at in found[:_MOST_ARTIFACTS]:
+        token = encode_path(name)
+        budget -= 2 * len(token) + weight_of(name[:300]) + 250
+        if rows and budget < 0:
+            break
+        rows.append((name, token, size, at))
+    return page.show("artifacts.html", work=work, session=work.session, rows=rows, is_cut=len(rows) < len(found))
+
+
+def _download(page: Page) -> Response:
+    work = find_work(page.engine, page.path["session_id"])
+    return download(page.engine, work, decode_path(page.query.get("path", "")))
 
 
 # Orders --------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.core.text.control_characters import visible_line, visible_text
 from oulipoly_engine.core.text.quantities import ago, duration, moment, percent
 
@@ -50,7 +51,7 @@ def _environment() -> Environment:
     )
     environment.globals["static"] = static_address
     environment.filters |= {"percent": percent, "line": _line, "clock": _clock, "ago": ago, "duration": duration}
-    environment.filters["moment"] = moment
+    environment.filters |= {"moment": moment, "size": size_text}
     return environment
 
 

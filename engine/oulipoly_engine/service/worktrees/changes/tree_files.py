@@ -14,9 +14,10 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from oulipoly_engine.core.worktrees.refusals import FileChanged, FileMissing, FileTooLarge, PathRefused
-from oulipoly_engine.regular_files import check_regular
+from oulipoly_engine.regular_files import DEEPEST, check_regular
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -54,6 +55,33 @@ def read_file(root: Path, names: Sequence[str], limit: int) -> bytes:
             return _read(folder, names, limit)
     except FileNotFoundError as error:
         raise FileMissing(f"there is no file {_shown(names)} in the worktree") from error
+
+
+def open_file(root: Path, names: Sequence[str]) -> BinaryIO:
+    """Open a regular file to read; the caller closes it. Raises FileMissing, and PathRefused as `read_file`."""
+    try:
+        with _open_folder(root, names[:-1]) as folder:
+            return open(_open_regular(folder, names)[0], "rb")  # noqa: PTH123 - a descriptor, for the caller
+    except FileNotFoundError as error:
+        raise FileMissing(f"there is no file {_shown(names)} in the folder") from error
+
+
+def list_files(root: Path, most: int) -> list[tuple[str, os.stat_result]]:
+    """Return the regular files below a folder, `most` at most, by their paths from there; no link is followed."""
+    found: list[tuple[str, os.stat_result]] = []
+    waiting: list[tuple[str, ...]] = [()]
+    while waiting:
+        names = waiting.pop(0)
+        # What an agent takes away, or puts a link in place of, meanwhile is not there.
+        with suppress(OSError, PathRefused), _open_folder(root, names) as folder, os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if len(found) == most:
+                    return found
+                if entry.is_file(follow_symlinks=False):
+                    found.append(("/".join((*names, entry.name)), entry.stat(follow_symlinks=False)))
+                elif entry.is_dir(follow_symlinks=False) and len(names) < DEEPEST:
+                    waiting.append((*names, entry.name))
+    return found
 
 
 def write_file(
@@ -133,19 +161,26 @@ def _open_folder(root: Path, names: Sequence[str], *, makes: bool = False) -> It
         os.close(descriptor)
 
 
-def _read(folder: int, names: Sequence[str], limit: int) -> bytes:
+def _open_regular(folder: int, names: Sequence[str]) -> tuple[int, os.stat_result]:
+    """Return the descriptor of a regular file, and its status. Raises PathRefused, and OSError."""
     try:
         descriptor = os.open(names[-1], _READ, dir_fd=folder)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
             raise PathRefused(f"{_shown(names)} is a link, a socket or a device, and no link is followed") from error
         raise
+    status = os.fstat(descriptor)
     try:
-        status = os.fstat(descriptor)
-        try:
-            check_regular(status, names[-1])
-        except OSError as error:
-            raise PathRefused(f"{_shown(names)} cannot be read: {error.strerror}") from error
+        check_regular(status, names[-1])
+    except OSError as error:
+        os.close(descriptor)
+        raise PathRefused(f"{_shown(names)} cannot be read: {error.strerror}") from error
+    return descriptor, status
+
+
+def _read(folder: int, names: Sequence[str], limit: int) -> bytes:
+    descriptor, status = _open_regular(folder, names)
+    try:
         if status.st_size > limit:
             raise FileTooLarge(_too_large(names, status.st_size, limit), size=status.st_size)
         content = b""
