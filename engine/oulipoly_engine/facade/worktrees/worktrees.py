@@ -6,16 +6,19 @@ Every method blocks and may be called from any thread. Each settles first what a
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
+from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.worktrees.retention import Look, WorktreeStatus, why_kept
 from oulipoly_engine.core.worktrees.setup_file import Setup
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.home import Home
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees import create, guard, reconcile, remove, restore, survey
 from oulipoly_engine.service.worktrees.create import NewWorktree
@@ -127,11 +130,12 @@ class Worktrees:
         with self._home.lend_store_to_read() as store:
             self._home.write_along(store, lambda: self._settled(store), None)
             found = worktrees.list_worktrees(store, () if has_removed else _LIVING, folder)
-            awaited = {one.session_id: _why_awaited(store, one, self._home.now()) for one in found}
-        running = {host.session_id for host in hosts.survey(self._home.paths)}
-        deadline = time.monotonic() + _MEASURING_S
-        judged = (_judge(one, running, deadline if measures else None) for one in found)
-        return tuple(replace(one, awaited=awaited[one.worktree.session_id]) for one in judged)
+            users = [live_sessions.find_in(store, one.session_id, one.path) for one in found]
+            awaited = [_why_awaited(store, one, its, self._home.now()) for one, its in zip(found, users, strict=True)]
+        living = {host.session_id for host in hosts.survey(self._home.paths)}  # last: one that has begun is seen now
+        deadline = time.monotonic() + _MEASURING_S if measures else None
+        running = [any(user.session_id in living for user in its) for its in users]
+        return tuple(map(partial(_judge, deadline), found, running, awaited))
 
     # Removing --------------------------------------------------------------------------------------------------------
     def remove(self, identity: str, force: bool = False, *, dry_run: bool = False) -> Removal:
@@ -144,7 +148,7 @@ class Worktrees:
             resources = self._settled(store)
             session_id = self.find(identity).session_id
             wish = RemovalWish(session_id, force, dry_run)
-            return remove.remove(resources, wish, is_running=self._is_running)
+            return remove.remove(resources, wish, is_running=partial(self._is_running, store))
 
     def restore(self, identity: str) -> Worktree:
         """Bring back a worktree that was removed."""
@@ -177,8 +181,11 @@ class Worktrees:
         with self._home.lend_store() as store:
             return reconcile.reconcile(self._resources(store))
 
-    def _is_running(self, session_id: str) -> bool:
-        return any(host.session_id == session_id for host in hosts.survey(self._home.paths))
+    def _is_running(self, store: Store, session_id: str) -> bool:
+        """Tell whether a session works in a worktree, a fork of its own among them, or is about to."""
+        worktree = worktrees.find(store, session_id)
+        users = () if worktree is None else live_sessions.find_in(store, session_id, worktree.path)
+        return any(hosts.is_held(self._home.paths, user.session_id) for user in users)
 
     def _settled(self, store: Store) -> Resources:
         resources = self._resources(store)
@@ -190,21 +197,23 @@ class Worktrees:
         return Resources(store, paths.locks, paths.data / "worktrees", self._home.clock)
 
 
-def _why_awaited(store: Store, worktree: Worktree, now: datetime) -> str:
-    """Return why a session that may not run needs its worktree; empty: nothing says so."""
-    session = next(iter(live_sessions.find(store, worktree.session_id)), None)
-    if session is None:
-        return "its session is about to begin" if now - worktree.created_at < _BEGINNING else ""
-    if session.ended or session.status != "active":
-        return ""
-    if live_queue.waiting(store, session.session_id):
+def _why_awaited(store: Store, worktree: Worktree, users: Sequence[LiveSession], now: datetime) -> str:
+    """Return why sessions that may not run need their worktree; empty: nothing says so.
+
+    users: those that it is for. A worktree comes before the row of its session, and that before its process.
+    """
+    unended = [one for one in users if not one.ended and one.status == "active"]
+    if any(live_queue.waiting(store, one.session_id) for one in unended):
         return "messages wait for its session"
-    return "its session has a turn that is not over" if live_sessions.open_turns(store, [session.session_id]) else ""
+    if live_sessions.open_turns(store, [one.session_id for one in unended]):
+        return "its session has a turn that is not over"
+    is_young = any(now - one.created_at < _BEGINNING for one in unended or (() if users else (worktree,)))
+    return "its session is about to begin" if is_young else ""
 
 
-def _judge(worktree: Worktree, running: set[str], deadline: float | None) -> WorktreeStatus:
+def _judge(deadline: float | None, worktree: Worktree, is_running: bool, awaited: str) -> WorktreeStatus:
     look = survey.look_at(worktree) if worktree.state in _LIVING else Look()
     size, is_cut = None, False
     if deadline is not None and look.exists:
         size, is_cut = survey.measure(Path(worktree.path), deadline)
-    return WorktreeStatus(worktree, look, worktree.session_id in running, size, is_cut)
+    return WorktreeStatus(worktree, look, is_running, size, is_cut, awaited)

@@ -159,21 +159,25 @@ def start(paths: Paths, order: HostOrder) -> LiveHost | None:
 def reach(paths: Paths, session_id: str, name: str) -> LiveClient:
     """Return a connection to a host that is being started. Raises HostUnreachable, at once when it has ended."""
     deadline = time.monotonic() + _START_S
-    place = HostFiles(paths.live_runtime, host_id(session_id))
-    is_held = True
+    may_come = True
     while True:
         try:
             return connect(paths, session_id, name)
         except HostUnreachable:
-            if not is_held or time.monotonic() > deadline:
+            if not may_come or time.monotonic() > deadline:
                 raise
         time.sleep(_AGAIN_S)
-        is_held = runtime_folder.is_held(place)  # asked before the next look, so that one that comes now is seen
+        may_come = is_held(paths, session_id)  # asked before the next look, so that one that comes now is seen
 
 
 def survey(paths: Paths) -> tuple[LiveHost, ...]:
     """Return the hosts that live, and remove the files of those that do not."""
     return runtime_folder.survey(paths.live_runtime, LiveHost).living
+
+
+def is_held(paths: Paths, session_id: str) -> bool:
+    """Tell whether a session has a host, or one that is about to begin."""
+    return runtime_folder.is_held(HostFiles(paths.live_runtime, host_id(session_id)))
 
 
 def expire_left(store: Store, clock: Clock, paths: Paths) -> None:

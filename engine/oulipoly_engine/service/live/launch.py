@@ -32,7 +32,7 @@ from oulipoly_engine.service.live.forks import PREFACE_EVENTS, make_preface
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.runtimes.programs import launch_environment, prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
-from oulipoly_engine.service.worktrees.guard import guard
+from oulipoly_engine.service.worktrees.guard import hold_for_start
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_sessions
@@ -61,7 +61,17 @@ class LiveLauncher(Record):
         parent: markers.ParentRef | None = None,
     ) -> LiveHost | None:
         """Start the host of a session; None: another process has started one. Raises RunnerError."""
-        guard(self.store, session.session_id, session.workspace)
+        with hold_for_start(self.store, self.paths.locks, session.session_id, session.workspace):
+            return self._start(session, runtime, cli, decision_json, parent)
+
+    def _start(
+        self,
+        session: LiveSession,
+        runtime: Runtime,
+        cli: Cli | None,
+        decision_json: str | None,
+        parent: markers.ParentRef | None,
+    ) -> LiveHost | None:
         if not runtime.is_enabled:
             raise AccountUnusable(f"the runtime {runtime.id!r} is switched off: set `enabled = true` in config.toml")
         has_past = self._has_past(session, runtime)

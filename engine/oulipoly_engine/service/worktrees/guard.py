@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBlocked
+from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBlocked, WorktreeBusy
 from oulipoly_engine.core.worktrees.worktrees import Worktree
-from oulipoly_engine.service.worktrees.repository import find_admin_folder, read_link_file
+from oulipoly_engine.process.lock import hold_lock
+from oulipoly_engine.service.worktrees.repository import PATIENCE_S, find_admin_folder, lock_of, read_link_file
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.worktrees import worktrees
 
@@ -27,7 +30,7 @@ def guard(store: Store, session_id: str, folder: str | None = None) -> None:
 
     folder: where it would be started, which may be the worktree that a session was forked from; None: where its own is.
     """
-    worktree = worktrees.find(store, session_id) or (None if folder is None else worktrees.find_at(store, folder))
+    worktree = _find(store, session_id, folder)
     if worktree is None:
         return
     if worktree.state != "ready":
@@ -40,6 +43,28 @@ def guard(store: Store, session_id: str, folder: str | None = None) -> None:
             f"session {session_id} would start in {folder}, and its worktree is {worktree.path}: nothing was started"
         )
     check_worktree(worktree)
+
+
+@contextmanager
+def hold_for_start(store: Store, locks: Path, session_id: str, folder: str) -> Iterator[None]:
+    """Guard a session, and hold its worktree for the block: nobody removes it before the session is seen to run.
+
+    Raises WorktreeBlocked, and WorktreeBusy where another process works on the worktree for long.
+    """
+    guard(store, session_id, folder)
+    worktree = _find(store, session_id, folder)
+    if worktree is None:
+        yield
+        return
+    with hold_lock(lock_of(locks, worktree.session_id), PATIENCE_S) as is_ours:
+        if not is_ours:
+            raise WorktreeBusy(f"another process works on the worktree of session {session_id}: try again later")
+        guard(store, session_id, folder)  # once more: it may have gone while the lock was waited for
+        yield
+
+
+def _find(store: Store, session_id: str, folder: str | None) -> Worktree | None:
+    return worktrees.find(store, session_id) or (None if folder is None else worktrees.find_at(store, folder))
 
 
 def check_worktree(worktree: Worktree) -> None:

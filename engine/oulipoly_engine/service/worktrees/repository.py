@@ -21,7 +21,7 @@ from oulipoly_engine.service.worktrees.git import Git, GitFailed, describe_failu
 from oulipoly_engine.store.base.db import Store
 
 LONG_S = 900.0  # for a checkout, which may be large
-_PATIENCE_S = 60.0
+PATIENCE_S = 60.0  # until somebody who works on a worktree has done so
 _SESSION_ID = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]|\.(?!\.|lock$|$)){0,127}")
 _NO_GIT = 127  # the shell's exit code for a program that is not there
 _LOCK_FILE = re.compile(r"Unable to create '(.*\.lock)'")
@@ -135,14 +135,19 @@ def explain(result: ScriptResult, what: str) -> NoReturn:
 
 
 @contextmanager
-def hold_session(resources: Resources, session_id: str, patience_s: float = _PATIENCE_S) -> Iterator[None]:
+def hold_session(resources: Resources, session_id: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Hold the right to make, remove or restore one session's worktree. Raises WorktreeBusy after patience_s."""
     check_session_id(session_id)
-    with hold_lock_with_children(resources.locks / f"worktree-{session_id}.lock", patience_s) as lock:
+    with hold_lock_with_children(lock_of(resources.locks, session_id), patience_s) as lock:
         if lock is None:
             raise WorktreeBusy(f"another process works on the worktree of session {session_id}: try again later")
         with hold_in_children(lock):
             yield
+
+
+def lock_of(locks: Path, session_id: str) -> Path:
+    """Return the file whose holder alone makes, removes, restores or enters a session's worktree."""
+    return locks / f"worktree-{session_id}.lock"
 
 
 def check_session_id(session_id: str) -> None:

@@ -59,6 +59,14 @@ def find(store: Store, identity: str) -> tuple[LiveSession, ...]:
     return exact or found
 
 
+def find_in(store: Store, session_id: str, folder: str) -> tuple[LiveSession, ...]:
+    """Return the sessions that a worktree is for: the one that it was made for, and all that work in its folder."""
+    row = LiveSessionRow
+    mine = (row.session_id == session_id) | (row.workspace == folder)
+    with store.read():
+        return tuple(map(_read_session, store.rows(row.select(*_SESSION).where(mine))))
+
+
 def list_sessions(store: Store, limit: int = 200) -> tuple[LiveSession, ...]:
     """Return the sessions, the one that changed last first."""
     row = LiveSessionRow

@@ -18,7 +18,11 @@ from oulipoly_engine.core.worktrees.worktree_refusals import (
     WorktreeKept,
 )
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.host import runtime_folder
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.worktrees import repository
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.guard import hold_for_start
 from oulipoly_engine.service.worktrees.remove import RemovalWish, remove
 from oulipoly_engine.service.worktrees.salvage.take import read_salvage, take_salvage
 from oulipoly_engine.service.worktrees.survey import measure
@@ -243,6 +247,47 @@ def test_a_session_whose_messages_wait_keeps_its_worktree_until_it_is_closed(rep
 
     assert ["messages wait for its session"] == [why for _, why in early.kept]
     assert ["s1"] == [one.worktree.session_id for one in late.gone]
+
+
+def note_session(engine, session_id, folder, **more):
+    now = engine._home.now()
+    with engine._home.lend_store() as store:
+        live_sessions.insert(store, LiveSession(session_id, str(folder), "r", "codex", "m", now, now))
+        live_sessions.update(store, session_id, now, **more)
+
+
+def test_a_young_session_keeps_its_worktree_until_it_ends_or_is_old(repo, engine, clock, trees):
+    for name in ("old", "young", "ended", "forked"):
+        trees.create(name, repo.folder)
+    note_session(engine, "old", trees.find("old").path)
+    clock.advance(3600)
+    note_session(engine, "young", trees.find("young").path)
+    note_session(engine, "ended", trees.find("ended").path, ended="closed")
+    note_session(engine, "forked", trees.find("forked").path, ended="closed")
+    note_session(engine, "fork", trees.find("forked").path)  # works in the folder of the one that it was forked from
+    pruned = trees.prune()
+
+    assert {"old", "ended"} == {one.worktree.session_id for one in pruned.gone}
+    assert {"young", "forked"} == {one.worktree.session_id for one, _ in pruned.kept}
+    assert {"its session is about to begin"} == {why for _, why in pruned.kept}
+
+
+def test_a_removal_waits_for_a_start_and_then_keeps_the_worktree(repo, engine, clock, trees, monkeypatch):
+    made, paths, comes = trees.create("s1", repo.folder), engine._home.paths, threading.Event()
+    note_session(engine, "s1", made.path, ended="closed")  # a message begins its process anew
+    clock.advance(3600)
+    hold, pruned = repository.hold_lock_with_children, []
+    monkeypatch.setattr(repository, "hold_lock_with_children", lambda *words: (comes.set(), hold(*words))[1])
+    prune = threading.Thread(target=lambda: pruned.append(trees.prune()))
+    with engine._home.lend_store() as store, hold_for_start(store, paths.locks, "s1", made.path):
+        prune.start()
+        assert comes.wait(20)
+        _, host = runtime_folder.claim_name(paths.live_runtime, hosts.host_id("s1"))
+    prune.join(20)
+    os.close(host)
+
+    assert ["session s1 runs: `agents session close s1` ends it first"] == [why for _, why in pruned[0].kept]
+    assert Path(made.path).is_dir()
 
 
 def test_a_session_that_runs_keeps_its_worktree(repo, engine, trees):
