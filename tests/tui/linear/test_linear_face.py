@@ -84,7 +84,7 @@ def test_a_wrong_answer_is_said_and_asked_again(app_world, agents):
 def test_help_is_answered_at_every_question(app_world, agents):
     text = _talk(agents, "help", "Pools", "?", "Keep a reserve", "ada", "?", "", "", "Quit")
 
-    assert "Type a number, 1 to 11, or a name, or how it begins." in text
+    assert "Type a number, 1 to 13, or a name, or how it begins." in text
     assert "Type how much of each window is kept." in text
 
 

@@ -9,6 +9,7 @@ import sys
 import termios
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from typing import Any
 
 from oulipoly_engine.errors import RunnerError, translate_system_errors
 from oulipoly_engine.facade import diagnostics, output
@@ -139,10 +140,10 @@ def _open(talk: Talk, menu: Menu) -> None:
                 talk.say(f"Error. {error.message}.")
 
 
-def _load(act: str) -> Callable[[Talk, Snapshot], None]:
+def _load(act: str) -> Callable[[Talk, Snapshot], Any]:
     """Return what an entry does. Its module is loaded now: some cost 100 ms, and most are never opened."""
-    module, name = act.split(".")
-    found: Callable[[Talk, Snapshot], None] = getattr(import_module(f"oulipoly_tui.linear.{module}"), name)
+    module, _, name = act.rpartition(".")
+    found: Callable[[Talk, Snapshot], Any] = getattr(import_module(f"oulipoly_tui.linear.{module}"), name)
     return found
 
 
@@ -161,8 +162,7 @@ def drop_typed_ahead() -> None:
 
 def _late_lines(place: str) -> Lines:
     def lines(talk: Talk, snapshot: Snapshot) -> Iterable[str]:
-        module, name = place.split(".")
-        found: Lines = getattr(import_module(f"oulipoly_tui.linear.{module}"), name)
+        found: Lines = _load(place)
         return found(talk, snapshot)
 
     return lines
@@ -232,6 +232,30 @@ MENUS: tuple[Menu, ...] = (
             MenuEntry("Answer what is asked", "live.answer_requests", writes=True),
             MenuEntry("Begin one", "live.begin", writes=True),
             MenuEntry("Interrupt one", "live.interrupt", writes=True),
+        ),
+        is_quoted=True,
+    ),
+    Menu(
+        "Work sessions",
+        _late_lines("work.sessions.work_lines"),
+        (
+            MenuEntry("Begin one", "work.begin.begin", writes=True),
+            MenuEntry("Read one", "work.sessions.read"),
+            MenuEntry("Talk to one", "work.sessions.talk_to", writes=True),
+            MenuEntry("Answer what is asked", "live.answer_requests", writes=True),
+            MenuEntry("Changes of one", "work.sessions.open_changes"),
+            MenuEntry("End one", "work.sessions.end", writes=True),
+        ),
+        is_quoted=True,
+    ),
+    Menu(
+        "Worktrees",
+        _late_lines("work.worktrees.worktree_lines"),
+        (
+            MenuEntry("Changes of one", "work.worktrees.open_changes"),
+            MenuEntry("Remove one", "work.worktrees.remove", writes=True),
+            MenuEntry("Restore one", "work.worktrees.restore", writes=True),
+            MenuEntry("Prune: remove all that are clean and merged", "work.worktrees.prune", writes=True),
         ),
         is_quoted=True,
     ),

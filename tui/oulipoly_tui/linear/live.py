@@ -55,16 +55,23 @@ def begin(talk: Talk, snapshot: Snapshot) -> None:
     if model is not None:
         begun = talk.engine.live.begin(NewSession(Path.cwd(), model=model))
         talk.say(f"Begun on {begun.session.account or begun.session.runtime_id}. {begun.why}.")
-        _talk(talk, begun.session.session_id)
+        open_talk(talk, begun.session.session_id)
 
 
 def talk_to(talk: Talk, snapshot: Snapshot) -> None:
     """Say how a session went, then send messages and tell what comes of them."""
     one = _choose(talk, snapshot)
     if one is not None:
-        for numbered in talk.engine.live.events(one.session.session_id, limit=_WINDOW):
-            _tell(talk, numbered.event)
-        _talk(talk, one.session.session_id)
+        read(talk, one.session.session_id)
+        open_talk(talk, one.session.session_id)
+
+
+def read(talk: Talk, session_id: str) -> int:
+    """Say how a session went last, and return the number of the last event."""
+    events = talk.engine.live.events(session_id, limit=_WINDOW)
+    for numbered in events:
+        tell(talk, numbered.event)
+    return events[-1].seq if events else 0
 
 
 def follow(talk: Talk, snapshot: Snapshot) -> None:
@@ -72,13 +79,11 @@ def follow(talk: Talk, snapshot: Snapshot) -> None:
     one = _choose(talk, snapshot)
     if one is None:
         return
-    events = talk.engine.live.events(one.session.session_id, limit=_WINDOW)
-    for numbered in events:
-        _tell(talk, numbered.event)
+    last = read(talk, one.session.session_id)
     talk.say("Control and c stops following. The session goes on.")
     try:
-        for numbered in talk.engine.live.follow(one.session.session_id, events[-1].seq if events else 0, deltas=False):
-            _tell(talk, numbered.event)
+        for numbered in talk.engine.live.follow(one.session.session_id, last, deltas=False):
+            tell(talk, numbered.event)
             if isinstance(numbered.event, ev.RequestOpened):
                 for line in spoken_request(numbered.event.kind, numbered.event.prompt):
                     talk.quote(line)
@@ -104,12 +109,19 @@ def interrupt(talk: Talk, snapshot: Snapshot) -> None:
         talk.say("Interrupting.")
 
 
-def _talk(talk: Talk, session_id: str) -> None:
-    status = talk.engine.live.status(session_id)
-    for one in (one for one in talk.engine.live.requests() if one.session_id == session_id):
-        _answer(talk, one)
-    if status.busy and status.turn_id:
-        _follow_turn(talk, session_id, status.turn_id)
+def open_talk(talk: Talk, session_id: str, begun_turn: str = "") -> None:
+    """Have what is asked answered, then send messages and tell what comes of them.
+
+    begun_turn: the first turn of a session of which nothing was told yet.
+    """
+    if begun_turn:
+        _follow_turn(talk, session_id, begun_turn, 0)
+    else:
+        status = talk.engine.live.status(session_id)
+        for one in (one for one in talk.engine.live.requests() if one.session_id == session_id):
+            _answer(talk, one)
+        if status.busy and status.turn_id:
+            _follow_turn(talk, session_id, status.turn_id, talk.engine.live.last_number(session_id))
     while text := talk.ask("Message, empty to go back", "Type what the agent is told.").strip():
         try:
             with talk.engine.live.connect(session_id, starts=True) as client:
@@ -121,13 +133,15 @@ def _talk(talk: Talk, session_id: str) -> None:
             talk.say(f"Its process has ended. {error.message}.")
 
 
-def _follow_turn(talk: Talk, session_id: str, turn_id: str) -> None:
+def _follow_turn(talk: Talk, session_id: str, turn_id: str, after: int) -> None:
     try:
         with talk.engine.live.connect(session_id) as client:
-            last = talk.engine.live.events(session_id, limit=1)
-            client.follow(last[-1].seq if last else 0, deltas=False)
+            client.follow(after, deltas=False)
             _listen(talk, client, session_id, turn_id)
-    except (HostGone, HostUnreachable):
+    except HostUnreachable:  # it has ended already
+        for numbered in talk.engine.live.events_after(session_id, after):
+            tell(talk, numbered.event)
+    except HostGone:
         return
 
 
@@ -138,7 +152,7 @@ def _listen(talk: Talk, client: LiveClient, session_id: str, turn_id: str) -> No
             for numbered in client.wait(_LOOK_S):
                 event = numbered.event
                 if not _is_own_message(event):
-                    _tell(talk, event)
+                    tell(talk, event)
                 if isinstance(event, ev.RequestOpened) and not _answer(
                     talk, talk.engine.live.find_request(event.request_id)
                 ):
@@ -159,7 +173,8 @@ def _is_own_message(event: ev.AnyEvent) -> bool:
     return isinstance(event, ev.ItemEnded) and event.item.kind == "user_message"
 
 
-def _tell(talk: Talk, event: ev.AnyEvent) -> None:
+def tell(talk: Talk, event: ev.AnyEvent) -> None:
+    """Say what has happened."""
     for line in spoken(event):
         talk.quote(line)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_tui.commands.work.orders import find_repository, hand_over, move, promote
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.screens.review import Review
 from oulipoly_tui.view.transcript.spans import Line, Row
-from oulipoly_tui.view.work.changes import merge_body, merge_head, push_lines
+from oulipoly_tui.view.work.changes import merge_body, merged_text, move_head, moved_text, push_lines
 from oulipoly_tui.view.work.new_work import branch_rows
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class BranchOrders:
 
             self.app.push_screen(Choice("Merge into", branch_rows(repository)), on_chosen)
 
-        self.app_of_ours.work("branches", partial(_find_repository, self.engine, self.session_id), on_found)
+        self.app_of_ours.work("branches", partial(find_repository, self.engine, self.session_id), on_found)
 
     def _rebase(self) -> None:
         self._preview("rebase", "")
@@ -79,11 +79,10 @@ class BranchOrders:
 
     def _show_preview(self, verb: str, preview: MergePreview) -> None:
         if preview.is_merged:
-            left = "; what is not committed is not in it" if preview.uncommitted else ""
-            self.app_of_ours.say(f"{preview.into} has every commit of this branch already{left}")
+            self.app_of_ours.say(merged_text(preview))
             return
         has_conflicts = bool(preview.conflicts)
-        head = _head_of(verb, preview, self.session_id)
+        head = move_head(verb, preview, self.session_id)
         yes = "Hand to the agent" if has_conflicts else verb.capitalize()
         can_do = has_conflicts or not (preview.in_the_way and verb != "rebase")
 
@@ -97,23 +96,16 @@ class BranchOrders:
         self.app.push_screen(Review(title, head, merge_body(preview), yes=yes, can_do=can_do), on_answered)
 
     def _move(self, verb: str, preview: MergePreview) -> None:
-        changes, is_partial = self.engine.changes, bool(preview.uncommitted)
-        works: dict[str, Callable[[], Moved]] = {
-            "merge": partial(changes.merge, self.session_id, preview.into, committed_only=is_partial),
-            "rebase": partial(changes.rebase, self.session_id, preview.into),
-            "apply": partial(changes.apply, self.session_id, committed_only=is_partial),
-        }
-        self.do(verb, works[verb], self._note_moved)
+        self.do(verb, partial(move, self.engine, self.session_id, verb, preview), self._note_moved)
 
     def _note_moved(self, moved: Moved) -> None:
         self.undoable.append(_MOVE)
-        done = {"merge": "Merged into", "rebase": "Rebased", "apply": "Staged in"}.get(moved.kind, moved.kind)
-        self.app_of_ours.say(f"{done} {moved.branch}. u: undo")
+        self.app_of_ours.say(f"{moved_text(moved)}. u: undo")
 
     # ---- a conflict
 
     def _hand_over(self, into: str = "") -> None:
-        work = partial(_hand_over, self.engine, self.session_id, into)
+        work = partial(hand_over, self.engine, self.session_id, into)
         self.do("hand over", work, lambda _: self.app_of_ours.say("The agent was asked to resolve the conflict"))
 
     # ---- push
@@ -138,7 +130,7 @@ class BranchOrders:
 
     def _promote(self, found: Preflight, message: str | None) -> None:
         if message is not None:
-            work = partial(self.engine.changes.promote, self.session_id, message, opens_pull_request=found.has_gh)
+            work = partial(promote, self.engine, self.session_id, found, message)
             self.do("push", work, self._note_pushed)
 
     def _note_pushed(self, made: Promoted) -> None:
@@ -174,23 +166,3 @@ class BranchOrders:
 
     def _note_undone(self, done: Any) -> None:  # noqa: ANN401 - Discarded or Moved
         self.app_of_ours.say(f"Undone: {getattr(done, 'kind', 'discard')}")
-
-
-def _head_of(verb: str, preview: MergePreview, session_id: str) -> tuple[Line, ...]:
-    head = merge_head(preview, session_id, verb)
-    if verb == "rebase":
-        own: Line = (("put the commits of this branch on top of ", ""), (preview.into, "strong"))
-        return (own, *(line for line in head[2:] if not line[0][0].startswith("The files in")))
-    if verb == "apply":
-        return (*head[:1], (("The changes are staged in the main checkout, without a commit.", ""),), *head[2:])
-    return head
-
-
-def _find_repository(engine: Engine, session_id: str) -> Repository | None:
-    work = engine.work.find(session_id)
-    folder = work.session.workspace if work.worktree is None else work.worktree.repository
-    return engine.work.repository(Path(folder))
-
-
-def _hand_over(engine: Engine, session_id: str, into: str) -> None:
-    engine.live.send(session_id, engine.changes.hand_conflict_over(session_id, into))

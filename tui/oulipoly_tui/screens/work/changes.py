@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import RunnerError
+from oulipoly_tui.commands.work.orders import send_comments
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.work.branch_orders import BranchOrders
@@ -334,7 +335,7 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
 
     def _send_comments(self) -> None:
         comments = [Comment(path, line, text) for (path, line), text in self._comments.items()]
-        self.do("send comments", partial(_send_comments, self.engine, self.session_id, comments), self._note_sent)
+        self.do("send comments", partial(send_comments, self.engine, self.session_id, comments), self._note_sent)
 
     def _note_sent(self, count: int) -> None:
         self._comments.clear()
@@ -496,11 +497,6 @@ def _read(engine: Engine, session_id: str, file: tuple[str, str]) -> tuple[FileD
     except RunnerError as error:
         return error
     return diff, highlight_context(diff)
-
-
-def _send_comments(engine: Engine, session_id: str, comments: list[Comment]) -> int:
-    engine.live.send(session_id, engine.changes.comments_prompt(session_id, comments))
-    return len(comments)
 
 
 def _refuse_empty(text: str) -> str | None:

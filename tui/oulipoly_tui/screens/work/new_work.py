@@ -13,9 +13,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
-from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import replace
-from oulipoly_tui.commands.live import find_kind
+from oulipoly_tui.commands.work.orders import begin, find
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.review import Review
@@ -27,7 +26,6 @@ from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.view.work.new_work import (
     LIVES,
     NONE,
-    SAME,
     Draft,
     Found,
     branch_rows,
@@ -41,7 +39,6 @@ from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.worktrees.work import BegunWork
 
 _PLAN = 6  # rows
@@ -206,25 +203,9 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
             self._draw()
 
     def _begin(self, allowed: tuple[Path, str] | None = None) -> None:
-        from oulipoly_engine.facade.worktrees.work import NewWork  # noqa: PLC0415 - only where one is begun
-
-        draft, start = self.draft, self.draft.start or Start()
-        has_branch = draft.place != NONE
-        wish = NewWork(
-            draft.repository,
-            model=start.pool or None,
-            runtime=start.runtime or None,
-            branch=draft.base if has_branch else "",
-            reuses=draft.place == SAME,
-            lifecycle=draft.lifecycle,
-            prompt=self._prompt.strip() or None,
-            profile=draft.profile,
-            uses_worktree=has_branch,
-            parameters={"model": start.cli_model} if start.cli_model else {},
-        )
         self._is_beginning = True
         self.query_one(Box).border_title = "New work session · making it …"
-        work = partial(_begin, self._app.engine, wish, allowed)
+        work = partial(begin, self._app.engine, self.draft, self._prompt, allowed)
         self._app.work("begin work", work, self._take_begun, self._take_failure, title="beginning a work session")
 
     def _take_begun(self, begun: BegunWork) -> None:
@@ -262,23 +243,3 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
     @property
     def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
         return self.app
-
-
-def find(engine: Engine, draft: Draft) -> Found:
-    """Return what is known of a folder, and what its repository asks for; what is wrong is told in its place."""
-    folder = draft.repository
-    try:
-        kind = find_kind(engine, draft.next_account or None, "" if draft.start is None else draft.start.runtime)
-        repository = engine.work.repository(folder)
-        if repository is None:
-            return Found(folder, kind=kind)
-        told = engine.worktrees.setup_of(folder, draft.base)
-    except RunnerError as error:
-        return Found(folder, problem=error.message)
-    return Found(folder, repository, told.setup, told.is_allowed, kind)
-
-
-def _begin(engine: Engine, wish: Any, allowed: tuple[Path, str] | None) -> BegunWork:  # noqa: ANN401 - NewWork, deferred
-    if allowed is not None:
-        engine.worktrees.allow_setup(*allowed)
-    return engine.work.begin(wish)

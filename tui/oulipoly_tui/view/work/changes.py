@@ -14,7 +14,7 @@ from oulipoly_tui.view.transcript.spans import Line, Row, Tone, cells, cut
 from oulipoly_tui.view.work.works import short_branch
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.worktrees.changes import ChangeSet, FileDiff, HunkText, MergePreview, Preflight
+    from oulipoly_engine.core.worktrees.changes import ChangeSet, FileDiff, HunkText, MergePreview, Moved, Preflight
     from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
 
 STAGED, UNSTAGED, COMMITTED = "index", "worktree", "branch"  # sides, as the engine calls them
@@ -157,7 +157,7 @@ def highlight_context(diff: FileDiff) -> dict[int, Line]:
 # ---- what a question shows
 
 
-def merge_head(preview: MergePreview, session_id: str, verb: str) -> tuple[Line, ...]:
+def merge_head(preview: MergePreview, session_id: str, verb: str, undo: str = "u undoes it") -> tuple[Line, ...]:
     """Return what a merge comes to, in a few lines; the most pressing last."""
     branch, into = short_branch(preview.branch, session_id), visible_line(preview.into)
     count, files = len(preview.commits), len(preview.files)
@@ -177,8 +177,31 @@ def merge_head(preview: MergePreview, session_id: str, verb: str) -> tuple[Line,
     elif preview.in_the_way:
         lines.append((("Changes there are in the way: commit or put them aside first.", "bad"),))
     else:
-        lines.append((("A backup reference is made first; u undoes it.", "dim"),))
+        lines.append(((f"A backup reference is made first; {undo}.", "dim"),))
     return tuple(lines)
+
+
+def move_head(verb: str, preview: MergePreview, session_id: str, undo: str = "u undoes it") -> tuple[Line, ...]:
+    """Return what a merge, a rebase or an apply comes to. undo: how it is undone, as the end of a sentence."""
+    head = merge_head(preview, session_id, verb, undo)
+    if verb == "rebase":
+        own: Line = (("put the commits of this branch on top of ", ""), (preview.into, "strong"))
+        return (own, *(line for line in head[2:] if not line[0][0].startswith("The files in")))
+    if verb == "apply":
+        return (*head[:1], (("The changes are staged in the main checkout, without a commit.", ""),), *head[2:])
+    return head
+
+
+def merged_text(preview: MergePreview) -> str:
+    """Return what is said where there is nothing to merge."""
+    left = "; what is not committed is not in it" if preview.uncommitted else ""
+    return f"{visible_line(preview.into)} has every commit of this branch already{left}"
+
+
+def moved_text(moved: Moved) -> str:
+    """Return what was done to which branch."""
+    done = {"merge": "Merged into", "rebase": "Rebased", "apply": "Staged in"}.get(moved.kind, moved.kind)
+    return f"{done} {visible_line(moved.branch)}"
 
 
 def merge_body(preview: MergePreview) -> tuple[Line, ...]:

@@ -110,7 +110,7 @@ def work_line(work: Work, look: GitLook | None, width: int) -> Line:
     room = width - cells(head[0][0]) - sum(cells(text) for text, _ in aside)
     while aside and room < _TITLE_LEAST:
         room += cells(aside.pop()[0])
-    reason = visible_line(_reason(work))
+    reason = visible_line(reason_of(work))
     name = fit_text(work_name(work), max(1, room))
     said = max(1, room) - cells(name.rstrip()) - 2
     if reason and said >= _REASON_LEAST:
@@ -151,8 +151,8 @@ def _aside(work: Work, look: GitLook | None, *, has_branch: bool) -> Iterable[Sp
         yield (f"  {fit_text(short_branch(worktree.branch, work.session.session_id), _BRANCH).rstrip()}", "dim")
 
 
-def _reason(work: Work) -> str:
-    """Return why it does not work."""
+def reason_of(work: Work) -> str:
+    """Return why it does not work; empty: it does, or there is nothing to tell."""
     if work.status == "queued":
         return work.waits_for
     worktree = "" if work.worktree is None else work.worktree.reason

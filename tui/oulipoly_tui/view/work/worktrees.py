@@ -58,8 +58,13 @@ def detail_lines(one: WorktreeStatus, home: str, now: datetime) -> tuple[Line, .
     return tuple(lines)
 
 
-def remove_text(one: WorktreeStatus) -> str:
-    """Return the question before a removal."""
+def state_words(one: WorktreeStatus) -> tuple[str, Tone]:
+    """Return how a worktree stands."""
+    return _STATES.get(one.worktree.state, ("in use", "good") if one.is_running else ("idle", ""))
+
+
+def remove_text(one: WorktreeStatus, undo: str = "r restores it") -> str:
+    """Return the question before a removal. undo: how it is undone, as the end of a sentence."""
     look = one.look
     text = f"Remove {visible_line(one.worktree.path)}?\n"
     if look.changed_files:
@@ -67,7 +72,7 @@ def remove_text(one: WorktreeStatus) -> str:
         text += f"{files} not committed are kept in a salvage reference first.\n"
     if not look.is_merged and one.worktree.base:
         text += "Its commits are not merged: the branch stays.\n"
-    return text + "It can be undone: r restores it."
+    return text + f"It can be undone: {undo}."
 
 
 def size_text(one: WorktreeStatus) -> str:
@@ -93,7 +98,7 @@ def total_text(found: Sequence[WorktreeStatus]) -> str:
 
 def _line(one: WorktreeStatus, names: Mapping[str, str], width: int) -> Line:
     worktree, look = one.worktree, one.look
-    state, tone = _STATES.get(worktree.state, ("in use", "good") if one.is_running else ("idle", ""))
+    state, tone = state_words(one)
     name = names.get(worktree.session_id, worktree.session_id[:8])
     aside: list[Span] = []
     if look.exists:

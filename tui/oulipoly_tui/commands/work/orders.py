@@ -1,0 +1,90 @@
+"""What both faces ask of the engine for work sessions: the screens in a thread, `--linear` at once.
+
+Each may take long, and raises RunnerError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.errors import RunnerError
+from oulipoly_tui.commands.live import find_kind
+from oulipoly_tui.view.live.models import Start
+from oulipoly_tui.view.work.new_work import NONE, SAME, Draft, Found
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.worktrees.changes import MergePreview, Moved, Preflight, Promoted
+    from oulipoly_engine.core.worktrees.prompts import Comment
+    from oulipoly_engine.core.worktrees.work import Repository
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.worktrees.work import BegunWork
+
+
+def find(engine: Engine, draft: Draft) -> Found:
+    """Return what is known of a folder, and what its repository asks for; what is wrong is told in its place."""
+    folder = draft.repository
+    try:
+        kind = find_kind(engine, draft.next_account or None, "" if draft.start is None else draft.start.runtime)
+        repository = engine.work.repository(folder)
+        if repository is None:
+            return Found(folder, kind=kind)
+        told = engine.worktrees.setup_of(folder, draft.base)
+    except RunnerError as error:
+        return Found(folder, problem=error.message)
+    return Found(folder, repository, told.setup, told.is_allowed, kind)
+
+
+def begin(engine: Engine, draft: Draft, prompt: str, allowed: tuple[Path, str] | None = None) -> BegunWork:
+    """Begin what was chosen. allowed: a repository, and the digest of its commands, which a person has just allowed."""
+    from oulipoly_engine.facade.worktrees.work import NewWork  # noqa: PLC0415 - only where one is begun
+
+    start, has_branch = draft.start or Start(), draft.place != NONE
+    wish = NewWork(
+        draft.repository,
+        model=start.pool or None,
+        runtime=start.runtime or None,
+        branch=draft.base if has_branch else "",
+        reuses=draft.place == SAME,
+        lifecycle=draft.lifecycle,
+        prompt=prompt.strip() or None,
+        profile=draft.profile,
+        uses_worktree=has_branch,
+        parameters={"model": start.cli_model} if start.cli_model else {},
+    )
+    if allowed is not None:
+        engine.worktrees.allow_setup(*allowed)
+    return engine.work.begin(wish)
+
+
+def find_repository(engine: Engine, session_id: str) -> Repository | None:
+    """Return the repository of a session, with its branches; None: its folder lies in none."""
+    work = engine.work.find(session_id)
+    return engine.work.repository(Path(work.session.workspace if work.worktree is None else work.worktree.repository))
+
+
+def move(engine: Engine, session_id: str, verb: str, preview: MergePreview) -> Moved:
+    """Merge, rebase or apply what was shown before."""
+    changes, is_partial = engine.changes, bool(preview.uncommitted)
+    if verb == "rebase":
+        return changes.rebase(session_id, preview.into)
+    if verb == "apply":
+        return changes.apply(session_id, committed_only=is_partial)
+    return changes.merge(session_id, preview.into, committed_only=is_partial)
+
+
+def promote(engine: Engine, session_id: str, found: Preflight, message: str) -> Promoted:
+    """Push what was shown before, and open a pull request where `gh` can."""
+    return engine.changes.promote(session_id, message, opens_pull_request=found.has_gh)
+
+
+def hand_over(engine: Engine, session_id: str, into: str) -> None:
+    """Ask a session's agent to resolve a conflict."""
+    engine.live.send(session_id, engine.changes.hand_conflict_over(session_id, into))
+
+
+def send_comments(engine: Engine, session_id: str, comments: Sequence[Comment]) -> int:
+    """Send comments to a session's agent as one message, and return how many they are."""
+    engine.live.send(session_id, engine.changes.comments_prompt(session_id, comments))
+    return len(comments)

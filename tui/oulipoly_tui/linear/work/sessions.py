@@ -1,0 +1,93 @@
+"""Work sessions for screen readers: listed, read, talked to, ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.errors import RunnerError
+from oulipoly_tui.linear import live
+from oulipoly_tui.linear.work.changes import ChangesMenu, far_words
+from oulipoly_tui.view.work.works import (
+    GitLook,
+    choose_works,
+    has_folder,
+    read_changes,
+    reason_of,
+    short_branch,
+    work_name,
+    work_words,
+)
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_engine.facade.worktrees.work import Work
+    from oulipoly_tui.linear.talk import Talk
+
+_MOST = 200  # sessions
+_LOOK_S = 2.0  # old that git's answer may be
+
+
+def work_lines(talk: Talk, _snapshot: Snapshot) -> Iterator[str]:
+    """Yield a line a work session, those that wait for somebody first."""
+    found = choose_works(talk.engine.work.list(_MOST))
+    yield from (_line(talk, one) for one in found)
+    if not found:
+        yield "No work sessions."
+
+
+def read(talk: Talk, _snapshot: Snapshot) -> None:
+    """Say how a session went last."""
+    one = _choose(talk)
+    if one is not None:
+        live.read(talk, one.session.session_id)
+
+
+def talk_to(talk: Talk, _snapshot: Snapshot) -> None:
+    """Say how a session went, then send messages and tell what comes of them."""
+    one = _choose(talk)
+    if one is not None:
+        live.read(talk, one.session.session_id)
+        live.open_talk(talk, one.session.session_id)
+
+
+def open_changes(talk: Talk, _snapshot: Snapshot) -> None:
+    """Open what a session has changed."""
+    one = _choose(talk, all_live=True)
+    if one is not None:
+        ChangesMenu(talk, one.session.session_id, work_name(one)).open()
+
+
+def end(talk: Talk, _snapshot: Snapshot) -> None:
+    """End a session's turn and its process, after a yes."""
+    one = _choose(talk)
+    if one is not None and talk.confirm("End its turn and its process? Messages that wait are taken back."):
+        last = talk.engine.live.last_number(one.session.session_id)
+        talk.engine.work.cancel(one.session.session_id)
+        for numbered in talk.engine.live.follow(one.session.session_id, last, deltas=False):  # until it has ended
+            live.tell(talk, numbered.event)
+        talk.say("Its worktree stays.")
+
+
+def _choose(talk: Talk, *, all_live: bool = False) -> Work | None:
+    found = choose_works(talk.engine.work.list(_MOST, all_live=all_live))
+    if not found:
+        talk.say("There is no work session.")
+        return None
+    place = talk.choose_place("Work session", [_line(talk, one) for one in found])
+    return None if place is None else found[place]
+
+
+def _line(talk: Talk, one: Work) -> str:
+    reason = visible_line(reason_of(one))
+    said = f"{work_name(one)}. {work_words(one)[0].capitalize()}.{f' {reason}.' if reason else ''}"
+    if one.worktree is not None:
+        said += f" Branch {short_branch(one.worktree.branch, one.session.session_id)}."
+    if not has_folder(one):
+        return f"{said} Worktree {one.worktree.state}." if one.worktree is not None else said
+    try:
+        look = read_changes(talk.engine.changes.status(one.session.session_id, max_age_s=_LOOK_S))
+    except RunnerError as error:
+        look = GitLook(reason=error.message)
+    return said + far_words(look)
