@@ -53,6 +53,18 @@ def write_private(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+def keep_first(path: Path, data: bytes) -> None:
+    """Make a file of ours, whole at once. Where another process was faster, its file stays. Raises OSError."""
+    fresh = path.with_name(f"{path.name}-{os.getpid()}.new")
+    write_private(fresh, data)
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        pass
+    finally:
+        fresh.unlink()
+
+
 def _make(path: Path) -> bool:
     """Make one folder unless it is there; returns whether there was a folder to make it in. Raises OSError."""
     try:

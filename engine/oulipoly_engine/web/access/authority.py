@@ -82,14 +82,7 @@ def _authority(folder: Path, now: datetime) -> tuple[x509.Certificate, ec.Ellipt
             .add_extension(_USAGE, critical=True)
             .sign(key, hashes.SHA256())
         )
-        fresh = folder / f"authority-{os.getpid()}.new"
-        private_files.write_private(fresh, _key_bytes(key) + made.public_bytes(_PEM))
-        try:
-            os.link(fresh, place)  # another server may have been faster: then its authority counts
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
+        private_files.keep_first(place, _key_bytes(key) + made.public_bytes(_PEM))
     data = place.read_bytes()
     certificate = x509.load_pem_x509_certificate(data)
     private_files.write_private(folder / "authority.pem", certificate.public_bytes(_PEM))
