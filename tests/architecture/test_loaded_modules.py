@@ -23,6 +23,7 @@ _NETWORK = {"http", "ssl"}
 _CHECKERS = {"pydantic", "pydantic_core", "attrs", "typing_extensions"}  # 70 ms and more, at every start
 _CONFIGURATION = _CHECKERS | {"tomlkit", "yaml"}
 _STATE = {"sqlite3", "peewee"}
+_SERVER = {"fastapi", "starlette", "uvicorn", "cryptography", "http_ece", "py_vapid"}
 _OTHER_DATABASES = ("psycopg", "psycopg2", "psycopg2cffi", "pymysql", "MySQLdb", "pysqlite3")
 _PROCESSES = {"subprocess", "selectors", "tempfile", "uuid"}
 _UNRECORDED = "00000000-0000-4000-8000-000000000000"
@@ -254,7 +255,7 @@ def test_no_command_of_the_headless_face_loads_the_screen_s_libraries():
         "served = [entry for entry in commands.SUBCOMMANDS if entry.module]\n"
         "for entry in served: commands.load(entry)\n"
         "print(len(served), *(name for name in sys.modules if name.partition('.')[0] in "
-        "{'textual', 'rich', 'oulipoly_tui'}))"
+        f"{{'textual', 'rich', 'oulipoly_tui', *{_SERVER}}}))"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from oulipoly_engine import __version__
 from oulipoly_engine.web import errors
 from oulipoly_engine.web.access.gate import Gate, Serving
-from oulipoly_engine.web.api import access, changes, events, machine, requests, sessions
+from oulipoly_engine.web.api import access, changes, events, machine, push, requests, sessions
 from oulipoly_engine.web.pages.router import page_routes
 from oulipoly_engine.web.streams import Hub
 
@@ -45,7 +45,7 @@ def make_app(engine: Engine, serving: Serving | None = None) -> FastAPI:
     app = _App(title="agents", version=__version__, docs_url=None, redoc_url=None)
     app.state.engine, app.state.serving, app.state.hub = engine, serving or Serving(), Hub(engine)
     app.router.routes.extend(page_routes(engine))
-    for each in (machine, sessions, events, changes, requests, access):
+    for each in (machine, sessions, events, changes, requests, access, push):
         app.include_router(each.router)
     errors.add_handlers(app)
     app.add_middleware(Gate, engine=engine, serving=app.state.serving)

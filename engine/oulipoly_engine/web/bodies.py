@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from oulipoly_engine.core.web.push import LONGEST_ENDPOINT
+
 _MOST_TEXT = 1 << 20  # characters of a message or a file
 
 SessionId = Annotated[
@@ -250,6 +252,20 @@ class Pairing(Body):
 
     code: Name
     name: Name = ""
+
+
+class PushSubscription(Body):
+    """What a browser's PushManager gives, as JSON."""
+
+    class Keys(Body):
+        """The keys that messages are encrypted with, base64url."""
+
+        p256dh: Name
+        auth: Name
+
+    endpoint: Annotated[str, StringConstraints(max_length=LONGEST_ENDPOINT)]
+    expirationTime: int | float | None = None  # noqa: N815 - as browsers write it
+    keys: Keys
 
 
 class Problem(BaseModel):

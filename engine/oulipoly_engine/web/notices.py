@@ -1,4 +1,4 @@
-"""Tell a person that a session waits for them: the terminal's bell, and the webhook of config.toml."""
+"""Tell a person that a session waits for them: the terminal's bell, the webhook of config.toml, and web push."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.web import notices
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics
+from oulipoly_engine.web.push import WebPush
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import LiveRequest
@@ -25,12 +26,12 @@ class Notices:
     """What goes out by way of one server."""
 
     def __init__(self, engine: Engine, url: str) -> None:
-        self._engine, self._url = engine, url
+        self._engine, self._url, self._push = engine, url, WebPush(engine)
 
     @property
     def is_wanted(self) -> bool:
         """Return whether there is anybody to tell."""
-        return bool(self._engine.web.settings().webhook) or diagnostics.is_terminal()
+        return bool(self._engine.web.settings().webhook) or diagnostics.is_terminal() or self._push.is_wanted
 
     def tell(self, request: LiveRequest) -> bool:
         """Tell of a request, unless another server has done it. Returns that it is told of."""
@@ -45,6 +46,7 @@ class Notices:
             token = self._engine.web.make_request_token(request.request_id)
             page = f"{self._url}/requests/{request.request_id}"
             _call_later(notices.tell(webhook, request, line, page, token))
+        self._push.tell(request, line)
         return True
 
     def withdraw(self, pending: Collection[str]) -> None:
@@ -54,6 +56,7 @@ class Notices:
             call = notices.withdraw(webhook, identity) if webhook else None
             if call is not None:
                 _call_later(call)
+            self._push.withdraw(identity)
 
     def _title(self, session_id: str) -> str:
         try:

@@ -35,7 +35,7 @@ class Looked(HTMLParser):
     def handle_starttag(self, tag, attrs):
         given = dict(attrs)
         self.tags.append((tag, given))
-        if tag == "script" and not re.fullmatch(r"/static/[0-9a-f]{12}/app\.js", given.get("src") or ""):
+        if tag == "script" and not re.fullmatch(r"/static/[0-9a-f]{12}/(app|push)\.js", given.get("src") or ""):
             self.bad.append((tag, attrs))
         if tag in ("style", "iframe", "object", "embed", "img", "base", "meta") and "http-equiv" in given:
             self.bad.append((tag, attrs))

@@ -49,6 +49,7 @@ class Device(Record):
     expires_at: datetime | None = None
     confirmed_until: datetime | None = None
     revoked_at: datetime | None = None
+    owner_id: str | None = None  # the device that a request's token was sent to, and without which it is not good
 
     def is_open(self, now: datetime) -> bool:
         """Return whether its token is good."""

@@ -26,12 +26,14 @@ from oulipoly_engine.core.web.replies import Reply
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.web.push import PushAccess
 from oulipoly_engine.facade.web.settings import WebSettings, web_settings
 from oulipoly_engine.process.liveness import was_alive_at
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.web import devices, replies, servers
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.web.push import Subscription
     from oulipoly_engine.service.following.watch import Watch
 
 _SEEN_EVERY = timedelta(minutes=1)
@@ -59,6 +61,7 @@ class WebAccess:
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self.push = PushAccess(home)
 
     def settings(self) -> WebSettings:
         """Return the server's settings."""
@@ -101,11 +104,15 @@ class WebAccess:
             raise UsageInvalid(f"a link lives for up to {_LONGEST_LINK_H} hours")
         return self._make(clean_name(name) or "a link", ("view",), kind="link", expires_at=self._home.now() + life)
 
-    def make_request_token(self, request_id: str, life: timedelta = LINK_LIFE) -> str:
-        """Return a token that can answer one request and do nothing else."""
-        expires_at = self._home.now() + life
-        scopes = ("view", "answer")
-        return self._make("a notice", scopes, kind="request", request_id=request_id, expires_at=expires_at).token
+    def make_request_token(self, request_id: str, owner: Subscription | None = None) -> str:
+        """Return a token that can answer one request and do nothing else.
+
+        owner: the device that it is sent to; then it can approve where that device can, and ends with it.
+        """
+        scopes = tuple(one for one in ("view", "answer") if owner is None or one in owner.scopes)
+        told = {"request_id": request_id, "expires_at": self._home.now() + LINK_LIFE}
+        named = {"owner_id": owner.device_id} if owner is not None else {}
+        return self._make(owner.name if owner else "a notice", scopes, kind="request", **told, **named).token
 
     def _make(self, name: str, scopes: Sequence[str], **more: object) -> Paired:
         identity, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
@@ -135,7 +142,7 @@ class WebAccess:
                 self.note_failure(address)
             return None
         device = found[0]
-        if not device.is_open(now):
+        if not device.is_open(now) or (device.owner_id is not None and self.closed_devices([device.owner_id])):
             return None
         if device.last_seen_at is None or now - device.last_seen_at >= _SEEN_EVERY:
             with self._home.lend_store() as store:

@@ -1,4 +1,4 @@
-"""The server's devices, codes, kept answers and notices."""
+"""The server's devices, codes, kept answers, notices, and where they are sent."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class WebDeviceRow(Row):
     expires_at = TextField(null=True)
     confirmed_until = TextField(null=True)
     revoked_at = TextField(null=True)
+    owner_id = TextField(null=True)  # the device that a request's token was sent to
 
     class Meta:
         table_name = "web_devices"
@@ -74,6 +75,18 @@ class WebNoticeRow(Row):
 
     class Meta:
         table_name = "web_notices"
+
+
+class WebSubscriptionRow(Row):
+    """Where a device is told by web push."""
+
+    device_id = TextField(primary_key=True)
+    endpoint = TextField(unique=True)
+    p256dh = TextField()
+    auth = TextField()
+
+    class Meta:
+        table_name = "web_subscriptions"
 
 
 class WebServerRow(Row):

@@ -8,7 +8,7 @@ from typing import Any
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.web.devices import LOCKED_FOR, TRIES, Device
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.models.web import WebCodeRow, WebDeviceRow, WebFailureRow
+from oulipoly_engine.store.models.web import WebCodeRow, WebDeviceRow, WebFailureRow, WebSubscriptionRow
 
 _COLUMNS = WebDeviceRow._meta.sorted_fields
 _TIMES = ("created_at", "last_seen_at", "expires_at", "confirmed_until", "revoked_at")
@@ -25,6 +25,7 @@ def insert(store: Store, device: Device, token_hash: str) -> None:
             token_hash=token_hash,
             scopes=" ".join(device.scopes),
             request_id=device.request_id,
+            owner_id=device.owner_id,
             created_at=to_text(device.created_at),
             expires_at=_text(device.expires_at),
             confirmed_until=_text(device.confirmed_until),
@@ -67,9 +68,10 @@ def confirm(store: Store, device_id: str, until: datetime) -> None:
 
 
 def revoke(store: Store, device_id: str, now: datetime) -> bool:
-    """Make a device's token worthless. Returns whether it was good."""
-    row = WebDeviceRow
+    """Make a device's token worthless, and tell it nothing more. Returns whether it was good."""
+    row, told = WebDeviceRow, WebSubscriptionRow
     with store.write():
+        store.run(told.delete().where(told.device_id == device_id))
         query = row.update({row.revoked_at: to_text(now)}).where(row.device_id == device_id, row.revoked_at.is_null())
         return store.run(query) == 1
 

@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 BODY_LIMIT = 8 << 20  # bytes
 BODY_PATIENCE_S = 20.0  # for all of a body
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_OPEN = ("/health", "/pair", "/authority.pem")  # to everybody who reaches the server; so is what pages are made of
+# To everybody who reaches the server; so is what pages are made of.
+_OPEN = ("/health", "/pair", "/authority.pem", "/push-worker.js")
 _OPEN_BELOW = "/static/"
 # What whoever passes requests on adds to them: then the process at the other end is not who asks.
 _PASSED_ON = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip")
 _HEADERS: Mapping[str, str] = {
     # What agents write is shown by pages: it can never run, nor call anybody.
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data:; manifest-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "same-origin",  # with `no-referrer` a browser names no origin with a form, which is then refused

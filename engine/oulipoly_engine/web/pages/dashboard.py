@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record
+from oulipoly_engine.web.access.viewer import OWN_USER
 from oulipoly_engine.web.pages.page import Page, get
 from oulipoly_engine.web.pages.requests import cards
 from oulipoly_engine.web.pages.sessions import sort_for_person
@@ -72,6 +73,8 @@ def _show(page: Page) -> Response:
         problems=snapshot.problems[:_MOST_PROBLEMS],
         problems_more=max(0, len(snapshot.problems) - _MOST_PROBLEMS),
         now=snapshot.at,
+        is_told=page.engine.web.push.is_on(page.viewer.device_id),
+        is_own_user=page.viewer.device_id == OWN_USER,
         back="/",
     )
 

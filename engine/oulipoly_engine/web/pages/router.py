@@ -23,6 +23,7 @@ def page_routes(engine: Engine) -> list[BaseRoute]:
     del engine  # handlers find it in the app
     return [
         Route("/static/{digest}/{name}", _static, methods=["GET"]),
+        Route("/push-worker.js", _worker, methods=["GET"]),
         *dashboard.routes(),
         *sessions.routes(),
         *session.routes(),
@@ -30,6 +31,11 @@ def page_routes(engine: Engine) -> list[BaseRoute]:
         *requests.routes(),
         *devices.routes(),
     ]
+
+
+async def _worker(_request: Request) -> Response:
+    """Answer with the service worker, at an address that stays: a browser looks there for a newer one."""
+    return Response(static_file("push-worker.js"), media_type=KINDS["push-worker.js"])
 
 
 async def _static(request: Request) -> Response:

@@ -18,7 +18,14 @@ from oulipoly_engine.core.text.quantities import ago, duration, moment, percent
 
 _HERE = Path(__file__).parents[1]
 STATIC = _HERE / "static"
-KINDS: Mapping[str, str] = {"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8"}
+_SCRIPT = "text/javascript; charset=utf-8"
+KINDS: Mapping[str, str] = {
+    "app.css": "text/css; charset=utf-8",
+    "app.js": _SCRIPT,
+    "app.webmanifest": "application/manifest+json",
+    "push.js": _SCRIPT,
+    "push-worker.js": _SCRIPT,
+}
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401 - whatever a template shows

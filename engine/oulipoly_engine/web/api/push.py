@@ -1,0 +1,34 @@
+"""Web push: a device switches on, for itself, that it is told of requests."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from oulipoly_engine.core.web.push import Subscription, check_endpoint
+from oulipoly_engine.web import bodies, push
+from oulipoly_engine.web.answers import Json
+from oulipoly_engine.web.api.engine import Anyone, TheEngine
+
+router = APIRouter(prefix="/me/push", responses=bodies.ERRORS, tags=["devices"])
+
+
+@router.get("")
+def show(engine: TheEngine, viewer: Anyone) -> Json:
+    """Return the server's public key, and whether this device is told."""
+    return Json({"public_key": push.public_key(engine), "is_on": bool(engine.web.push.is_on(viewer.device_id))})
+
+
+@router.put("")
+def switch_on(body: bodies.PushSubscription, engine: TheEngine, viewer: Anyone) -> Json:
+    """Tell this device of requests at the endpoint that its browser gives, in place of any other."""
+    check_endpoint(body.endpoint, takes_loopback=push.TAKES_LOOPBACK)
+    push.check_keys(body.keys.p256dh, body.keys.auth)
+    engine.web.push.subscribe(Subscription(viewer.device_id, body.endpoint, body.keys.p256dh, body.keys.auth))
+    return Json({"is_on": True})
+
+
+@router.delete("")
+def switch_off(engine: TheEngine, viewer: Anyone) -> Json:
+    """Tell this device of no further request."""
+    engine.web.push.unsubscribe(viewer.device_id)
+    return Json({"is_on": False})
