@@ -4,8 +4,11 @@ import base64
 import http.server
 import json
 import os
+import signal
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
@@ -13,6 +16,7 @@ from datetime import UTC, datetime
 
 import http_ece
 import httpx
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -151,19 +155,35 @@ def test_devices_that_ask_for_it_are_told_of_a_request_and_of_its_end(served, li
     assert [] == silent.got
 
 
+KILLED = """
+import sys, time, msgspec
+from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.web import notices, push
+push.TAKES_LOOPBACK = True
+notices.Notices(Engine(), "http://localhost").tell(msgspec.json.decode(sys.argv[1], type=LiveRequest))
+time.sleep(30)
+"""
+
+
 def test_what_a_killed_server_has_taken_upon_itself_is_not_sent_by_the_next(engine, device, service):
     phone = Phone(service)
     device(phone, "answer")
-    first, second = make_request(1), make_request(2)
-    engine.web.claim_notice(first.request_id)  # and here it was killed
+    requests = [make_request(number) for number in range(3)]
+    engine.web.claim_notice(requests[0].request_id)  # killed before it was sent
+    child = subprocess.Popen([sys.executable, "-c", KILLED, msgspec.json.encode(requests[1])])
+    service.asked = child.kill  # before it hears the answer
+    assert -signal.SIGKILL == child.wait(20)
+    service.asked = lambda: None
     with closing(Engine()) as again:
-        for request in (first, second, second):
+        for request in (*requests, requests[2]):
             Notices(again, "http://localhost").tell(request)
-        until(lambda: phone.got)
-        Notices(again, "http://localhost").withdraw(())
         until(lambda: phone.got[1:])
+        Notices(again, "http://localhost").withdraw(())
+        until(lambda: phone.got[3:])
 
-    assert [second.request_id] * 2 == [one["request_id"] for one in phone.read()]
+    told = [(one["event"][8:], one["request_id"][8:]) for one in phone.read()]
+    assert [("opened", "1"), ("opened", "2"), ("settled", "1"), ("settled", "2")] == sorted(told)
 
 
 @pytest.mark.parametrize("status", [404, 410])
