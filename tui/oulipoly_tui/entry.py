@@ -55,7 +55,7 @@ def open_engine(paths: Paths, *, read_only: bool) -> Engine:
     """Open the engine; called in a thread, after the first frame."""
     from oulipoly_engine.facade.engine import Engine, Surroundings  # noqa: PLC0415 - 90 ms that the first frame need not wait
 
-    engine = Engine(Surroundings(paths=paths, read_only=read_only, find_app_faults=find_app_faults))
+    engine = Engine(Surroundings(paths=paths, read_only=read_only, is_app=True, find_app_faults=find_app_faults))
     engine.command_log.list()  # it watches from now on
     engine.state_file.repair_at_start()
     return engine

@@ -45,6 +45,7 @@ class Surroundings(Record):
     read_only: bool = False  # refuse everything that changes something
     checks_files: bool = False  # a broken file ends what needs it, as in a command; else an earlier reading stands in
     note: Note = ignore  # shows a line to the user: warnings, and what a run decides on its way
+    is_app: bool = False  # a person sits before it: what is sent to live sessions takes control of them
     find_app_faults: FindAppFaults | None = None  # what the app knows of its own files: keys, themes; None: no app
 
 
@@ -73,6 +74,7 @@ class Home:
         self.paths, self.clock, self.note = surroundings.paths, surroundings.clock, surroundings.note
         self.models_dir, self.agents_dir = surroundings.models_dir, surroundings.agents_dir
         self.read_only = surroundings.read_only
+        self.is_app = surroundings.is_app
         self.find_app_faults = surroundings.find_app_faults
         self.listeners = listeners
         self.wiring = Wiring(self.paths, self.clock)

@@ -133,6 +133,9 @@ class SessionDetail(SessionRow):
     log_path: str
     artifact_dir: str
     agent_log_hint: str
+    controller: str | None = Field(description="Who wrote last, in the app or on a page.")
+    controlled_since: int | None
+    attached: list[str] = Field(description="Who is told what happens: devices, apps, commands.")
     messages: list[MessageRow]
 
 

@@ -43,8 +43,9 @@ class Dropped(Exception):
 class Listener:
     """One who is told of events; belongs to one event loop. `hear` may be called from any thread."""
 
-    def __init__(self, device_id: str) -> None:
-        self.device_id = device_id
+    def __init__(self, device_id: str, name: str = "") -> None:
+        """name: the device's, for the others who watch a session."""
+        self.device_id, self.name = device_id, name
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[int, bool, bytes]] = deque()
         self._something, self._dropped = asyncio.Event(), asyncio.Event()
@@ -216,15 +217,25 @@ class _Follower:
         while not self._nobody.is_set():
             try:
                 with self._engine.live.connect(self._session_id) as client:
+                    told = self._names()
+                    client.post("clients", {"names": told})  # first: it is they who watch, not this server
                     client.follow(self._last)
+                    client.post("clients", {"tell": True})
                     while not self._nobody.is_set():
                         self._tell(client.wait(_LOOK_S))
+                        if told != (told := self._names()):
+                            client.post("clients", {"names": told})
             except (HostUnreachable, HostGone):
                 self._open.clear()
                 self._read_store()  # what it has said at its end
                 self._wait()
             except RunnerError:
                 self._wait()
+
+    def _names(self) -> list[str]:
+        """Return the devices that watch."""
+        with self._lock:
+            return sorted({one.name for one in self.listeners})
 
     def _wait(self) -> None:
         """Wait until something has changed, for a process that has come."""

@@ -47,10 +47,10 @@ class Stream:
         finally:
             self.ended.set()
 
-    def until(self, kind, count=1, within_s=15.0):
+    def until(self, kind, count=1, within_s=15.0, is_it=lambda _event: True):
         """Wait for so many events of a kind and return the last of them."""
         deadline = time.monotonic() + within_s
-        while len(found := [one for one in [*self.events] if one["type"] == kind]) < count:
+        while len(found := [one for one in [*self.events] if one["type"] == kind and is_it(one)]) < count:
             assert time.monotonic() < deadline, [one["type"] for one in self.events]
             time.sleep(0.01)
         return found[count - 1]
@@ -110,6 +110,26 @@ def test_each_event_comes_once_and_in_order_wherever_one_begins(served, live, ta
     assert late.kept == kept["events"][4 : 4 + len(late.kept)]
     page = client.get(f"/sessions/{session}/events", params={"after": 3, "limit": 2}).json()
     assert ([4, 5], 5, True) == ([one["seq"] for one in page["events"]], page["after"], page["more"])
+
+
+def test_who_writes_and_who_watches_is_told_to_who_listens(served, live, talk):
+    client, headers, _, session = talk
+    url = f"{served.url}/sessions/{session}/events"
+    with listening(url, headers) as stream:
+        stream.until("request_opened")
+        with live.live.acting_as("ann@desk", is_person=True).connect(session) as desk:
+            desk.follow(0)
+            desk.order("rename", {"text": "a name"})
+            told = stream.until("clients_changed", is_it=lambda one: one["controller"] == "ann@desk")
+            live.live.acting_as("ben's phone", is_person=True).order(session, "rename", {"text": "b"}, starts=False)
+            taken = stream.until("control_changed")
+            shown = client.get(f"/sessions/{session}").json()
+
+    assert ["a test", "ann@desk"] == told["attached"] == shown["attached"]
+    assert ("ben's phone", "ann@desk") == (taken["by"], taken["before"])
+    assert taken in stream.kept
+    assert told not in stream.kept
+    assert "ben's phone" == shown["controller"]
 
 
 def test_nobody_who_listens_leaves_no_thread(served, live, talk):

@@ -307,6 +307,12 @@ def test_device_that_may_only_look_cannot_order(live):
     browser.client.cookies.clear()
     browser.post("/pair", code=code)
 
+    key = live.begin("hello")
+    live.until(key, lambda event: type(event).__name__ == "TurnEnded")
+    for form in ("messages", "interrupt", "cancel", "queue/none", "comments", "conflict"):
+        assert 403 == browser.post(f"/sessions/{key}/{form}", content="mine", act="remove").status_code, form
+
+    assert "" == live.live.clients(key).controller
     assert 200 == browser.get("/").status_code
     assert 403 == browser.post("/sessions", repo_path="/tmp", agent_id="demo-live").status_code
     assert 403 == browser.get("/devices").status_code
@@ -411,3 +417,26 @@ def test_set_up_commands_take_a_fresh_confirmation_and_a_page_that_holds_them(br
     assert "Allow and begin" not in long
     assert 400 == decide(browser, long, "allow").status_code
     assert 400 == browser.post("/setup", session="[]", decision="allow").status_code
+
+
+def test_page_says_who_else_writes_and_who_has_taken_over(browser, repository):
+    key = browser.begin("hello", repository)
+    browser.live.until(key, lambda event: type(event).__name__ == "TurnEnded")
+    place, desk = f"/sessions/{key}", browser.engine.live.acting_as("ann@desk (app on pts/1)", is_person=True)
+    assert 303 == browser.post(f"{place}/messages", content="from the sofa", how="queue").status_code
+    alone = browser.page(place)
+    with desk.connect(key) as client:
+        client.follow(0)
+        client.order("status")
+        watched = browser.page(place)
+        client.order("rename", {"text": "another"})
+        shown = browser.page(place)
+        told = browser.client.get(place, headers={"accept": "application/json"}).json()
+    gone = browser.page(place)
+
+    line = "ann@desk (app on pts/1) is writing here; what you send takes over."
+    assert [False, False, True, False] == [line in page for page in (alone, watched, shown, gone)]
+    assert ["1 other watches" in page for page in (alone, watched, shown)] == [False, True, False]
+    assert 1 == shown.count("ann@desk (app on pts/1) has taken over from you")
+    assert (desk.name, [desk.name]) == (told["controller"], told["attached"])
+    assert told["created_at"] < told["controlled_since"]

@@ -15,6 +15,7 @@ from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_events
 from oulipoly_tui.app import AgentsApp, Options
@@ -131,7 +132,7 @@ def _end_all(paths):
     """End every host, and fail if one is left."""
     living = hosts.survey(paths)
     for one in living:
-        with contextlib.suppress(Exception), hosts.connect(paths, one.session_id, "a test") as client:
+        with contextlib.suppress(Exception), hosts.connect(paths, one.session_id, Client("a test")) as client:
             client.order("cancel")
     end = time.monotonic() + PATIENCE_S
     while any(Path(f"/proc/{one.host_pid}").exists() for one in living) and time.monotonic() < end:

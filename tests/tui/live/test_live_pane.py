@@ -444,3 +444,27 @@ async def test_a_session_that_cannot_go_on_offers_a_fork(live):
         await one.until(lambda: 2 == len(one.app.screen_stack))
         await one.press("y")
         await one.until(lambda: one.pane.session.session_id != session.session_id and one.pane.talk.is_open)
+
+
+async def test_who_writes_elsewhere_is_shown_and_taking_over_is_told_once(live):
+    async with live((80, 24)) as one:
+        session = (await one.begin()).session_id
+        await one.write("hello there")
+        await one.sees("✓ done")
+        alone = one.text()
+        phone = one.app.engine.live.acting_as("Ann's phone", is_person=True)
+        with phone.connect(session) as client:
+            client.follow(0)
+            await one.sees("1 other watches")
+            client.order("rename", {"text": "another name"})
+            await one.sees("Ann's phone is writing here; what you send takes over", "● ready")
+            shown = one.text()
+            await one.write("and this")
+            await one.sees("1 other watches")
+        await one.until(lambda: "watches" not in one.text())
+
+        assert "takes over" not in alone
+        assert "watch" not in alone
+        assert "watches" not in shown
+        assert "takes over" not in one.text()
+        assert ["Ann's phone has taken over from you"] == [text for text in one.said if "taken over" in text]

@@ -46,7 +46,8 @@ class Menu(Record):
 def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
     """Talk in lines until the user leaves; return the exit code."""
     engine = Engine(
-        surroundings or Surroundings(read_only=read_only, note=diagnostics.note, find_app_faults=find_app_faults)
+        surroundings
+        or Surroundings(read_only=read_only, is_app=True, note=diagnostics.note, find_app_faults=find_app_faults)
     )
     engine.command_log.list()  # it watches from now on
     for text in engine.state_file.repair_at_start():

@@ -119,6 +119,8 @@ def describe(event: ev.AnyEvent) -> str:
             return f"[the session's process: {plain(event.reason)}, {plain(event.message)}]"
         case ev.TurnRetrying():
             return f"[tries again: {plain(event.message)}]"
+        case ev.ControlChanged():
+            return f"[{plain(ev.describe_control(event))}]"
         case ev.Notice():
             return f"[{plain(event.text)}]"
         case _:

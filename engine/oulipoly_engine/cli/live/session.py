@@ -12,6 +12,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions.arguments import for_people
+from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
@@ -253,6 +254,12 @@ def _status(context: Context, options: Namespace) -> int:
     ]
     if status.pending_approval:
         lines.append(f"it asks:  `{context.program} requests list` tells what")
+    clients = status.clients
+    if clients.controller:
+        since = from_text(clients.since).astimezone()
+        lines.append(f"control:  {plain(clients.controller)} since {since:%Y-%m-%d %H:%M}")
+    if clients.attached:
+        lines.append(f"attached: {len(clients.attached)}: {plain(', '.join(clients.attached))}")
     lines += [f"waits:    {one.message_id[:8]}  {plain(one.text)}" for one in status.queue]
     output.write_lines(lines)
     return 0
@@ -304,6 +311,9 @@ def status_json(status: LiveStatus) -> dict[str, Any]:
         "forked_from": session.forked_from,
         "capabilities": dict(status.capabilities),
         "usage": dict(status.usage),
+        "controller": status.clients.controller or None,
+        "controlled_since": status.clients.since or None,
+        "attached": list(status.clients.attached),
     }
 
 

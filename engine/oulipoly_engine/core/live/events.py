@@ -1,7 +1,8 @@
 """What happens in a live session, in one vocabulary for all CLIs. Pure.
 
-A driver makes events of what its CLI says; the session's host numbers them, keeps all but the deltas, and hands them
-to every client. Their JSON form is what `agents session follow` prints: `type` names the event, beside its fields.
+A driver makes events of what its CLI says; the session's host numbers them, keeps all but the deltas and who is
+attached, and hands them to every client. Their JSON form is what `agents session follow` prints: `type` names the
+event, beside its fields.
 """
 
 from __future__ import annotations
@@ -277,6 +278,30 @@ class QueueChanged(Event, tag="queue_changed"):
     messages: tuple[tuple[str, str, str], ...]
 
 
+# Clients ----------------------------------------------------------------------------------------------------------
+class ControlChanged(Event, tag="control_changed"):
+    """Another person writes to the session now, in the app or on a page. Names are those that answer requests."""
+
+    by: str
+    before: str
+
+
+class ClientsChanged(Event, tag="clients_changed"):
+    """Who has control and who is attached: told to clients that ask for it, and not kept."""
+
+    controller: str = ""  # the person who wrote last; empty: nobody has, since the session's process was started
+    since: str = ""  # RFC 3339, UTC: has control since then
+    attached: tuple[str, ...] = ()  # who is told what happens
+
+    def writer_beside(self, name: str) -> str:
+        """Return who else has control and is still attached; empty: nobody."""
+        return self.controller if self.controller != name and self.controller in self.attached else ""
+
+    def count_others(self, name: str) -> int:
+        """Return how many others are attached."""
+        return len(self.attached) - (name in self.attached)
+
+
 # For diagnosis -------------------------------------------------------------------------------------------------------
 class Notice(Event, tag="notice"):
     """Something that a person should know. level: info, warning, error."""
@@ -295,7 +320,8 @@ class Raw(Event, tag="raw"):
 AnyEvent = (
     SessionOpened | SessionFailed | SessionClosed | NativeIdChanged | SettingsChanged | NameChanged | CommandsChanged
     | TurnStarted | TurnEnded | TurnRetrying | ItemStarted | ItemDelta | ItemEnded | DiffUpdated | UsageUpdated
-    | QuotaSeen | RequestOpened | RequestResolved | SteerSettled | OrderFailed | QueueChanged | Notice | Raw
+    | QuotaSeen | RequestOpened | RequestResolved | SteerSettled | OrderFailed | QueueChanged | ControlChanged
+    | ClientsChanged | Notice | Raw
 )  # fmt: skip
 
 
@@ -332,6 +358,11 @@ def _cut(value: Any, most: int) -> Any:  # noqa: ANN401 - whatever an event hold
     if isinstance(value, str) and len(value) > most + _CUT_NOTE:
         return f"{value[:most]}\n[{len(value) - most:,} characters were cut off]"
     return value
+
+
+def describe_control(event: ControlChanged, name: str = "") -> str:
+    """Return who has taken control from whom. name: who reads it."""
+    return f"{event.by} has taken over from {'you' if event.before == name else event.before}"
 
 
 def type_of(event: AnyEvent) -> str:

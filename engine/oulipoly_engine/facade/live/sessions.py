@@ -6,6 +6,7 @@ Every method blocks and may be called from any thread, but for what `LiveClient`
 from __future__ import annotations
 
 import getpass
+import os
 import socket
 import time
 import uuid
@@ -40,7 +41,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.launch import LiveLauncher, options_of
-from oulipoly_engine.service.live.protocol import SESSION_ENDS
+from oulipoly_engine.service.live.protocol import NAME_LIMIT, SESSION_ENDS, Client
 from oulipoly_engine.service.live.turns import change_queue
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
 
@@ -101,8 +102,19 @@ class TurnResult(Record):
 class LiveSessions:
     """The live sessions of one user."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, client: Client | None = None) -> None:
+        """client: in whose name everything is done; None: this process's."""
         self._home = home
+        self._client = client or _own_client(is_app=home.is_app)
+
+    @property
+    def name(self) -> str:
+        """Return who we are, as answers to requests and control of a session are recorded."""
+        return self._client.name
+
+    def acting_as(self, name: str, *, is_person: bool) -> LiveSessions:
+        """Return the same in the name of a device of the server. is_person: what is sent takes control."""
+        return LiveSessions(self._home, Client(name[:NAME_LIMIT], is_person))
 
     # Beginning -------------------------------------------------------------------------------------------------------
     def begin(self, wish: NewSession, guard: Guard | None = None) -> Begun:
@@ -241,7 +253,7 @@ class LiveSessions:
         """Return the live sessions, the one that changed last first. asks_hosts: as `status` tells each."""
         with self._home.lend_store_to_read() as store:
             found = live_sessions.list_sessions(store, limit)
-            return standing.describe(store, self._home.paths, found, self._who() if asks_hosts else "")
+            return standing.describe(store, self._home.paths, found, self._client if asks_hosts else None)
 
     def hosts(self) -> tuple[LiveHost, ...]:
         """Return the processes that hold live sessions now."""
@@ -252,7 +264,7 @@ class LiveSessions:
         ended = []
         for host in self.hosts():
             with suppress(HostUnreachable, HostGone):
-                with hosts.connect(self._home.paths, host.session_id, self._who()) as client:
+                with hosts.connect(self._home.paths, host.session_id, self._client) as client:
                     client.order("cancel")
                 ended.append(host.session_id)
         deadline = time.monotonic() + patience_s
@@ -263,7 +275,11 @@ class LiveSessions:
     def status(self, identity: str) -> LiveStatus:
         """Return how one session stands, as its host says where one lives."""
         with self._home.lend_store_to_read() as store:
-            return standing.describe(store, self._home.paths, (self.find(identity),), self._who())[0]
+            return standing.describe(store, self._home.paths, (self.find(identity),), self._client)[0]
+
+    def clients(self, session_id: str) -> ev.ClientsChanged:
+        """Return who has control of a session and who is attached; nobody where no process of it lives."""
+        return standing.ask_clients(self._home.paths, session_id, self._client)
 
     def events(self, identity: str, before: int | None = None, limit: int = 200) -> tuple[Numbered, ...]:
         """Return the last events of a session before a number, oldest first; deltas are not kept."""
@@ -291,14 +307,14 @@ class LiveSessions:
         Raises HostUnreachable where none lives, or RunnerError when none can be started.
         """
         session = self.find(identity)
-        return self._connect(session) if starts else hosts.connect(self._home.paths, session.session_id, self._who())
+        return self._connect(session) if starts else hosts.connect(self._home.paths, session.session_id, self._client)
 
     def _connect(self, session: LiveSession) -> LiveClient:
         """Return a connection to a session's host, which is started where none lives. Raises RunnerError."""
         deadline = time.monotonic() + _START_S
         while True:
             try:
-                client = hosts.connect(self._home.paths, session.session_id, self._who())
+                client = hosts.connect(self._home.paths, session.session_id, self._client)
             except HostUnreachable:
                 self._home.refuse_if_read_only("start a live session")
             else:
@@ -308,7 +324,7 @@ class LiveSessions:
             with self._home.lend_store() as store:
                 host = self._start(store, self.find(session.session_id))
             try:
-                return hosts.reach(self._home.paths, session.session_id, self._who())
+                return hosts.reach(self._home.paths, session.session_id, self._client)
             except HostUnreachable as error:
                 # The host of another process may just have ended; one of ours has said why.
                 if host is not None or time.monotonic() > deadline:
@@ -398,7 +414,7 @@ class LiveSessions:
         """Wait for the end of a turn and return it."""
         session = self.find(identity)
         try:
-            with hosts.connect(self._home.paths, session.session_id, self._who()) as client:
+            with hosts.connect(self._home.paths, session.session_id, self._client) as client:
                 client.follow(0, deltas=False)
                 return self._wait(client, session.session_id, turn_id)
         except HostUnreachable:
@@ -459,8 +475,9 @@ class LiveSessions:
         """Yield the events after a number and all that come, until the session's process has ended."""
         session = self.find(identity)
         try:
-            with hosts.connect(self._home.paths, session.session_id, self._who()) as client:
+            with hosts.connect(self._home.paths, session.session_id, self._client) as client:
                 client.follow(after, deltas=deltas)
+                client.post("clients", {"tell": True})
                 while True:
                     for numbered in client.wait(3600.0):
                         after = numbered.seq
@@ -547,9 +564,8 @@ class LiveSessions:
         *,
         reason: str = "",
         answers: Mapping[str, tuple[str, ...]] | None = None,
-        by: str = "",
     ) -> str:
-        """Answer a request once and return what became of it. by: who, as it is kept. Raises RequestRefused."""
+        """Answer a request once and return what became of it. Raises RequestRefused."""
         from oulipoly_engine.core.live import requests  # noqa: PLC0415 - only an answer needs it
 
         self._home.refuse_if_read_only("answer a request")
@@ -560,7 +576,7 @@ class LiveSessions:
         data = {"request_id": request.request_id, "decision": decision, "reason": reason}
         data["answers"] = {key: list(value) for key, value in (answers or {}).items()}  # type: ignore[assignment]
         try:
-            with hosts.connect(self._home.paths, request.session_id, by or self._who()) as client:
+            with hosts.connect(self._home.paths, request.session_id, self._client) as client:
                 return str(client.order("answer", data)["status"])
         except (HostUnreachable, HostGone) as error:
             with self._home.lend_store() as store:
@@ -568,11 +584,20 @@ class LiveSessions:
             message = f"the request {request.request_id} is stale: its session's process has ended"
             raise requests.RequestStale(message) from error
 
-    def _who(self) -> str:
-        try:
-            return f"{getpass.getuser()}@{socket.gethostname()}"
-        except (OSError, KeyError):
-            return "a user"
+
+def _own_client(*, is_app: bool) -> Client:
+    """Return who this process is: its user, and for the app its terminal."""
+    try:
+        name = f"{getpass.getuser()}@{socket.gethostname()}"
+    except (OSError, KeyError):
+        name = "a user"
+    if not is_app:
+        return Client(name[:NAME_LIMIT])
+    try:
+        place = f"app on {os.ttyname(0).removeprefix('/dev/')}"
+    except OSError:
+        place = f"app, process {os.getpid()}"
+    return Client(f"{name[: NAME_LIMIT - len(place) - 3]} ({place})", is_person=True)
 
 
 def _wait_for_end(client: LiveClient) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from oulipoly_engine.core.live.events import ClientsChanged
 from oulipoly_engine.core.live.permissions import choose_policy, read_profile
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage
 from oulipoly_engine.drivers.base import Capabilities
@@ -12,10 +15,13 @@ from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, asdict, replace
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
+from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
 
 _PATIENCE_S = 5.0  # for a host that was stopped
+_PAGE_PATIENCE_S = 1.0  # the same, while a page waits to be shown
 
 
 class LiveStatus(Record):
@@ -31,10 +37,13 @@ class LiveStatus(Record):
     policy: str = ""
     capabilities: Mapping[str, bool] = {}
     usage: Mapping[str, Any] = {}
+    clients: ClientsChanged = ClientsChanged()
 
 
-def describe(store: Store, paths: Paths, sessions: Sequence[LiveSession], asker: str) -> tuple[LiveStatus, ...]:
-    """Return how sessions stand. asker: who asks the hosts; empty: none is asked, and the records alone tell."""
+def describe(
+    store: Store, paths: Paths, sessions: Sequence[LiveSession], asker: Client | None
+) -> tuple[LiveStatus, ...]:
+    """Return how sessions stand. asker: who asks the hosts; None: none is asked, and the records alone tell."""
     ids = [one.session_id for one in sessions]
     turns = live_sessions.open_turn_ids(store, ids)
     asking = live_requests.asking_sessions(store)
@@ -50,13 +59,30 @@ def describe(store: Store, paths: Paths, sessions: Sequence[LiveSession], asker:
     return tuple(found)
 
 
-def _ask(paths: Paths, session: LiveSession, asker: str) -> Mapping[str, Any]:
+def _ask(paths: Paths, session: LiveSession, asker: Client) -> Mapping[str, Any]:
     """Return what a host says; nothing where it is ending, or does not answer."""
     try:
         with hosts.connect(paths, session.session_id, asker) as client:
-            return client.order("status", patience_s=_PATIENCE_S)
+            told = client.order("status", patience_s=_PATIENCE_S)
+            return {**told, "clients": _ask_clients(client)}
     except (HostUnreachable, HostGone):
         return {}
+
+
+def ask_clients(paths: Paths, session_id: str, asker: Client) -> ClientsChanged:
+    """Return who has control of a session and who is attached, as its host says; nobody where none answers."""
+    try:
+        with hosts.connect(paths, session_id, asker) as client:
+            return _ask_clients(client, _PAGE_PATIENCE_S)
+    except (HostUnreachable, HostGone):
+        return ClientsChanged()
+
+
+def _ask_clients(client: LiveClient, patience_s: float = _PATIENCE_S) -> ClientsChanged:
+    try:
+        return msgspec.convert(client.order("clients", patience_s=patience_s), ClientsChanged)
+    except OrderRefused:  # a host of an earlier release
+        return ClientsChanged()
 
 
 def _judge(

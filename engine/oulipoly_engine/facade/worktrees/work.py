@@ -131,6 +131,10 @@ class WorkSessions:
     def __init__(self, home: Home, live: LiveSessions, worktrees: Callable[[], Worktrees]) -> None:
         self._home, self._live, self._worktrees = home, live, worktrees
 
+    def acting_as(self, live: LiveSessions) -> WorkSessions:
+        """Return the same in the name that live sessions are given."""
+        return WorkSessions(self._home, live, self._worktrees)
+
     # Beginning -------------------------------------------------------------------------------------------------------
     def begin(self, wish: NewWork) -> BegunWork:
         """Begin a session: its worktree first, then its process. Raises RunnerError, and then nothing is left."""

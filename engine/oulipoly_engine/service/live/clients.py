@@ -7,11 +7,11 @@ import time
 
 import msgspec
 
-from oulipoly_engine.core.live.events import ItemDelta, Notice, Numbered
+from oulipoly_engine.core.live.events import ClientsChanged, ItemDelta, Notice, Numbered
 from oulipoly_engine.host.client_socket import ClientSocket
 from oulipoly_engine.host.frames import LARGEST, Hello, Message, WireBroken
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.live.protocol import VERSION, FromClient, Happened
+from oulipoly_engine.service.live.protocol import NAME_LIMIT, VERSION, FromClient, Happened
 
 _PAUSE_S = 0.015  # between two deltas to one client: nobody sees more of them, and each costs both ends
 _UNREAD_LIMIT = 64 << 10  # bytes that wait before deltas are gathered instead
@@ -35,6 +35,8 @@ class ClientSeat(ClientSocket):
         super().__init__(connection, FromClient)
         self.follows = False
         self.takes_deltas = True
+        self.names: tuple[str, ...] = ()  # who watches over it; empty: itself
+        self.told_clients: ClientsChanged | None = None  # who is attached, as it was told; None: it does not ask
         self._gathered: dict[tuple[str, str], Numbered] = {}
         self._told_at = 0.0  # when it was sent a delta
 
@@ -54,7 +56,7 @@ class ClientSeat(ClientSocket):
         if first.version != VERSION:
             text = f"this session's host speaks version {VERSION} of the protocol, not {first.version}: it was started"
             raise WireBroken(f"{text} by another release; `agents session close` ends it")
-        self.name, self.greeted = first.name[:80], True
+        self.name, self.greeted = first.name[:NAME_LIMIT], True
         self.send(Hello(VERSION, "live"))
 
     def tell(self, numbered: Numbered) -> None:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from oulipoly_engine.clock import Clock
+from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import Notice, Numbered, SessionClosed, SessionFailed
 from oulipoly_engine.core.live.lines import LineSplitter, Oversized
@@ -28,8 +28,9 @@ from oulipoly_engine.host.peer_credentials import is_same_user
 from oulipoly_engine.host.runtime_folder import Listener
 from oulipoly_engine.process.liveness import Descendants, end_children, reap_adopted
 from oulipoly_engine.process.piped import PipedProcess
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, asdict
 from oulipoly_engine.service.live.clients import ClientSeat
+from oulipoly_engine.service.live.control import Control
 from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, Order
 from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import SessionTurns
@@ -90,6 +91,7 @@ class Host:
         self._errors: deque[str] = deque(maxlen=limits.stderr_lines)
         self._error_lines = LineSplitter(_CHUNK)
         self._clients: dict[int, ClientSeat] = {}
+        self._control = Control()
         self._unsent = bytearray()
         self._used_at = self._began_at = time.monotonic()
         self._heard_at = self._began_at  # anything of the CLI
@@ -319,7 +321,8 @@ class Host:
             case Follow():
                 self._replay(message, seat)
             case Order():
-                self._used_at = time.monotonic()
+                if message.verb != "clients":  # who looks often keeps no session from its idle end
+                    self._used_at = time.monotonic()
                 seat.send(self._do(message, seat))
                 self._pump()
             case Bye():
@@ -342,6 +345,8 @@ class Host:
             match order.verb:
                 case "status":
                     data = self.turns.status()
+                case "clients":
+                    data = asdict(self._control.listen(seat, order.data, self._clients.values()))
                 case "close" if order.data.get("if_idle") and self.turns.turn is not None:
                     return Answer(order.number, error={"slug": "session-busy", "message": "a turn runs"})
                 case "close":
@@ -365,6 +370,9 @@ class Host:
         except Exception:  # a border: one order that fails ends no session
             traceback.print_exc()
             return Answer(order.number, error={"slug": "operational-error", "message": "the order failed in the host"})
+        taken = self._control.take(order, seat.name, to_text(self._clock.now()))
+        if taken is not None:
+            self.turns.note(taken)
         return Answer(order.number, data)
 
     def _cancel(self) -> None:
@@ -381,6 +389,17 @@ class Host:
                 if seat.is_lost:
                     self._drop(seat)
                 else:
+                    self._watch(seat)
+
+    def _tell_clients(self) -> None:
+        """Tell who has control and who is attached to those who asked for it, where that has changed."""
+        found = None
+        for seat in tuple(self._clients.values()):
+            if seat.follows and seat.told_clients is not None:
+                found = found or self._control.read(self._clients.values())
+                if seat.told_clients != found:
+                    seat.told_clients = found
+                    seat.tell(self.turns.unkept(found))
                     self._watch(seat)
 
     def _watch(self, seat: ClientSeat) -> None:
@@ -410,6 +429,7 @@ class Host:
         if self._ending is None:
             waits.append(self._check_patience(now))
             waits.append(self._tell_silence(now))
+        self._tell_clients()
         for seat in self._clients.values():
             waits.append(seat.send_due(now))
             self._watch(seat)

@@ -21,7 +21,7 @@ from oulipoly_engine.host.link import HostGone, HostUnreachable, Link
 from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import describe_exit, watched
-from oulipoly_engine.service.live.protocol import LIVE, Answer, Follow, Happened, Order
+from oulipoly_engine.service.live.protocol import LIVE, Answer, Client, Follow, Happened, Order
 from oulipoly_engine.service.live.session_host import HostAnswer, HostOrder, LiveHost
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_requests
@@ -45,9 +45,10 @@ class OrderRefused(RunnerError):
 class LiveClient:
     """A connection to a session's host. `fileno` is for an event loop; `order` and `wait` wait."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        """name: who we are, as answers to requests are recorded. Raises HostUnreachable."""
-        self._link = Link(path, name, LIVE)
+    def __init__(self, path: Path, client: Client) -> None:
+        """client: who we are. Raises HostUnreachable."""
+        self._link = Link(path, client.name, LIVE)
+        self._more = {"by_person": True} if client.is_person else {}
         self._number = 0
         self._events: deque[Numbered] = deque()
         self._answers: dict[int, Answer] = {}
@@ -87,7 +88,7 @@ class LiveClient:
     def post(self, verb: str, data: Mapping[str, Any] | None = None) -> int:
         """Send an order without waiting for its answer; returns its number for `answer_of`."""
         self._number += 1
-        self._link.send(Order(self._number, verb, dict(data or {})))
+        self._link.send(Order(self._number, verb, {**(data or {}), **self._more}))
         return self._number
 
     def answer_of(self, number: int) -> Answer | None:
@@ -135,9 +136,9 @@ def host_id(session_id: str) -> str:
     return hashlib.sha256(session_id.encode()).hexdigest()[:_ID_DIGITS]
 
 
-def connect(paths: Paths, session_id: str, name: str) -> LiveClient:
+def connect(paths: Paths, session_id: str, client: Client) -> LiveClient:
     """Return a connection to the host of a session. Raises HostUnreachable when none lives."""
-    return LiveClient(HostFiles(paths.live_runtime, host_id(session_id)).socket, name)
+    return LiveClient(HostFiles(paths.live_runtime, host_id(session_id)).socket, client)
 
 
 def describe(paths: Paths, session_id: str) -> LiveHost | None:
@@ -156,13 +157,13 @@ def start(paths: Paths, order: HostOrder) -> LiveHost | None:
     return answer.host
 
 
-def reach(paths: Paths, session_id: str, name: str) -> LiveClient:
+def reach(paths: Paths, session_id: str, client: Client) -> LiveClient:
     """Return a connection to a host that is being started. Raises HostUnreachable, at once when it has ended."""
     deadline = time.monotonic() + _START_S
     may_come = True
     while True:
         try:
-            return connect(paths, session_id, name)
+            return connect(paths, session_id, client)
         except HostUnreachable:
             if not may_come or time.monotonic() > deadline:
                 raise

@@ -12,9 +12,18 @@ import msgspec
 
 from oulipoly_engine.host.frames import Bye, Hello, Message
 from oulipoly_engine.host.link import Kind
+from oulipoly_engine.records import Record
 
 VERSION = 1
+NAME_LIMIT = 80  # characters of who a client is
 SESSION_ENDS = "session-ends"  # the slug of an order's refusal: the next host takes it
+
+
+class Client(Record):
+    """Who is at the other end: what it answers and sends is recorded by the name."""
+
+    name: str  # of NAME_LIMIT characters
+    is_person: bool = False  # in the app or on a page: what it sends takes control
 
 
 class Follow(Message, frozen=True, tag="follow"):
@@ -25,7 +34,11 @@ class Follow(Message, frozen=True, tag="follow"):
 
 
 class Order(Message, frozen=True, tag="order"):
-    """Have something done: `service.live.turns` names what."""
+    """Have something done: `service.live.turns` names what. `by_person` in its data: written in the app or on a page.
+
+    `clients` answers who has control and who is attached (`core.live.events.ClientsChanged`); hosts of earlier releases
+    refuse it, and skip what they do not know in the data of others.
+    """
 
     number: int  # the client's, for the answer
     verb: str

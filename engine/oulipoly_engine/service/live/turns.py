@@ -483,10 +483,17 @@ class SessionTurns:
 
     def snapshots(self) -> Iterable[ev.Numbered]:
         """Yield the items that are not whole, with their text so far, for a client that comes now."""
-        at = to_text(self._clock.now())
         turn_id = self.turn.turn_id if self.turn else ""
         for item in self._open_items():
-            yield ev.Numbered(self._number, at, ev.fit(ev.ItemStarted(item, turn_id)))
+            yield self.unkept(ev.ItemStarted(item, turn_id))
+
+    def unkept(self, event: ev.AnyEvent) -> ev.Numbered:
+        """Return an event for some clients alone, with the number of the last one before it that is kept."""
+        return ev.Numbered(self._number, to_text(self._clock.now()), ev.fit(event))
+
+    def note(self, event: ev.AnyEvent) -> None:
+        """Take what has happened among the session's clients."""
+        self._say(event)
 
     # What is kept and told -------------------------------------------------------------------------------------------
     def _say(self, event: ev.AnyEvent) -> None:

@@ -17,7 +17,7 @@ from oulipoly_engine.facade.worktrees.changes import Changes
 from oulipoly_engine.web import bodies
 from oulipoly_engine.web.access.viewer import check_confirmed
 from oulipoly_engine.web.answers import Json
-from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_work
+from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_work, work_of
 from oulipoly_engine.web.api.sessions import milliseconds
 from oulipoly_engine.web.bodies import GitOrder, SessionId
 
@@ -116,19 +116,19 @@ def promote(session_id: SessionId, body: bodies.Promotion, engine: TheEngine, vi
 
 
 @router.post("/sessions/{session_id}/comments")
-def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, _viewer: Operator) -> Json:
+def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, viewer: Operator) -> Json:
     """Send comments on lines to the session, as one message."""
     identity = _find(engine, session_id)
     told = [Comment(one.path, one.line, one.text) for one in body.comments]
-    sent = engine.work.send(identity, engine.changes.comments_prompt(identity, told))
+    sent = work_of(engine, viewer).send(identity, engine.changes.comments_prompt(identity, told))
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id})
 
 
 @router.post("/sessions/{session_id}/conflict")
-def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: TheEngine, _viewer: Operator) -> Json:
+def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: TheEngine, viewer: Operator) -> Json:
     """Have the session's agent resolve what stands against a merge."""
     identity = _find(engine, session_id)
-    sent = engine.work.send(identity, engine.changes.hand_conflict_over(identity, body.into))
+    sent = work_of(engine, viewer).send(identity, engine.changes.hand_conflict_over(identity, body.into))
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id})
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oulipoly_engine.core.live.sessions import LiveRequest
-    from oulipoly_engine.facade.worktrees.work import Work
+    from oulipoly_engine.facade.live.sessions import LiveSessions
+    from oulipoly_engine.facade.worktrees.work import Work, WorkSessions
 
 
 class NotFound(RequestRefused):
@@ -67,7 +68,17 @@ def answer(
     if word == "approve_for_session":
         check_confirmed(viewer)
     told = {key: tuple(values) for key, values in (answers or {}).items()}
-    return engine.live.answer(request_id, word, reason=reason, answers=told, by=viewer.name)
+    return live_of(engine, viewer).answer(request_id, word, reason=reason, answers=told)
+
+
+def live_of(engine: Engine, viewer: Viewer) -> LiveSessions:
+    """Return the live sessions in the name of a device whose program asks."""
+    return engine.live.acting_as(viewer.name, is_person=False)
+
+
+def work_of(engine: Engine, viewer: Viewer) -> WorkSessions:
+    """Return the sessions that work by themselves, in the same name."""
+    return engine.work.acting_as(live_of(engine, viewer))
 
 
 TheEngine = Annotated[Engine, Depends(engine_of)]

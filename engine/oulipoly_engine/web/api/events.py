@@ -41,7 +41,7 @@ async def of_session(
     identity, after = work.session.session_id, int(last_event_id or after)
     if _STREAM in request.headers.get("accept", ""):
         hub: Hub = request.app.state.hub
-        listener = Listener(viewer.device_id)
+        listener = Listener(viewer.device_id, viewer.name)
         return EventStream(follow(hub, engine, identity, listener, after, _PULSE_S), listener)
     page = await run_in_threadpool(engine.live.events_after, identity, after, limit)
     return Json(

@@ -13,6 +13,8 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.live.events import ClientsChanged
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.work import Message
@@ -21,8 +23,9 @@ from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.worktrees.work import NewWork, Work
 from oulipoly_engine.paths import expand_user
 from oulipoly_engine.web import bodies
+from oulipoly_engine.web.access.viewer import Viewer
 from oulipoly_engine.web.answers import Json, page
-from oulipoly_engine.web.api.engine import Anyone, Operator, TheEngine, answer, find_work
+from oulipoly_engine.web.api.engine import Anyone, Operator, TheEngine, answer, find_work, live_of, work_of
 from oulipoly_engine.web.bodies import SessionId
 
 router = APIRouter(responses=bodies.ERRORS, tags=["sessions"])
@@ -39,9 +42,9 @@ class ApprovalGone(RequestRefused):
 
 
 @router.post("/sessions", response_model=bodies.SessionCreated)
-def begin(body: bodies.NewSession, engine: TheEngine, _viewer: Operator) -> Json:
+def begin(body: bodies.NewSession, engine: TheEngine, viewer: Operator) -> Json:
     """Begin a session."""
-    begun = engine.work.begin(read_wish(engine, body))
+    begun = work_of(engine, viewer).begin(read_wish(engine, body))
     session = begun.session
     if not body.block_while_running:
         engine.work.set_block_while_running(session.session_id, value=False)
@@ -116,8 +119,15 @@ def list_sessions(
 def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """Show a session and its last messages."""
     work = find_work(engine, session_id)
-    last = engine.work.messages(work.session.session_id, limit=_LAST_MESSAGES, last=True)
-    return Json(session_detail(work) | {"messages": [message_row(one) for one in last]})
+    key = work.session.session_id
+    clients = ClientsChanged() if work.pid is None else engine.live.clients(key)
+    told = {
+        "controller": clients.controller or None,
+        "controlled_since": milliseconds(from_text(clients.since)) if clients.since else None,
+        "attached": clients.attached,
+    }
+    last = engine.work.messages(key, limit=_LAST_MESSAGES, last=True)
+    return Json(session_detail(work) | told | {"messages": [message_row(one) for one in last]})
 
 
 @router.patch("/sessions/{session_id}", response_model=bodies.SessionDetail)
@@ -129,10 +139,10 @@ def change(session_id: SessionId, body: bodies.SessionChange, engine: TheEngine,
 
 
 @router.post("/sessions/{session_id}/cancel")
-def cancel(session_id: SessionId, engine: TheEngine, _viewer: Operator) -> Json:
+def cancel(session_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
     """End a session's turn and its process."""
     work = find_work(engine, session_id)
-    return Json({"id": work.session.session_id, "status": engine.work.cancel(work.session.session_id)})
+    return Json({"id": work.session.session_id, "status": work_of(engine, viewer).cancel(work.session.session_id)})
 
 
 @router.get("/sessions/{session_id}/messages", response_model=list[bodies.MessageRow])
@@ -151,59 +161,61 @@ def list_messages(
 
 
 @router.post("/sessions/{session_id}/messages", response_model=bodies.MessageSent)
-def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, _viewer: Operator) -> Json:
+def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Send a message, which begins a turn; 409 while one runs."""
     work = find_work(engine, session_id)
-    sent = engine.work.send(work.session.session_id, body.content)
+    sent = work_of(engine, viewer).send(work.session.session_id, body.content)
     ids = {"user_message_id": sent.user_message_id, "assistant_message_id": sent.assistant_message_id}
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id, **ids})
 
 
 @router.post("/sessions/{session_id}/steer")
-def steer(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, _viewer: Operator) -> Json:
+def steer(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Give the running turn a message; one that cannot be taken waits in the queue."""
-    return Json(_order(engine, session_id, "steer", _text(body)))
+    return Json(_order(engine, viewer, session_id, "steer", _text(body)))
 
 
 @router.post("/sessions/{session_id}/interrupt")
-def interrupt(session_id: SessionId, engine: TheEngine, _viewer: Operator) -> Json:
+def interrupt(session_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
     """End the running turn; the session stays."""
-    return Json(_order(engine, session_id, "interrupt", {}))
+    return Json(_order(engine, viewer, session_id, "interrupt", {}))
 
 
 @router.get("/sessions/{session_id}/queue")
-def list_queue(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
+def list_queue(session_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """List the messages that wait for the running turn."""
-    return _tell_queue(engine, session_id, {})
+    return _tell_queue(engine, viewer, session_id, {})
 
 
 @router.post("/sessions/{session_id}/queue")
-def queue(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, _viewer: Operator) -> Json:
+def queue(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Send a message that waits while a turn runs."""
     work = find_work(engine, session_id)
-    result = engine.live.send(work.session.session_id, _text(body)["text"])
+    result = live_of(engine, viewer).send(work.session.session_id, _text(body)["text"])
     return Json({"turn_id": result.turn_id, "status": result.status})
 
 
 @router.patch("/sessions/{session_id}/queue/{message_id}")
 def change_queue(
-    session_id: SessionId, message_id: SessionId, body: bodies.QueueChange, engine: TheEngine, _viewer: Operator
+    session_id: SessionId, message_id: SessionId, body: bodies.QueueChange, engine: TheEngine, viewer: Operator
 ) -> Json:
     """Edit or move a message that waits."""
     if body.text is None and body.place is None:
         raise UsageInvalid("say what to change: text, or place")
     answered = Json([])
     if body.text is not None:
-        answered = _tell_queue(engine, session_id, {"act": "edit", "message_id": message_id, "text": body.text})
+        edit = {"act": "edit", "message_id": message_id, "text": body.text}
+        answered = _tell_queue(engine, viewer, session_id, edit)
     if body.place is not None:
-        answered = _tell_queue(engine, session_id, {"act": "move", "message_id": message_id, "place": body.place})
+        move = {"act": "move", "message_id": message_id, "place": body.place}
+        answered = _tell_queue(engine, viewer, session_id, move)
     return answered
 
 
 @router.delete("/sessions/{session_id}/queue/{message_id}")
-def remove_from_queue(session_id: SessionId, message_id: SessionId, engine: TheEngine, _viewer: Operator) -> Json:
+def remove_from_queue(session_id: SessionId, message_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
     """Take back a message that waits."""
-    return _tell_queue(engine, session_id, {"act": "remove", "message_id": message_id})
+    return _tell_queue(engine, viewer, session_id, {"act": "remove", "message_id": message_id})
 
 
 @router.post("/sessions/{session_id}/approvals")
@@ -313,7 +325,7 @@ def session_row(work: Work) -> dict[str, Any]:
 
 
 def session_detail(work: Work) -> dict[str, Any]:
-    """Return a session as `SessionDetail` has it, but for the messages."""
+    """Return a session as `SessionDetail` has it, but for the messages and the clients."""
     given = work.session.opening.get("parameters") or {}
     return {
         **session_row(work),
@@ -347,12 +359,13 @@ def _text(body: bodies.NewMessage) -> dict[str, str]:
     return {"text": body.content}
 
 
-def _order(engine: Engine, identity: str, verb: str, data: dict[str, Any]) -> dict[str, Any]:
+def _order(engine: Engine, viewer: Viewer, identity: str, verb: str, data: dict[str, Any]) -> dict[str, Any]:
     work = find_work(engine, identity)
-    return {"id": work.session.session_id, **engine.live.order(work.session.session_id, verb, data, starts=False)}
+    told = live_of(engine, viewer).order(work.session.session_id, verb, data, starts=False)
+    return {"id": work.session.session_id, **told}
 
 
-def _tell_queue(engine: Engine, identity: str, data: dict[str, Any]) -> Json:
+def _tell_queue(engine: Engine, viewer: Viewer, identity: str, data: dict[str, Any]) -> Json:
     work = find_work(engine, identity)
-    waiting = engine.live.change_queue(work.session.session_id, data)
+    waiting = live_of(engine, viewer).change_queue(work.session.session_id, data)
     return Json([{"message_id": one.message_id, "text": one.text, "note": one.note} for one in waiting])

@@ -291,7 +291,7 @@ def _comment(page: Page) -> Response:
     if not comments:
         raise UsageInvalid("the comment is empty: say what is to change")
     key = work.session.session_id
-    page.engine.live.send(key, page.engine.changes.comments_prompt(key, comments))
+    page.live.send(key, page.engine.changes.comments_prompt(key, comments))
     return _done(page, work, "comments")
 
 
@@ -299,5 +299,5 @@ def _hand_over(page: Page) -> Response:
     """Ask the agent to resolve a conflict; the question waits while a turn runs."""
     work = _find(page)
     key = work.session.session_id
-    page.engine.live.send(key, page.engine.changes.hand_conflict_over(key, page.field("into")))
+    page.live.send(key, page.engine.changes.hand_conflict_over(key, page.field("into")))
     return _done(page, work, "conflict")

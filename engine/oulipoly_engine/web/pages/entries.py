@@ -50,9 +50,9 @@ _KINDS: Mapping[str, str] = {
 }
 
 
-def make_entries(numbered: Iterable[Numbered], titles: Mapping[str, str]) -> tuple[Entry, ...]:
-    """Return the entries of events, in their order. titles: of requests, by their ids."""
-    return tuple(entry for one in numbered if (entry := _make(one, titles)) is not None)
+def make_entries(numbered: Iterable[Numbered], titles: Mapping[str, str], reader: str = "") -> tuple[Entry, ...]:
+    """Return the entries of events, in their order. titles: of requests, by their ids. reader: the device's name."""
+    return tuple(entry for one in numbered if (entry := _make(one, titles, reader)) is not None)
 
 
 def whole_text(one: Numbered) -> str:
@@ -91,7 +91,7 @@ def running_items(numbered: Iterable[Numbered], turn_id: str | None) -> tuple[It
     return tuple(running.values())
 
 
-def _make(one: Numbered, titles: Mapping[str, str]) -> Entry | None:
+def _make(one: Numbered, titles: Mapping[str, str], reader: str) -> Entry | None:
     match one.event:
         case ev.ItemEnded(item=item):
             return _of_item(one, item)
@@ -114,6 +114,8 @@ def _make(one: Numbered, titles: Mapping[str, str]) -> Entry | None:
             return Entry(one.seq, one.at, "notice", f"Its process has ended ({reason}). {message}".rstrip())
         case ev.OrderFailed(order=order, message=message):
             return Entry(one.seq, one.at, "notice", f"{order} was refused: {message}", is_bad=True)
+        case ev.ControlChanged() as event:
+            return Entry(one.seq, one.at, "notice", ev.describe_control(event, reader))
         case ev.Notice(text=text, level=level):
             return Entry(one.seq, one.at, "notice", text[:LONGEST], is_bad=level == "error")
         case _:

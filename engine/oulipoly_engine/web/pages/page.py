@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.live.sessions import LiveSessions
+    from oulipoly_engine.facade.worktrees.work import WorkSessions
     from oulipoly_engine.web.access.gate import Serving
 
 _MOST_FIELDS = 2000
@@ -49,6 +51,16 @@ class Page(Record):
         if self.known is None:
             raise NotAllowed("this browser is not paired: `agents device pair` on the computer shows a code")
         return self.known
+
+    @property
+    def live(self) -> LiveSessions:
+        """Return the live sessions in the name of who asks."""
+        return self.engine.live.acting_as(self.viewer.name, is_person=True)
+
+    @property
+    def work(self) -> WorkSessions:
+        """Return the sessions that work by themselves, in the same name."""
+        return self.engine.work.acting_as(self.live)
 
     def field(self, name: str) -> str:
         """Return a field of the form; empty where it is missing."""

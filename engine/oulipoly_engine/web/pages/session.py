@@ -57,7 +57,7 @@ def _show(page: Page) -> Response:
     before, after = page.number("before"), page.number("after")
     last = live.events(key, before, _EVENTS)
     found = last if after is None else live.events_after(key, after, _EVENTS)
-    made = entries.make_entries(found, _titles((*last, *found)))
+    made = entries.make_entries(found, _titles((*last, *found)), page.viewer.name)
     shown = entries.newest_that_fit(made) if after is None else entries.oldest_that_fit(made)
     cursor = found[-1].seq if found else after or 0
     has_more = False
@@ -69,6 +69,7 @@ def _show(page: Page) -> Response:
     asked = [one for one in live.requests() if one.session_id == key]
     shown_cards, more_cards = cards(page, asked, 14_000)
     queue = live.change_queue(key, {}) if work.queued else ()
+    clients = ev.ClientsChanged() if is_past or work.pid is None else live.clients(key)
     return page.show(
         "session.html",
         work=work,
@@ -87,6 +88,8 @@ def _show(page: Page) -> Response:
         most_artifacts=_MOST_ARTIFACTS,
         queue=queue[:_MOST_QUEUED],
         queue_more=max(0, len(queue) - _MOST_QUEUED),
+        writer=clients.writer_beside(page.viewer.name),
+        watchers=clients.count_others(page.viewer.name),
         blocks=bool(work.session.opening.get("block_while_running", True)),
         back=f"/sessions/{key}",
     )
@@ -180,17 +183,17 @@ def _send(page: Page) -> Response:
     if not text.strip():
         raise UsageInvalid("the message is empty: write what the session is to do")
     if how == "steer":
-        page.engine.live.order(key, "steer", {"text": text}, starts=False)
+        page.live.order(key, "steer", {"text": text}, starts=False)
     elif how == "queue":
-        page.engine.live.send(key, text)
+        page.live.send(key, text)
     elif how == "send":
         try:
-            page.engine.work.send(key, text)
+            page.work.send(key, text)
         except TurnInFlight as error:
             if work.session.opening.get("block_while_running", True):
                 message = "a turn runs meanwhile: queue the message behind it, or steer the turn with it"
                 raise TurnInFlight(message) from error
-            page.engine.live.send(key, text)
+            page.live.send(key, text)
     else:
         raise UsageInvalid(f"a message is sent, queued, or steers: not {how[:40]!r}")
     return page.go(f"/sessions/{key}#end")
@@ -198,13 +201,13 @@ def _send(page: Page) -> Response:
 
 def _interrupt(page: Page) -> Response:
     work = _find(page)
-    page.engine.live.order(work.session.session_id, "interrupt", {}, starts=False)
+    page.live.order(work.session.session_id, "interrupt", {}, starts=False)
     return page.go(f"/sessions/{work.session.session_id}")
 
 
 def _cancel(page: Page) -> Response:
     work = _find(page)
-    page.engine.work.cancel(work.session.session_id)
+    page.work.cancel(work.session.session_id)
     return page.go(f"/sessions/{work.session.session_id}")
 
 
@@ -218,5 +221,5 @@ def _change_queue(page: Page) -> Response:
         order |= {"act": "move", "place": 1}
     elif act != "remove":
         raise UsageInvalid(f"a message that waits can be edited, moved to the front or taken back: not {act[:40]!r}")
-    page.engine.live.change_queue(work.session.session_id, order)
+    page.live.change_queue(work.session.session_id, order)
     return page.go(f"/sessions/{work.session.session_id}")

@@ -112,7 +112,7 @@ def _begin_as(page: Page, given: dict[str, str], *, runs_setup: bool = True) -> 
         message = "name the repository" if where == "repo_path" else f"{where}: {first['msg']}"
         return _form(page, given | {"use_worktree": "on" if uses_worktree else ""}, message, 400)
     try:
-        begun = page.engine.work.begin(replace(read_wish(page.engine, body), runs_setup=runs_setup))
+        begun = page.work.begin(replace(read_wish(page.engine, body), runs_setup=runs_setup))
     except SetupNotAllowed:
         return setup.ask(page, given)
     except RunnerError as error:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.live.events import ControlChanged, describe_control
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.panes.live.connection import LiveConnection
 from oulipoly_tui.panes.live.jobs import WINDOW, Opened, open_session
 from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.live.events import Numbered
+    from oulipoly_engine.core.live.events import AnyEvent, Numbered
     from oulipoly_engine.core.live.sessions import LiveSession
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.widgets.live.composer import Composer
@@ -112,7 +114,7 @@ class LiveFollowing:
             if opened.client is not None:
                 opened.client.close()
             return
-        talk = Conversation()
+        talk = Conversation(self.app.engine.live.name)
         talk.take_status(opened.status)  # first: the events were read after it
         talk.apply(opened.events)
         talk.requests = {one.request_id: OpenRequest(one.request_id, one.kind, one.prompt) for one in opened.requests}
@@ -130,6 +132,7 @@ class LiveFollowing:
         self.view.begin(talk)
         if opened.client is not None:
             self._connection = LiveConnection(opened.client, self._take_events, self._take_end)
+            self._connection.order("clients", {"tell": True}, self._take_clients)
         self.draw()
         app: Any = self.app
         if app.frame.current is self and app.screen is app.frame and not self.composer.has_focus:
@@ -141,12 +144,25 @@ class LiveFollowing:
         had_turn, asked = self.talk.turn, self.request
         before = len(self.talk.blocks)
         self.view.changed(self.talk.apply(events))
+        for one in events:
+            self._tell_control(one.event)
         self.draw()
         app: Any = self.app
         if had_turn != self.talk.turn or asked != self.request or before == 0:
             app.show_keys()
             if had_turn is None or self.talk.turn is None:
                 self._read_capabilities()
+
+    def _take_clients(self, answer: Mapping[str, Any], wrong: str) -> None:
+        """Take who else is there; hosts of earlier releases cannot say it."""
+        if not wrong:
+            self.talk.take_clients(answer)
+            self.draw()
+
+    def _tell_control(self, event: AnyEvent) -> None:
+        """Say who has taken control from us."""
+        if isinstance(event, ControlChanged) and event.before == self.talk.reader:
+            self.app.say(visible_line(describe_control(event, self.talk.reader)), severity="warning")
 
     def _read_capabilities(self) -> None:
         """Ask what the driver can do, once it has opened: its status knows."""

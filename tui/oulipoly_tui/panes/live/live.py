@@ -22,7 +22,7 @@ from oulipoly_tui.view.live.block_lines import is_foldable
 from oulipoly_tui.view.live.composer_keys import composer_keys
 from oulipoly_tui.view.live.conversation import elapsed_s
 from oulipoly_tui.view.live.request_lines import answer_line, request_lines, title_line
-from oulipoly_tui.view.live.working_line import Standing, composer_hint, queue_lines, working_line
+from oulipoly_tui.view.live.working_line import Standing, composer_hint, queue_lines, working_line, writer_line
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.live.composer import Composer
@@ -63,6 +63,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         yield RequestPanel(id="live-request")
         yield Lines(id="live-answers")
         yield Lines(id="live-queue")
+        yield Lines(id="live-writer")
         yield CompletionList(id="live-completions")
         yield Composer(id="live-composer")
         yield Lines(id="live-working")
@@ -231,6 +232,9 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         queue.display = bool(lines)
         queue.styles.height = len(lines)
         queue.show_lines(lines)
+        writer, line = self.query_one("#live-writer", Lines), writer_line(self.talk, max(20, self.size.width - 4))
+        writer.display = bool(line)
+        writer.show_lines((line,))
         composer, is_running = self.composer, self.talk.turn is not None
         composer.takes_queue = is_running
         can_steer = bool(self._capabilities.get("steer"))

@@ -51,7 +51,9 @@ class Queued(Record):
 class Conversation:
     """One session, as far as its events were given."""
 
-    def __init__(self) -> None:
+    def __init__(self, reader: str = "") -> None:
+        """reader: the name of the client that shows it."""
+        self.reader = reader
         self.blocks: list[Block] = []
         self.first = 0  # number of the oldest event; 0: none was given
         self.last = 0  # number of the latest one
@@ -66,6 +68,7 @@ class Conversation:
         self.commands: tuple[tuple[str, str], ...] = ()
         self.models: tuple[ev.ModelInfo, ...] = ()
         self.is_open = False
+        self.clients = ev.ClientsChanged()  # who has control, and who is attached
         self.ended = ""  # why its process is gone; empty: it is not, as far as we know
         self._places: dict[str, int] = {}
         self._waited: set[str] = set()  # messages that were queued: the turns that they become have their ids
@@ -85,7 +88,7 @@ class Conversation:
 
     def prepend(self, events: Iterable[Numbered]) -> int:
         """Take events from before the first, and return how many blocks came to stand before all others."""
-        older = Conversation()
+        older = Conversation(self.reader)
         older.apply(events)
         blocks = [one for one in older.blocks if one.item is None or one.id not in self._places]
         for block in blocks:
@@ -116,9 +119,13 @@ class Conversation:
         self.is_open = status.status in ("running", "waiting_input")
         self.ended = "" if self.is_open or status.status == "starting" else self.ended or status.status
 
+    def take_clients(self, answer: Mapping[str, Any]) -> None:
+        """Take who is there, as the host has answered it."""
+        self.clients = ev.ClientsChanged(answer["controller"], answer["since"], tuple(answer["attached"]))
+
     def lose_process(self) -> None:
         """Take note that no process of it lives, whatever its last events said."""
-        self.is_open, self.turn = False, None
+        self.is_open, self.turn, self.clients = False, None, ev.ClientsChanged()
         self.requests.clear()
 
     @property
@@ -160,6 +167,10 @@ class Conversation:
                 self.diff = event.diff
             case ev.QueueChanged():
                 self._take_queue(tuple(Queued(*one) for one in event.messages))
+            case ev.ClientsChanged():
+                self.clients = event
+            case ev.ControlChanged():
+                return self._note(ev.describe_control(event, self.reader), "dim", at)
             case ev.Notice():
                 return self._note(event.text, _LEVELS.get(event.level, "warn"), at)
             case ev.OrderFailed():

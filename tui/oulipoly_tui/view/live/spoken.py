@@ -28,6 +28,8 @@ def spoken(event: ev.AnyEvent) -> Iterator[str]:
             yield f"The request is {describe_end(event.status, event.decision)}."
         case ev.SessionFailed() | ev.SessionClosed():
             yield f"Its process has ended. {visible_line(event.message or event.reason)}."
+        case ev.ControlChanged():
+            yield f"{visible_line(ev.describe_control(event))}."
         case ev.Notice():
             yield f"Note. {visible_line(event.text)}"
         case ev.OrderFailed():

@@ -63,6 +63,9 @@ def working_line(talk: Conversation, standing: Standing, width: int) -> Line:
         parts.append((6, (visible_line(talk.model), "dim")))
     if talk.may_do:
         parts.append((4, (talk.may_do, "dim")))
+    others = talk.clients.count_others(talk.reader)
+    if others and not talk.clients.writer_beside(talk.reader):
+        parts.append((3, (f"{others} other{' watches' if others == 1 else 's watch'}", "dim")))
     while len(parts) > 1 and sum(cells(text) + 3 for _, (text, _) in parts) - 3 > width:
         parts.remove(max(parts, key=lambda part: part[0]))
     line: list[Span] = []
@@ -70,6 +73,13 @@ def working_line(talk: Conversation, standing: Standing, width: int) -> Line:
         line += [(" · ", "dim")] if line else []
         line.append((cut(text, width), own))
     return tuple(line)
+
+
+def writer_line(talk: Conversation, width: int) -> Line:
+    """Return who else writes to the session now; empty: nobody who is still there."""
+    writer = talk.clients.writer_beside(talk.reader)
+    text = " is writing here; what you send takes over"
+    return ((cut(visible_line(writer), max(8, width - cells(text))), "warn"), (text, "dim")) if writer else ()
 
 
 def context_used(talk: Conversation) -> float | None:

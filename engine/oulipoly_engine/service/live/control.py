@@ -1,0 +1,46 @@
+"""Who writes to one live session, and who watches it: names, for people. Nobody is ever kept from writing.
+
+The controller is the person who wrote last, in the app or on a page. What commands and scripts send is theirs by name
+and takes no control; nor does an answer to a request, which every device may give at least one of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from oulipoly_engine.core.live.events import ClientsChanged, ControlChanged
+from oulipoly_engine.service.live.clients import ClientSeat
+from oulipoly_engine.service.live.protocol import NAME_LIMIT, Order
+
+_LOOKS = ("status", "clients", "tell_message", "answer")  # orders that write nothing
+_MOST_NAMES = 100  # of one connection
+
+
+class Control:
+    """The controller and the watchers; gone with the session's process."""
+
+    def __init__(self) -> None:
+        self._controller = self._since = ""
+
+    def take(self, order: Order, name: str, now: str) -> ControlChanged | None:
+        """Take note of an order that was carried out. now: RFC 3339. Returns what is to be told of it."""
+        is_writing = order.verb not in _LOOKS and not (order.verb == "close" and order.data.get("if_idle"))
+        if not (order.data.get("by_person") and is_writing) or name == self._controller:
+            return None
+        before, self._controller, self._since = self._controller, name, now
+        return ControlChanged(name, before) if before else None
+
+    def read(self, seats: Iterable[ClientSeat]) -> ClientsChanged:
+        """Return who has control and who is attached."""
+        attached = (name for seat in seats if seat.follows for name in seat.names or (seat.name,))
+        return ClientsChanged(self._controller, self._since, tuple(sorted(attached)))
+
+    def listen(self, seat: ClientSeat, data: Mapping[str, Any], seats: Iterable[ClientSeat]) -> ClientsChanged:
+        """Take who watches over a connection (`names`), and whether it wants to be told of changes (`tell`)."""
+        if "names" in data:
+            seat.names = tuple(str(name)[:NAME_LIMIT] for name in list(data["names"])[:_MOST_NAMES])
+        found = self.read(seats)
+        if data.get("tell"):
+            seat.told_clients = found
+        return found
