@@ -157,8 +157,8 @@
   // A session's events: they say that there is something new; the page itself says what ---------------------------------
   let source = null, timer = 0, settling = 0, reopen = 0, lastLook = 0;
   const soon = () => {
-    // A session's own page follows at once, the others once a second at most.
-    const pause = main.dataset.events ? 60 : Math.max(60, 1000 - (performance.now() - looked));
+    // A session's own page follows at once; the others often enough to show an answer given elsewhere within a second.
+    const pause = main.dataset.events ? 60 : Math.max(60, 600 - (performance.now() - looked));
     if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, pause);
     clearTimeout(settling); // an event may be told a moment before what it changes is stored
     settling = setTimeout(refresh, Math.max(500, pause));
