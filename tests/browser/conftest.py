@@ -21,6 +21,15 @@ def _no_child_left():
     """The browser outlives a test; each ends its server itself."""
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Print what the tests have measured."""
+    reports = [one for kind in ("passed", "failed") for one in terminalreporter.getreports(kind)]
+    for report in reports:
+        for name, text in getattr(report, "user_properties", ()):
+            if name == "figure" and report.when == "call":
+                terminalreporter.write_line(text)
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """The browser, one for all tests."""
@@ -110,7 +119,7 @@ def pair(chromium, server):
 
     def make(code=None, **more):
         context = chromium.new_context(**{**PHONE, **more})
-        context.set_default_timeout(10_000)  # the machine may do other things
+        context.set_default_timeout(30_000)  # the machine may do other things
         contexts.append(context)
         page = context.new_page()
         page.said = []  # what the console was told: a page that breaks its own rules says so there
