@@ -26,6 +26,7 @@ from oulipoly_engine.core.live.states import TURN_END_EVENTS
 from oulipoly_engine.core.worktrees.trace import build_trace
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.codex_proto import CodexProtoDriver
+from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import replace
 from oulipoly_engine.web.api import sessions
 from oulipoly_engine.web.app import make_app
@@ -492,7 +493,7 @@ def test_31_a_child_that_ignores_term_is_killed_and_its_session_stays_cancelled(
     answer = rest.client.post(f"/sessions/{session}/cancel")
     ended = rest.live.until_closed(session)[-1]
 
-    assert (200, False) == (answer.status_code, Path(f"/proc/{pid}").exists())
+    assert (200, False) == (answer.status_code, is_alive(pid))
     assert -signal.SIGKILL == ended.exit_code
     assert "canceled" == rest.detail(session)["status"]
 

@@ -15,6 +15,7 @@ import pytest
 
 from oulipoly_demo import world
 from oulipoly_demo.world import Options
+from oulipoly_engine.process.liveness import is_alive
 
 _ESCAPE_PAUSE_S = 0.4
 LEAVES_SCREEN = "\x1b[?1049l"
@@ -145,7 +146,7 @@ def test_no_script_outlives_the_app(demo, start, tmp_path, end):
     ended(app)
 
     assert app.exitstatus == (0 if end == "q" else 128 + end)
-    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+    assert not is_alive(int(pid.read_text()))
 
 
 def test_a_terminal_that_goes_away_leaves_no_app_behind(built, start):

@@ -5,21 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-
-def lives(pid):
-    return Path(f"/proc/{pid}").exists() if Path("/proc/self").exists() else _answers(pid)
-
-
-def _answers(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+from oulipoly_engine.process.liveness import is_alive
 
 
 def start(world, *arguments, **variables):
@@ -72,7 +61,7 @@ def test_a_stopped_one_shot_is_a_failure_and_leaves_nothing(world, markers, tmp_
     assert 128 + number == ours.returncode
     assert ("failed", False) == (row["status"], result["success"])
     assert f"interrupted: signal {int(number)}" == row["terminal_reason"]
-    assert not any(lives(pid) for pid in children)
+    assert not any(is_alive(pid) for pid in children)
 
 
 def test_an_interrupted_run_keeps_the_session_that_its_cli_has_named(world, markers, tmp_path):
@@ -125,7 +114,7 @@ def test_a_signal_while_the_diagnostics_model_is_asked_ends_the_run_with_a_final
 
     assert 143 == ours.returncode
     assert [("failed", 4)] == [(row["status"], row["exit_code"]) for row in world.rows("SELECT * FROM invocations")]
-    assert not lives(child)
+    assert not is_alive(child)
 
 
 def test_a_prompt_file_is_taken_away_when_the_run_is_stopped(world, tmp_path):
@@ -178,7 +167,7 @@ def test_a_stopped_command_leaves_no_script_behind(world, tmp_path, number, argu
 
     assert 128 + number == ours.returncode
     assert (b"", False) == (stdout, b"Traceback" in stderr)
-    assert not lives(child)
+    assert not is_alive(child)
 
 
 QUESTIONS = {"setup detect": 4, "doctor": 4, "account show claude": 2}  # and how many CLIs are started for it
@@ -204,4 +193,4 @@ def test_a_question_to_clis_that_hang_ends_at_once_and_leaves_nothing(world, tmp
 
     assert (128 + number, b"") == (ours.returncode, stderr)
     assert time.monotonic() - begun < 3  # the CLIs would be asked for 4 s and more
-    assert not any(lives(pid) for pid in children)
+    assert not any(is_alive(pid) for pid in children)

@@ -13,18 +13,23 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER = 36  # of prctl, linux/prctl.h
+_DEAD = (b"Z", b"X")  # states of proc(5)
 _SLACK = timedelta(seconds=60)  # the calendar may have been set meanwhile; numbers come round much later
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether any process has that number; a number may have been given to another one since."""
+    """Tell whether a process of that number lives; a number may have been given to another one since.
+
+    One that has ended and is only not yet waited for does not live.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:  # somebody else's, so not the one that ran as us
         return False
-    return True
+    state = _state_and_start(pid)
+    return state is None or state[0] not in _DEAD
 
 
 def was_alive_at(pid: int, instant: datetime) -> bool:
@@ -53,7 +58,23 @@ def here() -> str | None:
 def has_ended(pid: int, ticks: int) -> bool:
     """Tell whether the process that began at those ticks is gone, or dead and only not yet waited for."""
     state = _state_and_start(pid)
-    return not is_alive(pid) if state is None else state[0] in (b"Z", b"X") or state[1] != ticks
+    return not is_alive(pid) if state is None else state[0] in _DEAD or state[1] != ticks
+
+
+def group_has_ended(group: int) -> bool:
+    """Tell whether a group has processes, and all of them are dead and only not yet waited for.
+
+    False where the kernel lists none.
+    """
+    found = False
+    for entry in os.listdir(_PROC) if _PROC.is_dir() else ():  # noqa: PTH208 - names are enough
+        with contextlib.suppress(OSError):
+            if entry.isdecimal() and os.getpgid(int(entry)) == group:
+                found = True
+                state = _state_and_start(int(entry))
+                if state is not None and state[0] not in _DEAD:
+                    return False
+    return found
 
 
 def start_ticks(pid: int) -> int | None:

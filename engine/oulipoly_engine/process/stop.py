@@ -13,6 +13,8 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from oulipoly_engine.process.liveness import group_has_ended
+
 LADDER: tuple[tuple[signal.Signals, float], ...] = (
     (signal.SIGINT, 2.0),  # claude -p answers within 50 ms, codex exec within 100 ms (seen 2026-11)
     (signal.SIGTERM, 2.0),
@@ -105,12 +107,16 @@ def stop_group(
 
 
 def group_lives(group: int) -> bool:
-    """Return whether any process of a group is left."""
+    """Return whether any process of a group is left; one that has ended and is only not yet waited for does not count.
+
+    The first process of a container waits late, or never, for what it inherits.
+    """
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):
         return False
-    return True
+    # Twice: who was listed may have ended in between, and whom it had started was not listed.
+    return not (group_has_ended(group) and group_has_ended(group))
 
 
 def _signal_group(group: int, number: signal.Signals) -> bool:

@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+
+from oulipoly_engine.process.liveness import is_alive
 
 YES = {"type": "confirm", "confirmed": True}
 CANCEL = {"type": "cancel"}
@@ -255,7 +256,7 @@ def test_a_kill_while_an_agreed_command_runs_ends_the_command_and_its_children(m
     process.kill()
     process.communicate(timeout=25)
 
-    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids.read_text().split()))
+    wait_for(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
 
 
 def wait_for(is_so):

@@ -9,6 +9,7 @@ import pytest
 
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.process.command import Command, inherited_environment
+from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.process.run import StdoutClosed, run
 
 
@@ -32,19 +33,11 @@ def shell(script, **options):
     return Command(argv=("sh", "-c", script), env=inherited_environment(), **options)
 
 
-def lives(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def gone(pid, within_s=10.0):
     deadline = time.monotonic() + within_s
-    while lives(pid) and time.monotonic() < deadline:
+    while is_alive(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return not lives(pid)
+    return not is_alive(pid)
 
 
 def test_bytes_pass_unchanged_on_both_streams():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.process.script import _collect, run_script
 
 
@@ -36,7 +37,7 @@ def test_a_hanging_script_is_ended_with_its_children(tmp_path):
     result = script(f"sleep 60 & echo $! > {pids}; wait", timeout_s=0.3)
 
     assert "timed out after 0.3 s" == result.problem
-    assert not Path(f"/proc/{pids.read_text().strip()}").exists()
+    assert not is_alive(int(pids.read_text()))
 
 
 def test_a_script_does_not_outlive_whoever_is_interrupted_while_it_waits(tmp_path):
@@ -50,7 +51,7 @@ def test_a_script_does_not_outlive_whoever_is_interrupted_while_it_waits(tmp_pat
     with pytest.raises(KeyboardInterrupt):
         script(f"echo $$ > {pids}; sleep 60", cancelled=interrupt)
 
-    assert not Path(f"/proc/{pids.read_text().strip()}").exists()
+    assert not is_alive(int(pids.read_text()))
 
 
 def test_a_script_and_its_children_end_with_whoever_is_killed_while_it_runs(tmp_path):
@@ -65,7 +66,7 @@ def test_a_script_and_its_children_end_with_whoever_is_killed_while_it_runs(tmp_
     ours.kill()
     ours.wait()
 
-    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids.read_text().split()))
+    wait_for(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
 
 
 def test_a_script_that_forks_and_leaves_does_not_hang_us(tmp_path):
@@ -75,7 +76,7 @@ def test_a_script_that_forks_and_leaves_does_not_hang_us(tmp_path):
 
     assert result.succeeded
     assert result.duration_s < 5
-    assert not Path(f"/proc/{pids.read_text().strip()}").exists()
+    assert not is_alive(int(pids.read_text()))
 
 
 def test_a_flood_is_cut_off_and_named():

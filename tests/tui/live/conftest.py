@@ -5,7 +5,6 @@ import os
 import signal
 import time
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.paths import from_environment
+from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.store.base.db import open_store
@@ -135,9 +135,9 @@ def _end_all(paths):
         with contextlib.suppress(Exception), hosts.connect(paths, one.session_id, Client("a test")) as client:
             client.order("cancel")
     end = time.monotonic() + PATIENCE_S
-    while any(Path(f"/proc/{one.host_pid}").exists() for one in living) and time.monotonic() < end:
+    while any(is_alive(one.host_pid) for one in living) and time.monotonic() < end:
         time.sleep(0.02)
-    left = [one.host_pid for one in living if Path(f"/proc/{one.host_pid}").exists()]
+    left = [one.host_pid for one in living if is_alive(one.host_pid)]
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert not left
