@@ -10,7 +10,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.quantities import ago
-from oulipoly_engine.core.web.devices import SCOPES
+from oulipoly_engine.core.web.devices import SCOPES, device_document
 from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 def _list(context: Context, options: Namespace) -> int:
     found = context.engine.web.devices()
     if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "devices": [_document(one) for one in found]})
+        output.write_json({"schema_version": SCHEMA_VERSION, "devices": [device_document(one) for one in found]})
     elif not found:
         diagnostics.note(f"no device may use the server: `{context.program} device pair` pairs one")
     else:
@@ -118,7 +118,7 @@ def _link(context: Context, options: Namespace) -> int:
     made = web.make_link(options.name, options.hours)
     url = f"{address.rstrip('/')}/pair#{made.token}"
     if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "url": url, **_document(made.device)})
+        output.write_json({"schema_version": SCHEMA_VERSION, "url": url, **device_document(made.device)})
     else:
         output.write_line(url)
         output.write_line(f"whoever has it may look until `{context.program} device revoke {made.device.device_id}`")
@@ -135,22 +135,10 @@ def _revoke(context: Context, options: Namespace) -> int:
 
 def _tell(device: Device, options: Namespace, done: str) -> int:
     if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **_document(device)})
+        output.write_json({"schema_version": SCHEMA_VERSION, **device_document(device)})
     else:
         output.write_line(f"{device.name} ({device.device_id}): {done}")
     return 0
-
-
-def _document(device: Device) -> dict[str, Any]:
-    return {
-        "device_id": device.device_id,
-        "kind": device.kind,
-        "name": device.name,
-        "scopes": [*device.scopes],
-        "created_at": to_text(device.created_at),
-        "last_seen_at": None if device.last_seen_at is None else to_text(device.last_seen_at),
-        "expires_at": None if device.expires_at is None else to_text(device.expires_at),
-    }
 
 
 _VERBS: Mapping[str, Callable[[Context, Namespace], int]] = {

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.records import Record
 
@@ -58,6 +59,19 @@ class Device(Record):
     def is_confirmed(self, now: datetime) -> bool:
         """Return whether a person at the computer has vouched for it lately."""
         return self.confirmed_until is not None and now < self.confirmed_until
+
+
+def device_document(device: Device) -> dict[str, Any]:
+    """Return a device as scripts get it (docs/json.md)."""
+    return {
+        "device_id": device.device_id,
+        "kind": device.kind,
+        "name": device.name,
+        "scopes": [*device.scopes],
+        "created_at": to_text(device.created_at),
+        "last_seen_at": None if device.last_seen_at is None else to_text(device.last_seen_at),
+        "expires_at": None if device.expires_at is None else to_text(device.expires_at),
+    }
 
 
 class ServerEntry(Record):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import PlainTextResponse
 
-from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.web.devices import device_document
 from oulipoly_engine.web import bodies
 from oulipoly_engine.web.access.viewer import Viewer, check_scope, need
 from oulipoly_engine.web.answers import Json
@@ -16,7 +16,6 @@ from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from oulipoly_engine.core.web.devices import Device
     from oulipoly_engine.facade.web.access import Paired
     from oulipoly_engine.web.access.gate import Serving
 
@@ -29,7 +28,7 @@ _COOKIE_LIFE_S = 400 * 24 * 3600  # the most that browsers keep one
 def pair(body: bodies.Pairing, request: Request, engine: TheEngine) -> Json:
     """Trade a code that the computer shows for a device's token: in a cookie, and for programs in the answer."""
     paired = engine.web.redeem(body.code, body.name, request.state.address)
-    response = Json(device_row(paired.device) | {"token": paired.token})
+    response = Json(device_document(paired.device) | {"token": paired.token})
     set_cookie(response, request, paired)
     return response
 
@@ -74,7 +73,7 @@ def confirm(body: bodies.Pairing, request: Request, engine: TheEngine, viewer: A
 @router.get("/devices")
 def list_devices(engine: TheEngine, _viewer: Annotated[Viewer, Depends(need("operate"))]) -> Json:
     """List the devices and links that may use the server."""
-    return Json([device_row(one) for one in engine.web.devices()])
+    return Json([device_document(one) for one in engine.web.devices()])
 
 
 @router.delete("/devices/{device_id}")
@@ -84,17 +83,4 @@ def revoke(device_id: bodies.SessionId, engine: TheEngine, viewer: Anyone) -> Js
         check_scope(viewer, "operate")
     if device_id not in {one.device_id for one in engine.web.devices()}:
         raise NotFound(f"there is no device {device_id!r}")
-    return Json(device_row(engine.web.revoke(device_id)))
-
-
-def device_row(device: Device) -> dict[str, Any]:
-    """Return a device as `agents device list --json` gives it."""
-    return {
-        "device_id": device.device_id,
-        "kind": device.kind,
-        "name": device.name,
-        "scopes": [*device.scopes],
-        "created_at": to_text(device.created_at),
-        "last_seen_at": None if device.last_seen_at is None else to_text(device.last_seen_at),
-        "expires_at": None if device.expires_at is None else to_text(device.expires_at),
-    }
+    return Json(device_document(engine.web.revoke(device_id)))
