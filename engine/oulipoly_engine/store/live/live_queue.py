@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.sessions import QueuedMessage
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of, literal
 from oulipoly_engine.store.base.orm import Query, fn
+from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.live import QueuedMessageRow
 
 _FIELDS = tuple(field for field in QueuedMessageRow._meta.sorted_fields if field.name != "place")
@@ -121,6 +122,4 @@ def find(store: Store, message_id: str) -> QueuedMessage | None:
 
 
 def _read(values: tuple[Any, ...]) -> QueuedMessage:
-    at = dict(zip((field.column_name for field in _FIELDS), values, strict=True))
-    at["created_at"] = from_text(at["created_at"])
-    return QueuedMessage(**at)
+    return QueuedMessage(**name_values(_FIELDS, values))

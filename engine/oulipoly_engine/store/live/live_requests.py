@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
-from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.live import LiveRequestRow
 
 _FIELDS = LiveRequestRow._meta.sorted_fields
@@ -87,8 +88,5 @@ def latest(store: Store, limit: int) -> tuple[LiveRequest, ...]:
 
 
 def _read(values: tuple[Any, ...]) -> LiveRequest:
-    at = dict(zip((field.column_name for field in _FIELDS), values, strict=True))
-    at["prompt"] = msgspec.json.decode(at["prompt"], type=Prompt)
-    at["created_at"] = from_text(at["created_at"])
-    at["resolved_at"] = None if at["resolved_at"] is None else from_text(at["resolved_at"])
-    return LiveRequest(**at)
+    at = name_values(_FIELDS, values)
+    return LiveRequest(**at | {"prompt": msgspec.json.decode(at["prompt"], type=Prompt)})

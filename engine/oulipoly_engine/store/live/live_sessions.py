@@ -12,6 +12,7 @@ from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.sessions import LiveSession, Turn
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 
 _SESSION = LiveSessionRow._meta.sorted_fields
@@ -214,15 +215,10 @@ def _dump(value: object) -> str:
 
 
 def _read_session(values: tuple[Any, ...]) -> LiveSession:
-    at = dict(zip((field.column_name for field in _SESSION), values, strict=True))
-    at["opening"] = json.loads(at["opening"])
-    at["closed_at"] = None if at["closed_at"] is None else from_text(at["closed_at"])
-    return LiveSession(**at | {name: from_text(at[name]) for name in ("created_at", "updated_at")})
+    at = name_values(_SESSION, values)
+    return LiveSession(**at | {"opening": json.loads(at["opening"])})
 
 
 def _read_turn(values: tuple[Any, ...]) -> Turn:
-    at = dict(zip((field.column_name for field in _TURN), values, strict=True))
-    at["usage"] = None if at["usage"] is None else json.loads(at["usage"])
-    at["created_at"] = from_text(at["created_at"])
-    at["ended_at"] = None if at["ended_at"] is None else from_text(at["ended_at"])
-    return Turn(**at)
+    at = name_values(_TURN, values)
+    return Turn(**at | {"usage": None if at["usage"] is None else json.loads(at["usage"])})

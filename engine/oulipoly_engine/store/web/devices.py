@@ -8,10 +8,10 @@ from typing import Any
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.web.devices import LOCKED_FOR, TRIES, Device
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.web import WebCodeRow, WebDeviceRow, WebFailureRow, WebSubscriptionRow
 
 _COLUMNS = WebDeviceRow._meta.sorted_fields
-_TIMES = ("created_at", "last_seen_at", "expires_at", "confirmed_until", "revoked_at")
 
 
 def insert(store: Store, device: Device, token_hash: str) -> None:
@@ -129,13 +129,6 @@ def add_failure(store: Store, address: str, now: datetime) -> None:
             store.insert(row, address=address, failures=failures + 1, last_at=to_text(now))
 
 
-def forget_failures(store: Store, address: str) -> None:
-    """Begin to count anew."""
-    row = WebFailureRow
-    with store.write():
-        store.run(row.delete().where(row.address == address))
-
-
 def _failures(store: Store, address: str, now: datetime) -> tuple[int, bool]:
     """Return how many wrong tries count now, and whether there is a row."""
     row = WebFailureRow
@@ -152,7 +145,6 @@ def _text(at: datetime | None) -> str | None:
 
 
 def _read(values: tuple[Any, ...]) -> tuple[Device, str]:
-    at = dict(zip((field.column_name for field in _COLUMNS), values, strict=True))
+    at = name_values(_COLUMNS, values)
     token_hash = at.pop("token_hash")
-    at["scopes"] = tuple(at["scopes"].split())
-    return Device(**at | {name: None if at[name] is None else from_text(at[name]) for name in _TIMES}), token_hash
+    return Device(**at | {"scopes": tuple(at["scopes"].split())}), token_hash

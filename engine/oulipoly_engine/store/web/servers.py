@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.web.devices import ServerEntry
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.web import WebServerRow
 
 _COLUMNS = WebServerRow._meta.sorted_fields
@@ -36,6 +37,4 @@ def list_servers(store: Store) -> tuple[ServerEntry, ...]:
     row = WebServerRow
     with store.read():
         found = store.rows(row.select(*_COLUMNS).order_by(row.started_at.desc()))
-    names = [field.column_name for field in _COLUMNS]
-    told = (dict(zip(names, values, strict=True)) for values in found)
-    return tuple(ServerEntry(**one | {"started_at": from_text(one["started_at"])}) for one in told)
+    return tuple(ServerEntry(**name_values(_COLUMNS, values)) for values in found)

@@ -6,9 +6,10 @@ import json
 from datetime import datetime
 from typing import Any
 
-from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.worktrees.worktrees import OPERATION, Operation
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.worktrees import WorktreeOperationRow
 
 _COLUMNS = WorktreeOperationRow._meta.sorted_fields
@@ -56,8 +57,5 @@ def _ask(store: Store, query: Any) -> tuple[Operation, ...]:  # noqa: ANN401 - a
 
 
 def _read(values: tuple[Any, ...]) -> Operation:
-    at = dict(zip((field.column_name for field in _COLUMNS), values, strict=True))
-    at["detail"] = json.loads(at["detail"])
-    at["begun_at"] = from_text(at["begun_at"])
-    at["ended_at"] = None if at["ended_at"] is None else from_text(at["ended_at"])
-    return Operation(**at)
+    at = name_values(_COLUMNS, values)
+    return Operation(**at | {"detail": json.loads(at["detail"])})

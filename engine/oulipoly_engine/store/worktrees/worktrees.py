@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.worktrees.worktrees import WORKTREE, Worktree
 from oulipoly_engine.records import asdict
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.worktrees import WorktreeRow
 
 _COLUMNS = WorktreeRow._meta.sorted_fields
@@ -90,7 +91,5 @@ def list_worktrees(store: Store, states: Sequence[str] = (), repository: str | N
 
 
 def _read(values: tuple[Any, ...]) -> Worktree:
-    at = dict(zip((field.column_name for field in _COLUMNS), values, strict=True))
-    at["settings"] = json.loads(at["settings"])
-    at["is_new_branch"] = bool(at["is_new_branch"])
-    return Worktree(**at | {name: from_text(at[name]) for name in ("created_at", "updated_at")})
+    at = name_values(_COLUMNS, values)
+    return Worktree(**at | {"settings": json.loads(at["settings"]), "is_new_branch": bool(at["is_new_branch"])})
