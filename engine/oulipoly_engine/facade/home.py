@@ -35,6 +35,16 @@ _READ_ONLY = "Warning: {}. It is only read for now: what is new is neither read 
 # ruff: noqa: PLC0415 - the configuration and SQLite cost 60 ms, and half of the commands need only one of them
 
 
+def find_only(found: Sequence[T], key: Callable[[T], str], identity: str, kind: str, none: RequestRefused) -> T:
+    """Return the only one that the beginning of an id has found. Raises `none` where there is none, and its kind."""
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise none
+    names = ", ".join(key(one)[:8] for one in found[:5])
+    raise type(none)(f"several {kind} begin with {identity!r}: {names}; give more of the id")
+
+
 class Surroundings(Record):
     """Where an engine works, and who is told."""
 

@@ -32,7 +32,7 @@ from oulipoly_engine.core.live.requests import SessionIsOneshot
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.home import Home, find_only
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.host.link import HostGone, HostUnreachable
@@ -242,12 +242,8 @@ class LiveSessions:
         """Return the session whose id, or whose CLI's id, begins so. Raises RequestRefused."""
         with self._home.lend_store_to_read() as store:
             found = live_sessions.find(store, identity) if identity else ()
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(one.session_id[:8] for one in found[:5])
-            raise RequestRefused(f"several live sessions begin with {identity!r}: {names}; give more of the id")
-        raise RequestRefused(f"there is no live session {identity!r}: `agents session list --live` lists them")
+        none = f"there is no live session {identity!r}: `agents session list --live` lists them"
+        return find_only(found, lambda one: one.session_id, identity, "live sessions", RequestRefused(none))
 
     def list_sessions(self, limit: int = 200, *, asks_hosts: bool = False) -> tuple[LiveStatus, ...]:
         """Return the live sessions, the one that changed last first. asks_hosts: as `status` tells each."""
@@ -551,11 +547,8 @@ class LiveSessions:
             found = live_requests.find(store, identity) if identity else ()
         # Who gives the beginning of an id means one that waits.
         found = tuple(one for one in found if one.status == "pending") or found
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise RequestRefused(f"several requests begin with {identity!r}: give more of the id")
-        raise RequestRefused(f"there is no request {identity!r}: `agents requests list` lists those that wait")
+        none = f"there is no request {identity!r}: `agents requests list` lists those that wait"
+        return find_only(found, lambda one: one.request_id, identity, "requests", RequestRefused(none))
 
     def answer(
         self,

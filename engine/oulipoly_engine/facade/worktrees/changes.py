@@ -16,7 +16,7 @@ from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.worktrees.prompts import Comment, comments_prompt
 from oulipoly_engine.core.worktrees.refusals import GitUnavailable
 from oulipoly_engine.errors import RequestRefused, translate_system_errors
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.home import Home, find_only
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts
@@ -266,16 +266,12 @@ class _Look:
 
 def _find(store: Store, identity: str) -> tuple[str, str]:
     """Return a session's id and folder. Raises RequestRefused."""
-    found = {one.session_id: one.workspace for one in live_sessions.find(store, identity)} if identity else {}
-    if not found and identity:
-        found = {one.session_id: one.path for one in worktrees.list_worktrees(store)}
-        found = {name: path for name, path in found.items() if name.startswith(identity)}
-    if len(found) == 1:
-        return next(iter(found.items()))
-    if found:
-        names = ", ".join(name[:8] for name in list(found)[:5])
-        raise RequestRefused(f"several sessions begin with {identity!r}: {names}; give more of the id")
-    raise RequestRefused(f"there is no live session {identity!r}: `agents session list --live` lists them")
+    found: list[tuple[str, str]] = []
+    if identity:
+        found = [(one.session_id, one.workspace) for one in live_sessions.find(store, identity)]
+        found = found or [(one.session_id, one.path) for one in worktrees.find_beginning(store, identity)]
+    none = f"there is no live session {identity!r}: `agents session list --live` lists them"
+    return find_only(found, lambda one: one[0], identity, "sessions", RequestRefused(none))
 
 
 def _quote(checkout: Checkout, comment: Comment) -> Comment:

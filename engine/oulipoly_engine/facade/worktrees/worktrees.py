@@ -17,7 +17,7 @@ from oulipoly_engine.core.worktrees.setup_file import Setup
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.home import Home, find_only
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees import create, guard, reconcile, remove, restore, survey
@@ -111,12 +111,8 @@ class Worktrees:
         """Return the worktree of the session whose id begins so. Raises WorktreeNotFound."""
         with self._home.lend_store_to_read() as store:
             found = worktrees.find_beginning(store, identity) if identity else ()
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(one.session_id[:8] for one in found[:5])
-            raise WorktreeNotFound(f"several worktrees begin with {identity!r}: {names}; give more of the id")
-        raise WorktreeNotFound(f"no session {identity!r} has a worktree: `agents worktree list` lists those there are")
+        none = f"no session {identity!r} has a worktree: `agents worktree list` lists those there are"
+        return find_only(found, lambda one: one.session_id, identity, "worktrees", WorktreeNotFound(none))
 
     def list(
         self, repository: Path | None = None, *, has_removed: bool = False, measures: bool = True
