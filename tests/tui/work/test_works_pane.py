@@ -10,7 +10,7 @@ class Changes:
     def __init__(self):
         self.asked = []
 
-    def status(self, identity):
+    def status(self, identity, max_age_s):
         self.asked.append(identity)
         return ChangeSet(True, branch="main", ahead=3, behind=1)
 

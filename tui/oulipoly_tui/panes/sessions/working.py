@@ -124,7 +124,7 @@ def _look(engine: Engine, ids: Sequence[str]) -> Mapping[str, GitLook]:
     found = {}
     for session_id in ids:
         try:
-            found[session_id] = read_changes(engine.changes.status(session_id))
+            found[session_id] = read_changes(engine.changes.status(session_id, max_age_s=_BUSY_S))
         except RunnerError as error:
             found[session_id] = GitLook(reason=error.message)
     return found
