@@ -14,8 +14,8 @@ import msgspec
 from oulipoly_engine.core.live.lines import decode_json
 from oulipoly_engine.records import Record, field
 
-NO_HANDLER, TIMED_OUT, STALE = -32000, -32001, -32002
-INVALID, UNKNOWN_METHOD, BAD_PARAMS = -32600, -32601, -32602
+TIMED_OUT = -32001
+INVALID, UNKNOWN_METHOD = -32600, -32601
 
 Json = Any  # what JSON holds: foreign, and looked at field by field
 Broken = Literal["empty-line", "malformed-json", "expected-object", "unknown-shape", "invalid-message"]

@@ -16,7 +16,6 @@ class Look(Record):
     changed_files: int = 0  # staged, not staged and untracked ones
     untracked_files: int = 0
     unfinished: str = ""  # merge, rebase, cherry-pick, revert, bisection, patch
-    submodules: bool = False  # it may have some
     is_merged: bool = False  # all its commits are in its base, or what they change is
     problem: str = ""  # why it cannot be looked at, or may not be used
 

@@ -106,7 +106,6 @@ def _add_changes(git: Git, admin: Path, look: Look) -> Look:
         changed_files=len(lines),
         untracked_files=sum(line.startswith(b"??") for line in lines),
         unfinished=next((word for name, word in _UNFINISHED.items() if (admin / name).exists()), ""),
-        submodules=os.path.lexists(git.folder / ".gitmodules"),
     )
 
 
