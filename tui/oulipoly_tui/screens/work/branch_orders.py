@@ -9,16 +9,14 @@ from oulipoly_tui.commands.work.orders import find_repository, hand_over, move, 
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.screens.review import Review
+from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.transcript.spans import Line, Row
 from oulipoly_tui.view.work.changes import merge_body, merged_text, move_head, moved_text, push_lines
 from oulipoly_tui.view.work.new_work import branch_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from oulipoly_engine.core.worktrees.changes import ChangeSet, MergePreview, Moved, Preflight, Promoted
     from oulipoly_engine.core.worktrees.work import Repository
-    from oulipoly_engine.facade.engine import Engine
 
 _MOVE = "move"  # what `undo` takes back where it is not a discard's reference
 _UNDONE = (
@@ -27,27 +25,15 @@ _UNDONE = (
 )
 
 
-class BranchOrders:
+class BranchOrders(ActingScreen):
     """The half of the screen that moves branches. Whatever does shows first what it would do."""
 
-    app: Any
     session_id: str
     found: ChangeSet | None
-    do: Callable[..., None]
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the screen's own
         super().__init__(**more)
         self.undoable: list[str] = []  # references of discards, and moves, the last one last
-
-    @property
-    def engine(self) -> Engine:
-        """Return the engine."""
-        raise NotImplementedError
-
-    @property
-    def app_of_ours(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        """Return the app."""
-        raise NotImplementedError
 
     # ---- merge, rebase, apply
 

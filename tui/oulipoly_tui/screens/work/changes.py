@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import RunnerError
@@ -70,7 +69,7 @@ _KEYS = (
 )
 
 
-class ChangesScreen(BranchOrders, ModalScreen[None]):
+class ChangesScreen(BranchOrders):
     """Shows the changes of one session until escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -119,7 +118,6 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
         self._committed: tuple[ChangeEntry, ...] = ()
         self._committed_at: tuple[object, ...] = ()  # the commits that they were asked for
         self._is_looking = False
-        self._has_begun = False  # its parts are there
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the files, the diff."""
@@ -136,7 +134,6 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Look, and look again as long as it is seen."""
-        self._has_begun = True
         self._files.focus()
         self.set_interval(_LOOK_S, self._look_if_seen)
         self.action_look()
@@ -148,11 +145,6 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
         self.call_after_refresh(self._draw)
 
     # ---- keys
-
-    def works(self, action: str) -> bool:
-        """Tell whether a key does something now: the footer shows no other."""
-        name = action.partition("'")[2].partition("'")[0]
-        return not name or (self._has_begun and self.obstacle(name) is None)
 
     def obstacle(self, name: str) -> str | None:
         """Say why an action does nothing now; None: it does."""
@@ -182,14 +174,6 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
             return "the branch that it began at is not known: M merges into another one"
         return None
 
-    def action_act(self, name: str) -> None:
-        """Do something, or say why that cannot be."""
-        reason = self.obstacle(name)
-        if reason is not None:
-            self.app_of_ours.say(reason[:1].upper() + reason[1:])
-        else:
-            getattr(self, f"_{name}")()
-
     def action_leave(self) -> None:
         """Go from the diff to the files; from there close it, and ask where comments would be lost."""
         if self._is_in_diff:
@@ -197,8 +181,12 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
         elif self._comments:
             count = len(self._comments)
             text = f"{count} comment{'s were' if count != 1 else ' was'} not sent: C sends them"
-            self.app.push_screen(Confirm("Close?", text, "close"), lambda yes: self.dismiss() if yes else None)
+            self.app.push_screen(Confirm("Close?", text, "close"), self._leave_if)
         else:
+            self.dismiss()
+
+    def _leave_if(self, yes: bool | None) -> None:
+        if yes:
             self.dismiss()
 
     def action_to_diff(self) -> None:
@@ -344,17 +332,8 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
 
     # ---- what comes of it
 
-    def do(self, name: str, work: Callable[[], Any], then: Callable[[Any], object] | None = None) -> None:
-        """Have something done in a thread, then look again; what is refused is said."""
-
-        def on_done(result: Any) -> None:  # noqa: ANN401 - whatever was done
-            if then is not None:
-                then(result)
-            self._look_after()
-
-        self.app_of_ours.work(name, work, on_done, lambda _error: self._look_after(), title=name)
-
-    def _look_after(self) -> None:
+    def look_after(self) -> None:
+        """Look again, whatever is under way."""
         if is_standing(self):
             self._is_looking = False  # what is under way was asked before
             self.action_look()
@@ -476,17 +455,6 @@ class ChangesScreen(BranchOrders, ModalScreen[None]):
         if not self._is_in_diff or place is None or diff is None or place.hunk >= len(diff.hunks):
             return None
         return diff.hunks[place.hunk].digest
-
-    @property
-    def app_of_ours(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        """Return the app."""
-        return self.app
-
-    @property
-    def engine(self) -> Engine:
-        """Return the engine."""
-        found: Engine = self.app_of_ours.engine
-        return found
 
 
 def _read(engine: Engine, session_id: str, file: tuple[str, str]) -> tuple[FileDiff, dict[int, Line]] | RunnerError:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.question import Confirm
+from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.view.work.server import ADDRESSES, SCOPES, device_rows, pair_url, server_lines
@@ -32,7 +32,7 @@ _NO_DEVICE: tuple[Line, ...] = (
 )
 
 
-class ServerScreen(ModalScreen[None]):
+class ServerScreen(ActingScreen):
     """Shows the server until escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,7 +53,7 @@ class ServerScreen(ModalScreen[None]):
         super().__init__()
         self.servers: Sequence[ServerEntry] | None = None
         self.devices: Sequence[Device] = ()
-        self._is_looking = self._has_begun = False
+        self._is_looking = False
 
     def compose(self) -> ComposeResult:
         """Lay out the state and the devices."""
@@ -67,10 +67,9 @@ class ServerScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Look, and look again as long as it is seen."""
-        self._has_begun = True
         self.query_one(VirtualList).focus()
-        self.set_interval(_LOOK_S, self._look)
-        self._look()
+        self.set_interval(_LOOK_S, self.look_after)
+        self.look_after()
         self.call_after_refresh(self._draw)
 
     def on_resize(self) -> None:
@@ -79,14 +78,9 @@ class ServerScreen(ModalScreen[None]):
 
     # ---- keys
 
-    def works(self, action: str) -> bool:
-        """Tell whether a key does something now: the footer shows no other."""
-        name = action.partition("'")[2].partition("'")[0]
-        return not name or (self._has_begun and self.obstacle(name) is None)
-
     def obstacle(self, name: str) -> str | None:
         """Say why an action does nothing now; None: it does."""
-        if self._app.options.read_only:
+        if self.app_of_ours.options.read_only:
             return "this app is read-only: nothing is changed"
         if name in ("end", "pair") and not self.servers:
             return "no server runs: s starts one"
@@ -94,21 +88,13 @@ class ServerScreen(ModalScreen[None]):
             return "choose a device first"
         return None
 
-    def action_act(self, name: str) -> None:
-        """Do something, or say why that cannot be."""
-        reason = self.obstacle(name)
-        if reason is not None:
-            self._app.say(reason[:1].upper() + reason[1:])
-        else:
-            getattr(self, f"_{name}")()
-
     # ---- orders
 
     def _start(self) -> None:
         def on_chosen(address: str | None) -> None:
             if address is not None:
-                work = partial(self._app.engine.web.start_server, address)
-                self._do("start the server", work, lambda url: self._app.say(f"Serving on {url}"))
+                work = partial(self.engine.web.start_server, address)
+                self.do("start the server", work, lambda url: self.app_of_ours.say(f"Serving on {url}"))
 
         text = "It goes on when the app is closed. x ends it."
         self.app.push_screen(Choice("Serve whom?", ADDRESSES, text), on_chosen)
@@ -121,7 +107,7 @@ class ServerScreen(ModalScreen[None]):
 
         def on_answered(yes: bool | None) -> None:
             if yes:
-                self._do("end the server", partial(self._app.engine.web.end_server, one))
+                self.do("end the server", partial(self.engine.web.end_server, one))
 
         text = f"{one.url} ends for every device. Sessions go on."
         self.app.push_screen(Confirm("End the server?", text, "end"), on_answered)
@@ -131,8 +117,8 @@ class ServerScreen(ModalScreen[None]):
 
         def on_chosen(scopes: str | None) -> None:
             if scopes is not None and servers:
-                work = partial(self._app.engine.web.make_code, "", scopes.split(","))
-                self._app.work("pair", work, partial(self._show_code, servers[0]))
+                work = partial(self.engine.web.make_code, "", scopes.split(","))
+                self.app_of_ours.work("pair", work, partial(self._show_code, servers[0]))
 
         self.app.push_screen(Choice("What may the device do?", SCOPES), on_chosen)
 
@@ -140,7 +126,7 @@ class ServerScreen(ModalScreen[None]):
         from oulipoly_tui.screens.work.pairing import Pairing  # noqa: PLC0415 - only when it is opened
 
         url = pair_url(server.url, code.code, server.fingerprint)
-        self.app.push_screen(Pairing(url, ", ".join(code.scopes), code.expires_at), lambda _: self._look())
+        self.app.push_screen(Pairing(url, ", ".join(code.scopes), code.expires_at), lambda _: self.look_after())
 
     def _revoke(self) -> None:
         one = self._chosen
@@ -149,8 +135,8 @@ class ServerScreen(ModalScreen[None]):
 
         def on_answered(yes: bool | None) -> None:
             if yes:
-                work = partial(self._app.engine.web.revoke, one.device_id)
-                self._do("revoke", work, lambda _: self._app.say(f"{one.name} may do nothing any more"))
+                work = partial(self.engine.web.revoke, one.device_id)
+                self.do("revoke", work, lambda _: self.app_of_ours.say(f"{one.name} may do nothing any more"))
 
         text = f"{one.name} may do nothing any more, at once. This cannot be undone: it has to be paired anew."
         self.app.push_screen(Confirm("Revoke?", text, "revoke"), on_answered)
@@ -159,21 +145,15 @@ class ServerScreen(ModalScreen[None]):
         one = self._chosen
         if one is not None:
             text = f"{one.name} may change what runs code here, for a quarter of an hour"
-            self._do("confirm", partial(self._app.engine.web.confirm, one.device_id), lambda _: self._app.say(text))
-
-    def _do(self, name: str, work: Callable[[], Any], then: Callable[[Any], object] = lambda _: None) -> None:
-        def on_done(result: Any) -> None:  # noqa: ANN401 - whatever was done
-            then(result)
-            self._look()
-
-        self._app.work(name, work, on_done, lambda _error: self._look(), title=name)
+            self.do("confirm", partial(self.engine.web.confirm, one.device_id), lambda _: self.app_of_ours.say(text))
 
     # ---- what comes of it
 
-    def _look(self) -> None:
+    def look_after(self) -> None:
+        """Look, unless it is being looked."""
         if is_standing(self) and self.is_current and not self._is_looking:
             self._is_looking = True
-            self._app.work("server", partial(_read, self._app.engine), self._take, self._skip)
+            self.app_of_ours.work("server", partial(_read, self.engine), self._take, self._skip)
 
     def _take(self, found: tuple[Sequence[ServerEntry], Sequence[Device]]) -> None:
         self._is_looking = False
@@ -181,7 +161,7 @@ class ServerScreen(ModalScreen[None]):
         self.servers, self.devices = found
         if is_other and is_standing(self):
             self._draw()
-            self._app.show_keys()
+            self.app_of_ours.show_keys()
 
     def _skip(self, _error: Exception) -> None:
         self._is_looking = False
@@ -189,7 +169,7 @@ class ServerScreen(ModalScreen[None]):
     def _draw(self) -> None:
         if not is_standing(self):
             return
-        rows, state, now = self.query_one(VirtualList), self.query_one("#server-state", Lines), self._app.now()
+        rows, state, now = self.query_one(VirtualList), self.query_one("#server-state", Lines), self.app_of_ours.now()
         width = max(20, rows.scrollable_content_region.width or state.size.width)
         lines = wrap_lines(server_lines(self.servers, now), width)
         state.styles.height = min(10, len(lines))
@@ -201,16 +181,12 @@ class ServerScreen(ModalScreen[None]):
 
     @on(VirtualList.Highlighted)
     def _handle_highlight(self) -> None:
-        self._app.show_keys()
+        self.app_of_ours.show_keys()
 
     @property
     def _chosen(self) -> Device | None:
         key = self.query_one(VirtualList).cursor_key
         return next((one for one in self.devices if one.device_id == key), None)
-
-    @property
-    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        return self.app
 
 
 def _read(engine: Engine) -> tuple[Sequence[ServerEntry], Sequence[Device]]:

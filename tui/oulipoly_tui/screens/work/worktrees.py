@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.screens.review import Review
+from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.view.work.works import work_name
@@ -34,7 +34,7 @@ _EMPTY: tuple[Line, ...] = (
 )
 
 
-class WorktreesScreen(ModalScreen[None]):
+class WorktreesScreen(ActingScreen):
     """Lists worktrees until escape; enter shows the changes of one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,7 +54,6 @@ class WorktreesScreen(ModalScreen[None]):
         super().__init__()
         self.found: Sequence[WorktreeStatus] | None = None
         self._names: dict[str, str] = {}
-        self._has_begun = False  # its parts are there
 
     def compose(self) -> ComposeResult:
         """Lay out the list and what is known of the chosen one."""
@@ -67,7 +66,6 @@ class WorktreesScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Look."""
-        self._has_begun = True
         self.query_one(VirtualList).focus()
         self.action_look()
 
@@ -77,14 +75,9 @@ class WorktreesScreen(ModalScreen[None]):
 
     # ---- keys
 
-    def works(self, action: str) -> bool:
-        """Tell whether a key does something now: the footer shows no other."""
-        name = action.partition("'")[2].partition("'")[0]
-        return not name or (self._has_begun and self.obstacle(name) is None)
-
     def obstacle(self, name: str) -> str | None:
         """Say why an action does nothing now; None: it does."""
-        if self._app.options.read_only:
+        if self.app_of_ours.options.read_only:
             return "this app is read-only: nothing is changed"
         one = self._chosen
         if name == "prune":
@@ -96,25 +89,17 @@ class WorktreesScreen(ModalScreen[None]):
             return "it is removed already: r restores it" if is_gone else _in_use(one)
         return None if is_gone else "it is there: nothing is to be restored"
 
-    def action_act(self, name: str) -> None:
-        """Do something, or say why that cannot be."""
-        reason = self.obstacle(name)
-        if reason is not None:
-            self._app.say(reason[:1].upper() + reason[1:])
-        else:
-            getattr(self, f"_{name}")()
-
     def action_look(self) -> None:
         """Ask git and the disk again."""
         self.query_one(Box).border_title = "Worktrees · looking …"
-        self._app.work("worktrees", partial(_list, self._app.engine), self._take, self._skip)
+        self.app_of_ours.work("worktrees", partial(_list, self.engine), self._take, self._skip)
 
     @on(VirtualList.Chosen)
     def action_choose(self) -> None:
         """Show the changes of one that is there."""
         one = self._chosen
         if one is not None and one.worktree.state == "ready":
-            self._app.order("work changes", [one.worktree.session_id])
+            self.app_of_ours.order("work changes", [one.worktree.session_id])
 
     # ---- orders
 
@@ -122,22 +107,22 @@ class WorktreesScreen(ModalScreen[None]):
         one = self._chosen
         if one is None:
             return
-        work = partial(self._app.engine.worktrees.remove, one.worktree.session_id, force=True)
+        work = partial(self.engine.worktrees.remove, one.worktree.session_id, force=True)
 
         def on_answered(yes: bool | None) -> None:
             if yes:
-                self._do("remove", work, "Removed. r: restore")
+                self._order("remove", work, "Removed. r: restore")
 
         self.app.push_screen(Confirm("Remove a worktree", remove_text(one), "remove"), on_answered)
 
     def _restore(self) -> None:
         one = self._chosen
         if one is not None:
-            self._do("restore", partial(self._app.engine.worktrees.restore, one.worktree.session_id), "Restored")
+            self._order("restore", partial(self.engine.worktrees.restore, one.worktree.session_id), "Restored")
 
     def _prune(self) -> None:
         """Show what would go by itself, then let it go."""
-        prune = self._app.engine.worktrees.prune
+        prune = self.engine.worktrees.prune
 
         def on_known(would: Pruned) -> None:
             lines: list[Line] = [((f"{len(would.gone)} clean and merged", "heading"),)]
@@ -147,20 +132,17 @@ class WorktreesScreen(ModalScreen[None]):
 
             def on_answered(yes: bool | None) -> None:
                 if yes:
-                    self._do("prune", prune, f"Removed {len(would.gone)}. r: restore")
+                    self._order("prune", prune, f"Removed {len(would.gone)}. r: restore")
 
             self.app.push_screen(Review("Prune?", (), lines, yes="Prune", can_do=bool(would.gone)), on_answered)
 
-        self._app.work("prune", partial(prune, dry_run=True), on_known, title="looking what would go")
+        self.app_of_ours.work("prune", partial(prune, dry_run=True), on_known, title="looking what would go")
 
-    def _do(self, name: str, work: Any, said: str) -> None:  # noqa: ANN401 - what is done
-        def on_done(_result: object) -> None:
-            self._app.say(said)
-            self._look_after()
+    def _order(self, name: str, work: Callable[[], object], said: str) -> None:
+        self.do(name, work, lambda _: self.app_of_ours.say(said), f"{name} a worktree")
 
-        self._app.work(name, work, on_done, lambda _error: self._look_after(), title=f"{name} a worktree")
-
-    def _look_after(self) -> None:
+    def look_after(self) -> None:
+        """Look again."""
         if is_standing(self):
             self.action_look()
 
@@ -169,7 +151,7 @@ class WorktreesScreen(ModalScreen[None]):
     def _take(self, told: tuple[Sequence[WorktreeStatus], dict[str, str]]) -> None:
         self.found, self._names = told
         self._draw()
-        self._app.show_keys()
+        self.app_of_ours.show_keys()
 
     def _skip(self, _error: Exception) -> None:
         if is_standing(self):
@@ -189,17 +171,13 @@ class WorktreesScreen(ModalScreen[None]):
         one, shown = self._chosen, self.query_one("#worktree-detail", Lines)
         lines = () if self.found is None else _EMPTY
         if one is not None:
-            lines = detail_lines(one, str(Path.home()), self._app.now())
+            lines = detail_lines(one, str(Path.home()), self.app_of_ours.now())
         shown.show_lines(wrap_lines(lines, max(20, shown.scrollable_content_region.width)))
 
     @property
     def _chosen(self) -> WorktreeStatus | None:
         key = self.query_one(VirtualList).cursor_key
         return next((one for one in self.found or () if one.worktree.session_id == key), None)
-
-    @property
-    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        return self.app
 
 
 def _list(engine: Engine) -> tuple[Sequence[WorktreeStatus], dict[str, str]]:
