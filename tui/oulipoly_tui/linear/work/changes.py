@@ -232,8 +232,8 @@ class ChangesMenu:
             self._talk.say("Undone: what was discarded is back.")
 
     def _say(self, lines: Iterable[Line]) -> None:
-        for line in lines:
-            self._talk.quote(plain(line))
+        for text in filter(None, map(plain, lines)):
+            self._talk.quote(text)
 
 
 def _files(found: ChangeSet) -> Iterator[tuple[str, str, str]]:
