@@ -28,8 +28,13 @@ def approve(page, title):
     """Approve a request that is on the page, as a thumb does: once it stands still."""
     button = page.locator(f"article.card[data-request*='{title}']").get_by_role("button", name="Approve", exact=True)
     button.wait_for()
-    page.wait_for_timeout(600)
-    button.tap()
+    said = page.locator("#say")
+    refused = True
+    while refused:
+        page.wait_for_timeout(600)
+        said.evaluate("(one) => { one.textContent = ''; }")
+        button.tap()
+        refused = "has just changed" in said.text_content()
 
 
 def test_from_the_first_code_to_the_merge(phone, server):

@@ -1,6 +1,7 @@
 """Usable with one thumb, by keyboard, by a screen reader, with large text, without the script; quick and small."""
 
 import re
+from pathlib import Path
 
 import pytest
 from test_phone import approve, begin
@@ -8,6 +9,17 @@ from test_phone import approve, begin
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
 HEAVIEST, FIRST_PAINT_MS, THUMB = 60 << 10, 300, 44
+LONG = "long/word" * 40
+HOSTILE = f"<script>alert(1)</script> \u202egnp.exe \u2066 \u05d0\u05d1 {LONG} {'many words ' * 18_000}"
+# Whether a sticky part lies over what has the focus.
+COVERED = """() => {
+  const one = document.activeElement, box = one.getBoundingClientRect();
+  const x = Math.min(Math.max(box.left + box.width / 2, 1), innerWidth - 1);
+  return [box.top + Math.min(box.height / 2, 20), box.bottom - Math.min(box.height / 2, 20)].some((y) => {
+    const hit = document.elementFromPoint(x, y);
+    return !hit || !((one.closest('label') || one).contains(hit) || hit.contains(one));
+  });
+}"""
 # Links within a sentence are the one exception that WCAG makes; there are none.
 TARGETS = """() => [...document.querySelectorAll('a, button, input:not([type=hidden]), select, textarea, summary')]
   .filter((one) => one.checkVisibility() && !one.closest('.skip'))
@@ -18,7 +30,11 @@ TARGETS = """() => [...document.querySelectorAll('a, button, input:not([type=hid
 @pytest.fixture
 def places(phone, server):
     """All pages, with something on each."""
-    key = begin(phone, server, "make **it** good [[run:ls -la]] [[think:hmm]] [[edit:a.txt]] [[approve:rm -r build]]")
+    orders = f"[[run:ls -la {LONG}]] [[think:hmm]] [[edit:a.txt]] [[approve:rm -r build/{LONG}]]"
+    key = begin(phone, server, f"make **it** good {HOSTILE} {orders}")
+    work = server.live.engine.work.find(key)
+    for folder in (work.worktree.path, work.artifacts):
+        Path(folder, f"\u202e{'x' * 200}.txt").write_text(f"{HOSTILE}\n")
     approve(phone, "a.txt")
     phone.locator("article.card", has_text="rm -r build").wait_for()
     phone.get_by_label("Message", exact=True).fill("and this")
@@ -37,7 +53,8 @@ def places(phone, server):
         "/confirm",
         "/sessions/none",
     )
-    return (*some, own, f"{own}/log", f"{own}/changes", diff, f"{own}/move?act=merge", f"{own}/promote")
+    more = ("log", "changes", "artifacts", "move?act=merge", "promote")
+    return (*some, own, diff, *(f"{own}/{name}" for name in more))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -142,6 +159,24 @@ def test_keyboard_alone_reaches_and_does_it_all(pair, server):
 
     page.locator("article.user", has_text="hello again").wait_for()
     assert "content" == page.evaluate("document.activeElement.id")
+
+
+def test_what_has_the_focus_is_seen(pair, server):
+    page = pair(reduced_motion="reduce")
+    page.goto(server.url)
+    key = begin(page, server, "talk " * 200 + "[[run:ls]] [[run:ls -la]] [[approve:one]]")
+    page.locator("article.card[data-request*=one]").wait_for()
+    covered = []
+    for place in (f"/sessions/{key}", "/requests", "/sessions/new"):
+        for size in ("100%", "200%"):
+            page.goto(server.url + place)
+            page.evaluate("(size) => { document.documentElement.style.fontSize = size; scrollTo(0, 0); }", size)
+            for _ in range(24):
+                page.keyboard.press("Tab")
+                if page.evaluate("document.activeElement !== document.body") and page.evaluate(COVERED):
+                    covered.append((place, size, page.evaluate("document.activeElement.outerHTML.slice(0, 90)")))
+
+    assert [] == covered
 
 
 def begin_by_keyboard(page, server):
