@@ -288,12 +288,15 @@ def test_changes_are_staged_committed_and_merged_by_forms(browser, repository):
 
 def test_whatever_is_wrong_is_said_on_a_page(browser):
     for place in ("/sessions/nothing-here", "/sessions/nothing-here/trace"):
-        assert "there is no live session" in browser.page(place, 404)
+        told = browser.page(place, 404)
+        assert "there is no live session" in told
+        assert "<code>agents session list --live</code>" in told
         assert "error" in browser.client.get(place, headers={"accept": "application/json"}).json()
     for place in ("/nowhere", "/static/1/none.js", "/sessions/x/y/z"):
         assert 'href="/">To the overview' in browser.page(place, 404)
         assert {"error"} == browser.client.get(place, headers={"accept": "*/*"}).json().keys()
     assert "does not take" in browser.page("/sessions/x/git", 405)
+    assert "&lt;b&gt;" in browser.page("/sessions/`<b>`", 404)
     stranger = browser.client.get("/", headers={"host": "evil.example"})
     assert (421, "text/html; charset=utf-8") == (stranger.status_code, stranger.headers["content-type"])
     assert "number" in browser.page("/sessions?from=x", 400)

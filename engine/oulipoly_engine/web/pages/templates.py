@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.core.text.control_characters import visible_line, visible_text
@@ -18,6 +19,7 @@ from oulipoly_engine.core.text.quantities import ago, duration, moment, percent
 
 _HERE = Path(__file__).parents[1]
 STATIC = _HERE / "static"
+_COMMAND = re.compile(r"`([^`\n]{1,400})`")
 _SCRIPT = "text/javascript; charset=utf-8"
 KINDS: Mapping[str, str] = {
     "app.css": "text/css; charset=utf-8",
@@ -58,7 +60,7 @@ def _environment() -> Environment:
     )
     environment.globals["static"] = static_address
     environment.filters |= {"percent": percent, "line": _line, "clock": _clock, "ago": ago, "duration": duration}
-    environment.filters |= {"moment": moment, "size": size_text}
+    environment.filters |= {"moment": moment, "size": size_text, "told": _told}
     return environment
 
 
@@ -71,6 +73,11 @@ def _line(text: str, limit: int = 120) -> str:
     """Return a text as one short line."""
     line = visible_line(text[: limit + 1])
     return line if len(text) <= limit else f"{line[: limit - 1]}…"
+
+
+def _told(message: str) -> Markup:
+    """Return what the program says, with the commands that it names marked as such."""
+    return Markup(_COMMAND.sub(r"<code>\1</code>", str(escape(visible_text(message)))))  # noqa: S704 - escaped
 
 
 def _clock(at: datetime | str) -> str:
