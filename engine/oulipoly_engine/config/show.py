@@ -59,6 +59,7 @@ def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | N
             "serve_promote": settings.value.serve_promote,
             "serve_webhook": mask.mask(settings.value.serve_webhook) if settings.value.serve_webhook else "",
             "work_merge_cli_log": settings.value.work_merge_cli_log,
+            "work_keep_days": settings.value.work_keep_days,
             "work_max_running": settings.value.work_max_running,
             "transcript_line_limit_mb": settings.value.longest_line >> 20,
         },

@@ -16,6 +16,7 @@ from oulipoly_engine.core.worktrees.retention import WorktreeStatus, why_kept
 from oulipoly_engine.core.worktrees.setup_file import NAME
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.records import asdict
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -25,7 +26,8 @@ _DESCRIPTIONS = {
     "list": "List the worktrees of sessions: their branches, what differs, what is merged, how much room they take.",
     "remove": "Remove a worktree. What is in it, but for what git ignores, is kept first: `restore` brings it back.",
     "restore": "Bring back a worktree that was removed: its branch, its index and its files, untracked ones too.",
-    "prune": "Remove the worktrees that are clean and merged and whose session does not run; all others stay.",
+    "prune": "Remove the worktrees that are clean and merged and whose session does not run; all others stay. "
+    "What worktrees held that are removed goes after work_keep_days, but for the newest of each.",
     "allow": f"Show the commands that a repository's {NAME} has run in new worktrees, and allow them.",
 }
 _HEADINGS = ("SESSION", "STATE", "BRANCH", "COMMITS", "CHANGED", "MERGED", "SIZE", "REPOSITORY")
@@ -158,11 +160,14 @@ def _prune(context: Context, options: Namespace) -> int:
     if options.json:
         kept = [status_json(one) | {"stays_because": reason} for one, reason in pruned.kept]
         told = {"removed": [status_json(one) for one in pruned.gone], "kept": kept}
+        told["references"] = [asdict(one) | {"made_at": to_text(one.made_at)} for one in pruned.references]
         output.write_json({"schema_version": SCHEMA_VERSION, "dry_run": options.dry_run, **told})
         return 0
     done = "would go" if options.dry_run else "removed"
     rows = [(done, one.worktree.session_id[:8], one.worktree.branch, "clean and merged") for one in pruned.gone]
     rows += [("stays", one.worktree.session_id[:8], one.worktree.branch, reason) for one, reason in pruned.kept]
+    for old in pruned.references:
+        rows.append((done, old.session_id[:8], f"{old.kind} of {old.made_at.astimezone():%Y-%m-%d}", old.holds))
     if rows:
         output.write_lines(table([tuple(map(plain, row)) for row in rows]))
     else:

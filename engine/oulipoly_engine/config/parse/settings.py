@@ -38,6 +38,7 @@ def parse_settings(paths: Paths, raw: bytes | None) -> Loaded[Settings]:
         serve_promote=table.serve_promote,
         serve_webhook=table.serve_webhook,
         work_merge_cli_log=table.work_merge_cli_log,
+        work_keep_days=table.work_keep_days,
         work_max_running=table.work_max_running,
         preimage_limit_bytes=table.preimage_limit_mb << 20,
         longest_line=table.transcript_line_limit_mb << 20,

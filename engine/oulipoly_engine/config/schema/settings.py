@@ -48,6 +48,9 @@ class SettingsTable(Table):
     serve_webhook: str = Field(
         "", description="Where `serve` posts what sessions ask a person (ntfy, Slack, any JSON); empty: nowhere."
     )
+    work_keep_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
+        90, description="After how many days `worktree prune` drops what removed worktrees held; 0: never."
+    )
     work_max_running: Count = Field(
         0, description="How many sessions with a worktree of their own may run at once, the others wait; 0: any number."
     )

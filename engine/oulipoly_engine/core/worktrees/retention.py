@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record
 
@@ -29,6 +31,17 @@ class WorktreeStatus(Record):
     size_bytes: int | None = None  # of its folder on the disk; None: it was not counted, or is not there
     is_size_cut: bool = False  # it is larger: counting took too long
     awaited: str = ""  # why its session needs it soon though it does not run; empty: it does not
+
+
+class KeptReference(Record):
+    """A reference of git's that keeps what a removal, a move or a discard would have lost."""
+
+    name: str
+    commit: str
+    session_id: str
+    kind: str  # salvage, backup, discarded
+    made_at: datetime
+    holds: str  # in words; foreign
 
 
 def why_kept(status: WorktreeStatus) -> str:

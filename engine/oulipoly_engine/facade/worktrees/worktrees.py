@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from oulipoly_engine.core.live.sessions import LiveSession
-from oulipoly_engine.core.worktrees.retention import Look, WorktreeStatus, why_kept
+from oulipoly_engine.core.worktrees.retention import KeptReference, Look, WorktreeStatus, why_kept
 from oulipoly_engine.core.worktrees.setup_file import Setup
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
@@ -52,6 +52,7 @@ class Pruned(Record):
 
     gone: tuple[WorktreeStatus, ...]
     kept: tuple[tuple[WorktreeStatus, str], ...]  # with the reason
+    references: tuple[KeptReference, ...] = ()  # old ones of worktrees that were removed before, which go too
 
 
 class Worktrees:
@@ -154,10 +155,13 @@ class Worktrees:
             return restore.restore(resources, self.find(identity).session_id)
 
     def prune(self, *, dry_run: bool = False, repository: Path | None = None) -> Pruned:
-        """Remove the worktrees that are clean and merged and whose session does not run. dry_run: only say which."""
+        """Remove the worktrees that are clean and merged and whose session does not run. dry_run: only say which.
+
+        What removed worktrees held goes too once it is older than `work_keep_days`, but for the newest of each kind.
+        """
         if not dry_run:
             self._home.refuse_if_read_only("remove worktrees")
-        gone, kept = [], []
+        gone, kept, references = [], [], self._find_old(repository)  # before others are removed
         for one in self.list(repository, measures=dry_run):
             reason = why_kept(one)
             if not reason and not dry_run:
@@ -169,7 +173,23 @@ class Worktrees:
                 kept.append((one, reason))
             else:
                 gone.append(one)
-        return Pruned(tuple(gone), tuple(kept))
+        if references and not dry_run:
+            from oulipoly_engine.service.worktrees.salvage.old import drop  # noqa: PLC0415 - seldom there are any
+
+            with self._home.lend_store() as store:
+                references = drop(self._resources(store), references)
+        return Pruned(tuple(gone), tuple(kept), references)
+
+    def _find_old(self, repository: Path | None) -> tuple[KeptReference, ...]:
+        from oulipoly_engine.service.worktrees.salvage.old import find_old  # noqa: PLC0415 - only who prunes asks
+
+        days = self._home.files.settings().work_keep_days
+        if not days:
+            return ()
+        folder, before = None if repository is None else str(open_repository(repository).folder), self._home.now()
+        with self._home.lend_store_to_read() as store:
+            removed = worktrees.list_worktrees(store, ("removed",), folder)
+        return tuple(old for one in removed for old in find_old(one, before - timedelta(days=days)))
 
     def reconcile(self) -> tuple[Settled, ...]:
         """Settle what a kill has cut off, and return what came of it."""

@@ -11,8 +11,9 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.retention import why_kept
 from oulipoly_tui.linear.work.changes import ChangesMenu, far_words
 from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.view.work.works import GitLook, short_branch, work_name
-from oulipoly_tui.view.work.worktrees import remove_text, size_text, state_words
+from oulipoly_tui.view.work.worktrees import prune_lines, remove_text, size_text, state_words
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.worktrees.retention import WorktreeStatus
@@ -63,12 +64,9 @@ def restore(talk: Talk, snapshot: Snapshot) -> None:
 def prune(talk: Talk, _snapshot: Snapshot) -> None:
     """Say what would go by itself and what stays, and why; let it go after a yes."""
     would = talk.engine.worktrees.prune(dry_run=True)
-    talk.say(f"{len(would.gone)} clean and merged. {len(would.kept)} stay.")
-    for one in would.gone:
-        talk.quote(f"Goes: {visible_line(one.worktree.path)}")
-    for one, reason in would.kept:
-        talk.quote(f"Stays: {visible_line(one.worktree.path)}. {visible_line(reason).capitalize()}.")
-    if would.gone and talk.confirm("Prune?"):
+    for line in prune_lines(would):
+        talk.quote(plain(line))
+    if (would.gone or would.references) and talk.confirm("Prune?"):
         talk.say(f"Removed {len(talk.engine.worktrees.prune().gone)}. Restore one brings it back.")
 
 

@@ -18,7 +18,7 @@ from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.view.work.works import work_name
-from oulipoly_tui.view.work.worktrees import detail_lines, remove_text, total_text, worktree_rows
+from oulipoly_tui.view.work.worktrees import detail_lines, prune_lines, remove_text, total_text, worktree_rows
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
@@ -125,16 +125,12 @@ class WorktreesScreen(ActingScreen):
         prune = self.engine.worktrees.prune
 
         def on_known(would: Pruned) -> None:
-            lines: list[Line] = [((f"{len(would.gone)} clean and merged", "heading"),)]
-            lines += [((f"  {one.worktree.path}", ""),) for one in would.gone]
-            lines += [((f"{len(would.kept)} stay", "heading"),)]
-            lines += [((f"  {one.worktree.path}: {reason}", "dim"),) for one, reason in would.kept]
-
             def on_answered(yes: bool | None) -> None:
                 if yes:
                     self._order("prune", prune, f"Removed {len(would.gone)}. r: restore")
 
-            self.app.push_screen(Review("Prune?", (), lines, yes="Prune", can_do=bool(would.gone)), on_answered)
+            can_do = bool(would.gone or would.references)
+            self.app.push_screen(Review("Prune?", (), prune_lines(would), yes="Prune", can_do=can_do), on_answered)
 
         self.app_of_ours.work("prune", partial(prune, dry_run=True), on_known, title="looking what would go")
 

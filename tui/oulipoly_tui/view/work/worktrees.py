@@ -15,6 +15,7 @@ from oulipoly_tui.view.work.works import GitLook, git_words, short_branch
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.worktrees.retention import WorktreeStatus
+    from oulipoly_engine.facade.worktrees.worktrees import Pruned
 
 _STATES: Mapping[str, tuple[str, Tone]] = {
     "creating": ("being made", "dim"),
@@ -73,6 +74,17 @@ def remove_text(one: WorktreeStatus, undo: str = "r restores it") -> str:
     if not look.is_merged and one.worktree.base:
         text += "Its commits are not merged: the branch stays.\n"
     return text + f"It can be undone: {undo}."
+
+
+def prune_lines(would: Pruned) -> tuple[Line, ...]:
+    """Return what would go by itself, and what stays and why."""
+    old = [f"{one.made_at.astimezone():%Y-%m-%d} {one.kind}: {one.holds}" for one in would.references]
+    lines: list[Line] = [((f"{len(would.gone)} clean and merged", "heading"),)]
+    lines += [((f"  {visible_line(one.worktree.path)}", ""),) for one in would.gone]
+    lines += [((f"{len(old)} old copies of removed worktrees, for good", "heading"),)] if old else []
+    lines += [((f"  {visible_line(text)}", ""),) for text in old]
+    lines += [((f"{len(would.kept)} stay", "heading"),)]
+    return (*lines, *(((visible_line(f"  {one.worktree.path}: {why}"), "dim"),) for one, why in would.kept))
 
 
 def size_text(one: WorktreeStatus) -> str:

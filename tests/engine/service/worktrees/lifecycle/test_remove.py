@@ -233,6 +233,38 @@ def test_only_what_is_clean_and_merged_goes_by_itself(repo, clock, trees):
     repo.assert_sound()
 
 
+def test_prune_drops_old_references_of_removed_worktrees_but_never_the_newest(repo, clock, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    trees.create("there", repo.folder)
+    clock.jump(-100 * 24 * 3600)
+    for text in ("first", "second"):
+        repo.write("new", text, path)
+        trees.remove("s1", force=True)
+        clock.advance(60)
+        if text == "first":
+            trees.restore("s1")
+    head = repo.git("rev-parse", "HEAD")
+    for name in ("backup/s1/20200101T000000.000000Z", "backup/s1/mine", "backup/there/20200101T000000.000000Z"):
+        repo.git("update-ref", f"refs/agent-runner/{name}", head)
+    clock.jump(9 * 24 * 3600)
+    early = trees.prune(dry_run=True)
+    clock.jump(91 * 24 * 3600)
+    planned, done, again = trees.prune(dry_run=True), trees.prune(), trees.prune()
+    trees.restore("s1")
+
+    assert () == early.references == again.references
+    assert planned.references == done.references
+    assert ("salvage", "s1", "all of the worktree on aw/s1") == (
+        done.references[0].kind,
+        done.references[0].session_id,
+        done.references[0].holds,
+    )
+    left = repo.git("for-each-ref", "--format=%(refname)", "refs/agent-runner").split()
+    assert 4 == len(left)
+    assert done.references[0].name not in left
+    assert "second" == (path / "new").read_text()
+
+
 def test_a_session_whose_messages_wait_keeps_its_worktree_until_it_is_closed(repo, engine, clock, trees):
     trees.create("s1", repo.folder)
     now = clock.now()
