@@ -161,12 +161,13 @@ def test_cancelled_session_stays_cancelled_until_the_next_message(phone, server)
     phone.locator("article.user", has_text="once more").wait_for()
 
 
-def test_set_up_commands_are_read_and_allowed_once(phone, server):
+def test_set_up_commands_are_read_and_allowed_once(phone, server, axe):
     (server.repository / ".agent-runner.toml").write_text("[worktree]\nsetup = 'touch prepared'\n")
     server.git("add", ".")
     server.git("commit", "-qm", "Settings")
     fill_in(phone, server, "hello")
     phone.get_by_text("touch prepared").wait_for()
+    assert [] == axe(phone)
     phone.get_by_role("button", name="Deny").tap()
     phone.get_by_text("Its set-up commands: not allowed yet").wait_for()
     assert "hello" == phone.get_by_label("What is to be done").input_value()

@@ -300,7 +300,7 @@
     const form = byId("comment"), lines = byId("lines");
     if (form) {
       const collect = byId("collect");
-      collect.hidden = false;
+      collect.hidden = byId("how").hidden = false;
       collect.addEventListener("click", () => {
         if (!form.reportValidity()) return;
         store(key, JSON.stringify([...read(), { path: form.elements.path.value, line: form.elements.line.value, text: form.elements.text.value }]));
