@@ -5,20 +5,15 @@ Every method blocks and may be called from any thread, but for what `LiveClient`
 
 from __future__ import annotations
 
-import getpass
-import os
-import socket
 import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.core.accounts.accounts import restrict_to_account
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Numbered
-from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
+from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.live.recovery import (
     BindingStatus,
     Blocked,
@@ -29,11 +24,12 @@ from oulipoly_engine.core.live.recovery import (
     resume_text,
 )
 from oulipoly_engine.core.live.requests import SessionIsOneshot
-from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn
-from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid
-from oulipoly_engine.facade.home import Home, find_only
+from oulipoly_engine.facade.home import find_only
 from oulipoly_engine.facade.live import standing
+from oulipoly_engine.facade.live.beginning import NewSession, choose_session
+from oulipoly_engine.facade.live.requests import LiveRequests
 from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.process.signals import Guard
@@ -42,8 +38,8 @@ from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.launch import LiveLauncher, options_of
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, SESSION_ENDS, Client
-from oulipoly_engine.service.live.turns import change_queue
-from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
+from oulipoly_engine.service.live.session_queue import change_queue
+from oulipoly_engine.store.live import live_events, live_queue, live_sessions
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.catalogue import Catalogue
@@ -58,26 +54,6 @@ _AGAIN_S = 0.02
 _START_S = 30.0  # for the host of another process, which is coming or going
 _TRIES = 3  # to give a message to hosts that end meanwhile
 _TURN_END_S = 0.5  # between two looks at whether a session still lives while its turn is waited for
-
-
-class NewSession(Record):
-    """A live session to begin: a model's pool, or an account or a runtime by name."""
-
-    folder: Path
-    model: str | None = None
-    account: str | None = None  # beside a model: this member of its pool alone
-    runtime: str | None = None  # instead of both
-    prompt: str | None = None
-    profile: str = OF_NEW_SESSIONS
-    cli_model: str = ""  # the CLI's own model; empty: as the pool's member says
-    effort: str = ""
-    args: tuple[str, ...] = ()  # of its CLI, behind those of the pool's member
-    title: str = ""
-    parent: ParentRef | None = None
-    session_id: str = ""  # empty: a new one
-    lifecycle: str = "persistent"  # or oneshot
-    more: Mapping[str, Any] = {}  # of its opening: whether a log is kept, how long a turn may be silent …
-    starts: bool = True  # False: its process is started later, and the prompt waits until then
 
 
 class Begun(Record):
@@ -99,13 +75,8 @@ class TurnResult(Record):
     code: str = ""
 
 
-class LiveSessions:
+class LiveSessions(LiveRequests):
     """The live sessions of one user."""
-
-    def __init__(self, home: Home, client: Client | None = None) -> None:
-        """client: in whose name everything is done; None: this process's."""
-        self._home = home
-        self._client = client or _own_client(is_app=home.is_app)
 
     @property
     def name(self) -> str:
@@ -126,7 +97,9 @@ class LiveSessions:
         if not folder.is_dir():
             raise UsageInvalid(f"the folder {folder} does not exist")
         with self._home.lend_store() as store:
-            session, decision_json, why = self._choose(store, wish, folder.resolve(), guard or Guard())
+            session, decision_json, why = choose_session(
+                self._home, self.catalogue(), store, wish, folder.resolve(), guard or Guard()
+            )
             live_sessions.insert(store, session)
             if wish.starts:
                 self._start_new(store, session, decision_json, wish.parent)
@@ -138,62 +111,6 @@ class LiveSessions:
         if wish.prompt is not None:
             turn_id = self._send(session, {"text": wish.prompt}).turn_id
         return Begun(session, why, turn_id)
-
-    def _choose(
-        self, store: Store, wish: NewSession, folder: Path, guard: Guard
-    ) -> tuple[LiveSession, str | None, str]:
-        from oulipoly_engine.core.live.launch_words import live_words  # noqa: PLC0415 - only a new session needs it
-
-        home, catalogue = self._home, self.catalogue()
-        decision, member, why = None, None, "it was named"
-        model_name: str = wish.model or UNKNOWN_MODEL
-        if wish.model is not None:
-            files = home.files
-            accounts, settings = files.accounts(), files.settings()
-            model = files.model(wish.model)
-            if wish.account is not None and (found := restrict_to_account(model, wish.account)) is None:
-                raise AccountUnusable(f"the pool of {model.name!r} has no account {wish.account!r}")
-            model = model if wish.account is None else found or model
-            fresh = home.wiring.freshness(store, accounts, files.scripts(), home.note, home.listeners)
-            launcher = home.wiring.launcher(store, accounts, settings, fresh, note=home.note, is_shown=True)
-            able = {one.account for one in catalogue.runtimes if one.is_enabled}
-            chosen = launcher.from_pool(model, guard, lambda name: name in able)
-            member, decision, model_name = chosen.member, chosen.decision, chosen.model_name
-            why = str((decision or {}).get("reason") or "it is the one that can be driven")
-            runtime = catalogue.find_for_account(chosen.account)
-        else:
-            name = wish.runtime or wish.account or ""
-            runtime = catalogue.find(name) or catalogue.find_for_account(name)
-        if runtime is None:
-            asked = wish.runtime or wish.account or wish.model
-            raise AccountUnusable(
-                f"{asked!r} has no CLI that can be driven: `agents runtime list` lists those that have"
-            )
-        cli = catalogue.clis.get(runtime.id)
-        words = live_words(runtime, member, None if cli is None else cli.live)
-        now = home.now()
-        session = LiveSession(
-            session_id=wish.session_id or str(uuid.uuid4()),
-            workspace=str(folder),
-            runtime_id=runtime.id,
-            runtime_kind=runtime.kind,
-            model_name=model_name,
-            created_at=now,
-            updated_at=now,
-            account=runtime.account or None,
-            opening={
-                "model": wish.cli_model or words.model,
-                "effort": wish.effort or words.effort,
-                "profile": wish.profile,
-                "args": [*words.args, *wish.args],
-                **wish.more,
-            },
-            title=wish.title,
-            lifecycle=wish.lifecycle,
-        )
-        import json  # noqa: PLC0415 - the same
-
-        return session, None if decision is None else json.dumps(decision, ensure_ascii=False), why
 
     def _start_new(
         self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
@@ -531,66 +448,6 @@ class LiveSessions:
         unsure = left.input if left is not None and left.status == "starting" else ""
         # The opening ends the one that was left.
         return self._send(self.find(plan.turn.session_id), {"text": resume_text(unsure), "kind": "recovery"})
-
-    # Requests --------------------------------------------------------------------------------------------------------
-    def requests(self, *, all_states: bool = False, limit: int = 200) -> tuple[LiveRequest, ...]:
-        """Return the requests that wait for an answer, oldest first; or the last ones, whatever became of them."""
-        if not self._home.read_only:
-            with self._home.lend_store() as store:
-                hosts.expire_left(store, self._home.clock, self._home.paths)
-        with self._home.lend_store_to_read() as store:
-            return live_requests.latest(store, limit) if all_states else live_requests.pending(store)
-
-    def find_request(self, identity: str) -> LiveRequest:
-        """Return the request whose id begins so. Raises RequestRefused."""
-        with self._home.lend_store_to_read() as store:
-            found = live_requests.find(store, identity) if identity else ()
-        # Who gives the beginning of an id means one that waits.
-        found = tuple(one for one in found if one.status == "pending") or found
-        none = f"there is no request {identity!r}: `agents requests list` lists those that wait"
-        return find_only(found, lambda one: one.request_id, identity, "requests", RequestRefused(none))
-
-    def answer(
-        self,
-        identity: str,
-        decision: str,
-        *,
-        reason: str = "",
-        answers: Mapping[str, tuple[str, ...]] | None = None,
-    ) -> str:
-        """Answer a request once and return what became of it. Raises RequestRefused."""
-        from oulipoly_engine.core.live import requests  # noqa: PLC0415 - only an answer needs it
-
-        self._home.refuse_if_read_only("answer a request")
-        request = self.find_request(identity)
-        word = requests.parse_decision(decision)
-        if word is not None:
-            requests.check(request, word, answers or {})
-        data = {"request_id": request.request_id, "decision": decision, "reason": reason}
-        data["answers"] = {key: list(value) for key, value in (answers or {}).items()}  # type: ignore[assignment]
-        try:
-            with hosts.connect(self._home.paths, request.session_id, self._client) as client:
-                return str(client.order("answer", data)["status"])
-        except (HostUnreachable, HostGone) as error:
-            with self._home.lend_store() as store:
-                hosts.expire_left(store, self._home.clock, self._home.paths)
-            message = f"the request {request.request_id} is stale: its session's process has ended"
-            raise requests.RequestStale(message) from error
-
-
-def _own_client(*, is_app: bool) -> Client:
-    """Return who this process is: its user, and for the app its terminal."""
-    try:
-        name = f"{getpass.getuser()}@{socket.gethostname()}"
-    except (OSError, KeyError):
-        name = "a user"
-    if not is_app:
-        return Client(name[:NAME_LIMIT])
-    try:
-        place = f"app on {os.ttyname(0).removeprefix('/dev/')}"
-    except OSError:
-        place = f"app, process {os.getpid()}"
-    return Client(f"{name[: NAME_LIMIT - len(place) - 3]} ({place})", is_person=True)
 
 
 def _wait_for_end(client: LiveClient) -> None:

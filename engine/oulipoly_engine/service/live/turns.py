@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from oulipoly_engine.clock import Clock, to_text
+from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, requests, states
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
@@ -29,13 +29,14 @@ from oulipoly_engine.drivers.base import (
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.live.session_events import SessionEvents, merge_deltas
+from oulipoly_engine.service.live.session_queue import change_queue, describe_message, read_text
 from oulipoly_engine.service.live.session_requests import SessionRequests
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_events, live_queue, live_sessions
+from oulipoly_engine.store.live import live_queue, live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
 
-TEXT_LIMIT = 1 << 20  # characters of one message: codex takes no more
 _TITLE_LIMIT = 80
 
 
@@ -62,7 +63,7 @@ class SessionTurns:
         tell: Callable[[ev.Numbered], None],
     ) -> None:
         """tell: is given each event once it is kept."""
-        self._store, self._driver, self._process, self._clock, self._tell = store, driver, process, clock, tell
+        self._store, self._driver, self._process, self._clock = store, driver, process, clock
         self.session = session
         self.policy = ""  # in force, in the CLI's own words, as it has told it last
         self.is_open = self.is_ending = False
@@ -76,10 +77,9 @@ class SessionTurns:
         self.model = driver.opening.model
         self.usage = ev.Usage()
         self._reply = ""
+        self._events = SessionEvents(store, session.session_id, clock, tell)
+        self._say = self._events.say
         self.requests = SessionRequests(store, session.session_id, driver, clock, self._say)
-        self._number = live_events.last_number(store, session.session_id)
-        self._unkept: list[ev.Numbered] = []
-        self._untold: list[ev.Numbered] = []
         self._invocation: int | None = None
         self._told_queue = {one.message_id for one in live_queue.waiting(store, session.session_id)}
 
@@ -88,27 +88,27 @@ class SessionTurns:
         """Settle what a host that died has left open; its turns end when the session is open again."""
         self.requests.take_over()
         self._forget_steers()
-        self._keep()
+        self._events.tell()
 
     def take(self) -> bytes:
         """Do what the driver's events ask for and return what is to be written to the CLI."""
         output = self._driver.take()
-        if not output.events and not self._unkept:
+        if not output.events and not self._events.unkept:
             return output.data
         data = bytearray(output.data)
-        if all(isinstance(event, ev.ItemDelta) for event in output.events) and not self._unkept:
-            for event in _merge(output.events):  # a flood: nothing of it is kept
+        if all(isinstance(event, ev.ItemDelta) for event in output.events) and not self._events.unkept:
+            for event in merge_deltas(output.events):  # a flood: nothing of it is kept
                 self._apply(event)
         else:
             with self._store.write():  # one transaction for all that came together
                 while output.events:
-                    for event in _merge(output.events):
+                    for event in merge_deltas(output.events):
                         self._apply(event)
                     self._run_next()
                     output = self._driver.take()
                     data += output.data
-                self._store_events()
-        self._keep()
+                self._events.keep()
+        self._events.tell()
         return bytes(data)
 
     def _apply(self, told: ev.AnyEvent) -> None:
@@ -279,7 +279,7 @@ class SessionTurns:
         return answer
 
     def _order_send(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
-        text = _text(data, TEXT_LIMIT)
+        text = read_text(data)
         identity = str(data.get("turn_id") or uuid.uuid4())
         is_busy = self.turn is not None or bool(live_queue.waiting(self._store, self.session.session_id))
         if is_busy and data.get("if_idle"):
@@ -297,7 +297,7 @@ class SessionTurns:
         return {"turn_id": identity, "status": "starting" if is_running else "queued"}
 
     def _order_steer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
-        text = _text(data, STEER_LIMIT)
+        text = read_text(data, STEER_LIMIT)
         turn = self.turn
         expected = data.get("turn_id")
         if turn is not None and expected and expected != turn.turn_id:
@@ -339,7 +339,7 @@ class SessionTurns:
         return self._start("review", target.value, lambda turn_id: self._driver.review(turn_id, target))
 
     def _order_rename(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
-        name = _text(data, NAME_LIMIT)
+        name = read_text(data, NAME_LIMIT)
         self._change(title=name)
         if self._driver.capabilities.rename and self.is_open:
             self._driver.rename(name)
@@ -361,7 +361,7 @@ class SessionTurns:
     def _order_tell_message(self, _data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         """Tell what is written of the message that is not whole yet, and the number of the last event before it."""
         texts = [item.text for item in self._open_items() if item.kind == "agent_message"]
-        return {"text": "\n".join(texts), "number": self._number}
+        return {"text": "\n".join(texts), "number": self._events.number}
 
     def _order_queue(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         change_queue(self._store, self.session.session_id, data)
@@ -466,7 +466,7 @@ class SessionTurns:
         code = 0 if self.is_finished and word == "closed" else event.exit_code
         self._change(ended=word, exit_code=code, closed_at=self._clock.now())
         self._say(event)
-        self._keep()
+        self._events.tell()
 
     def status(self) -> dict[str, Any]:
         """Return how the session stands."""
@@ -489,32 +489,13 @@ class SessionTurns:
 
     def unkept(self, event: ev.AnyEvent) -> ev.Numbered:
         """Return an event for some clients alone, with the number of the last one before it that is kept."""
-        return ev.Numbered(self._number, to_text(self._clock.now()), ev.fit(event))
+        return self._events.numbered(event)
 
     def note(self, event: ev.AnyEvent) -> None:
         """Take what has happened among the session's clients."""
         self._say(event)
 
     # What is kept and told -------------------------------------------------------------------------------------------
-    def _say(self, event: ev.AnyEvent) -> None:
-        if not isinstance(event, ev.ItemDelta):
-            self._number += 1
-        self._unkept.append(ev.Numbered(self._number, to_text(self._clock.now()), ev.fit(event)))
-
-    def _keep(self) -> None:
-        self._store_events()
-        untold, self._untold = self._untold, []
-        for one in untold:
-            self._tell(one)
-
-    def _store_events(self) -> None:
-        """Write down what has happened; it is told once that is done."""
-        unkept, self._unkept = self._unkept, []
-        kept = [one for one in unkept if not isinstance(one.event, ev.ItemDelta)]
-        if kept:
-            live_events.append(self._store, self.session.session_id, kept)
-        self._untold += unkept
-
     def _tell_queue(self) -> None:
         waiting = live_queue.waiting(self._store, self.session.session_id)
         self._told_queue = {one.message_id for one in waiting}
@@ -529,67 +510,11 @@ class SessionTurns:
         self.session = replace(self.session, opening=opening)
 
 
-def change_queue(store: Store, session_id: str, data: Mapping[str, Any]) -> None:
-    """Edit, move or take back a waiting message. Raises RequestRefused when it does not wait any more."""
-    identity, act = str(data.get("message_id", "")), str(data.get("act", ""))
-    waiting = {one.message_id for one in live_queue.waiting(store, session_id)}
-    if act and identity not in waiting:
-        raise RequestRefused(f"no message {identity!r} waits: it was sent meanwhile, or taken back")
-    match act:
-        case "":
-            done = True
-        case "edit":
-            done = live_queue.edit(store, identity, _text(data, TEXT_LIMIT))
-        case "move":
-            done = live_queue.move(store, session_id, identity, int(data.get("place", 1)))
-        case "remove":
-            done = live_queue.change(store, identity, "revoke")
-        case _:
-            raise UsageInvalid(f"a queued message can be edited, moved or removed, not {act!r}")
-    if not done:
-        raise RequestRefused(f"the message {identity} was sent meanwhile")
-
-
 def first_line(text: str) -> str:
     """Return what a session is called by its first message."""
     line = next((each.strip() for each in text.splitlines() if each.strip()), "")
     return line if len(line) <= _TITLE_LIMIT else f"{line[: _TITLE_LIMIT - 1]}…"
 
 
-def describe_message(message: QueuedMessage) -> dict[str, Any]:
-    """Return a waiting message as scripts get it."""
-    return {"message_id": message.message_id, "text": message.text, "note": message.note}
-
-
 def _kind_of(message: QueuedMessage) -> str:
     return "recovery" if message.note == "recovery" else "user"
-
-
-def _text(data: Mapping[str, Any], limit: int) -> str:
-    text = str(data.get("text", ""))
-    if not text.strip():
-        raise UsageInvalid("the message is empty")
-    if len(text) > limit:
-        raise UsageInvalid(f"the message has {len(text):,} characters, and {limit:,} are the limit")
-    return text
-
-
-def _merge(events: Iterable[ev.AnyEvent]) -> Iterable[ev.AnyEvent]:
-    """Put deltas of one item that follow each other together."""
-    last: ev.ItemDelta | None = None
-    texts: list[str] = []
-    for event in events:
-        if isinstance(event, ev.ItemDelta):
-            if last is not None and (last.item_id, last.stream) == (event.item_id, event.stream):
-                texts.append(event.text)
-                continue
-            if last is not None:
-                yield replace(last, text="".join(texts))
-            last, texts = event, [event.text]
-            continue
-        if last is not None:
-            yield replace(last, text="".join(texts))
-            last, texts = None, []
-        yield event
-    if last is not None:
-        yield replace(last, text="".join(texts))

@@ -1,0 +1,87 @@
+"""What live sessions ask people: found and answered, and in whose name."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.facade.home import Home, find_only
+from oulipoly_engine.host.link import HostGone, HostUnreachable
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.protocol import NAME_LIMIT, Client
+from oulipoly_engine.store.live import live_requests
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.sessions import LiveRequest
+
+
+class LiveRequests:
+    """The requests of one user's live sessions."""
+
+    def __init__(self, home: Home, client: Client | None = None) -> None:
+        """client: in whose name everything is done; None: this process's."""
+        self._home = home
+        self._client = client or _own_client(is_app=home.is_app)
+
+    def requests(self, *, all_states: bool = False, limit: int = 200) -> tuple[LiveRequest, ...]:
+        """Return the requests that wait for an answer, oldest first; or the last ones, whatever became of them."""
+        if not self._home.read_only:
+            with self._home.lend_store() as store:
+                hosts.expire_left(store, self._home.clock, self._home.paths)
+        with self._home.lend_store_to_read() as store:
+            return live_requests.latest(store, limit) if all_states else live_requests.pending(store)
+
+    def find_request(self, identity: str) -> LiveRequest:
+        """Return the request whose id begins so. Raises RequestRefused."""
+        with self._home.lend_store_to_read() as store:
+            found = live_requests.find(store, identity) if identity else ()
+        # Who gives the beginning of an id means one that waits.
+        found = tuple(one for one in found if one.status == "pending") or found
+        none = f"there is no request {identity!r}: `agents requests list` lists those that wait"
+        return find_only(found, lambda one: one.request_id, identity, "requests", RequestRefused(none))
+
+    def answer(
+        self,
+        identity: str,
+        decision: str,
+        *,
+        reason: str = "",
+        answers: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> str:
+        """Answer a request once and return what became of it. Raises RequestRefused."""
+        from oulipoly_engine.core.live import requests  # noqa: PLC0415 - only an answer needs it
+
+        self._home.refuse_if_read_only("answer a request")
+        request = self.find_request(identity)
+        word = requests.parse_decision(decision)
+        if word is not None:
+            requests.check(request, word, answers or {})
+        data = {"request_id": request.request_id, "decision": decision, "reason": reason}
+        data["answers"] = {key: list(value) for key, value in (answers or {}).items()}  # type: ignore[assignment]
+        try:
+            with hosts.connect(self._home.paths, request.session_id, self._client) as client:
+                return str(client.order("answer", data)["status"])
+        except (HostUnreachable, HostGone) as error:
+            with self._home.lend_store() as store:
+                hosts.expire_left(store, self._home.clock, self._home.paths)
+            message = f"the request {request.request_id} is stale: its session's process has ended"
+            raise requests.RequestStale(message) from error
+
+
+def _own_client(*, is_app: bool) -> Client:
+    """Return who this process is: its user, and for the app its terminal."""
+    try:
+        name = f"{getpass.getuser()}@{socket.gethostname()}"
+    except (OSError, KeyError):
+        name = "a user"
+    if not is_app:
+        return Client(name[:NAME_LIMIT])
+    try:
+        place = f"app on {os.ttyname(0).removeprefix('/dev/')}"
+    except OSError:
+        place = f"app, process {os.getpid()}"
+    return Client(f"{name[: NAME_LIMIT - len(place) - 3]} ({place})", is_person=True)
