@@ -60,7 +60,7 @@ def test_a_session_begun_by_command_works_on_its_own_branch_for_two_turns(live, 
     assert [] == [line for line in git(repository, "status", "--porcelain").splitlines() if line]
     assert "notes.md" in git(worktree, "status", "--porcelain")
     live.engine.work.send(told["session_id"], "and again [[edit:more.md]]")
-    until(lambda: live.engine.work.messages(told["session_id"])[-1].status == "completed")
+    until(lambda: ["completed"] == [one.status for one in live.engine.work.messages(told["session_id"])][-1:])
     assert {"notes.md", "more.md"} <= {path.name for path in worktree.iterdir()}
 
 
@@ -79,13 +79,13 @@ def test_nothing_starts_where_the_worktree_is_not_what_it_was(live, repository):
     worktree.unlink()
     (worktree.parent / "moved").rename(worktree)
     live.engine.work.send(session, "hello")
-    until(lambda: live.engine.work.messages(session)[-1].status == "completed")
+    until(lambda: ["completed"] == [one.status for one in live.engine.work.messages(session)][-1:])
 
 
 def test_a_fork_of_a_session_is_guarded_by_the_worktree_that_it_shares(live, repository):
     begun = begin(live, repository, prompt="one")
     session = begun.session.session_id
-    until(lambda: live.engine.work.messages(session)[-1].status == "completed")
+    until(lambda: ["completed"] == [one.status for one in live.engine.work.messages(session)][-1:])
     git(begun.worktree.path, "switch", "-q", "-c", "elsewhere")
 
     with pytest.raises(WorktreeBlocked, match="git switch"):
