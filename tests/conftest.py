@@ -1,5 +1,6 @@
 """What every test stands on: a home of its own, an unchanged environment, and no child left behind."""
 
+import gc
 import json
 import os
 import selectors
@@ -35,6 +36,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.
 SOURCES = os.pathsep.join([str(ROOT / "engine"), str(ROOT / "tui")])
+
+
+def pytest_collection_finish():
+    """Leave the tests themselves, half a million objects, out of each whole collection: a twentieth of a run's work."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
