@@ -89,6 +89,7 @@ def test_what_the_cli_never_got_is_said_again(live, source):
     known = {one.runtime.id: one.status for one in live.engine.runtimes.summaries()}
     for mood in ("dies-at-a-turn", ""):
         live.scripted(mood)
+        live.until_closed(fork)
         (left,) = live.live.left_turns()
         turn = live.live.resume_turn(left.turn_id, known).turn_id
         live.live.wait(fork, turn)
