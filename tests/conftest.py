@@ -26,6 +26,7 @@ from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.paths import from_environment, is_stand_in
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.store.base import db
 
 # A third of hypothesis's own number of examples keeps the suite quick; HYPOTHESIS_PROFILE=long looks deeper. How long
 # one example takes says nothing on a machine that does other things: neither form is timed.
@@ -42,6 +43,33 @@ def pytest_collection_finish():
     """Leave the tests themselves, half a million objects, out of each whole collection: a twentieth of a run's work."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def _migrated(tmp_path_factory):
+    """The bytes of a new state file."""
+    path = tmp_path_factory.mktemp("migrated") / "state.db"
+    db.open_store(path).close()
+    return path.read_bytes()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _copied_state_file(_migrated):
+    """Begin a new state file of this process with a copy of a migrated one; commands make theirs themselves."""
+    check = db._check_writable
+
+    def fill(path):
+        with suppress(OSError):
+            if not path.exists():
+                with tempfile.NamedTemporaryFile(dir=path.parent) as draft:
+                    draft.write(_migrated)
+                    draft.flush()
+                    os.link(draft.name, path)  # whole or not at all: others may open it at once
+        check(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(db, "_check_writable", fill)
+        yield check
 
 
 @pytest.fixture(autouse=True)
