@@ -58,6 +58,18 @@ def test_control_goes_to_whoever_writes_and_is_told_once(live):
     assert [(told.seq, told.event)] == [(one.seq, one.event) for one in kept]
 
 
+def test_who_asks_late_is_told_how_it_stands(live):
+    session = live.begin()
+    with person(live, ANN).connect(session) as ann, person(live, BEN).connect(session) as ben:
+        ann.follow(0)
+        ann.order("send", {"text": "one"})
+        ben.follow(0)
+        ben.order("clients", {"tell": True})
+        told = Watched(ben).clients(lambda _event: True)
+
+    assert (ANN, (ANN, BEN)) == (told.controller, told.attached)
+
+
 def test_commands_answers_and_looks_take_no_control(live):
     session = live.begin("[[approve:ls]] hello")
     request = live.request(session)

@@ -40,7 +40,6 @@ class Control:
         """Take who watches over a connection (`names`), and whether it wants to be told of changes (`tell`)."""
         if "names" in data:
             seat.names = tuple(str(name)[:NAME_LIMIT] for name in list(data["names"])[:_MOST_NAMES])
-        found = self.read(seats)
-        if data.get("tell"):
-            seat.told_clients = found
-        return found
+        if data.get("tell"):  # whatever is otherwise than for one who is alone is told at once
+            seat.told_clients = ClientsChanged(attached=tuple(sorted(seat.names or (seat.name,))))
+        return self.read(seats)
