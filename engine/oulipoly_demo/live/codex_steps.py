@@ -102,7 +102,7 @@ class StepRunner:
 
     def _edit(self, name: str) -> Steps:
         edit, identity = edits.plan(self._context.cwd, name), f"call_{ids.message_id()[4:]}"
-        change = {"path": str(edit.path), "kind": {"type": edit.kind}, "diff": edit.diff}
+        change = {"path": str(edit.path), "kind": {"type": edit.kind}, "diff": edit.codex_diff}
         item = {"type": "fileChange", "id": identity, "changes": [change]}
         self._messages.tell_item("item/started", item | {"status": "inProgress"})
         status, is_cancelled = "completed", False

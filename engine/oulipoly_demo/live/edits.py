@@ -26,6 +26,11 @@ class Edit(NamedTuple):
         lines = difflib.unified_diff(self.before.splitlines(True), self.after.splitlines(True), old, f"b/{name}")
         return "".join(lines)
 
+    @property
+    def codex_diff(self) -> str:
+        """Return the change as codex (0.169) tells it: a new file's text, or else the hunks without the names."""
+        return self.after if self.kind == "add" else "".join(self.diff.splitlines(True)[2:])
+
     def apply(self) -> bool:
         """Make the change. Returns whether the file could be written."""
         if not self.is_allowed:

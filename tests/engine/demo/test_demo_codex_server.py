@@ -225,7 +225,11 @@ def test_file_is_changed_if_it_is_allowed(session, folder, decision, is_written)
     session.answer(request, decision)
     session.until(TurnEnded)
 
-    assert [str(folder / "notes.txt")] == [change.path for change in request.prompt.changes]
+    ((path, text),) = ((change.path, change.diff) for change in request.prompt.changes)
+    assert str(folder / "notes.txt") == path
+    assert ["+A line that a demo agent has added."] == [
+        line for line in text.splitlines() if line[:2] not in ("++", "@@")
+    ]
     assert is_written == (folder / "notes.txt").exists()
     assert is_written == bool(session.of(DiffUpdated))
 

@@ -32,6 +32,7 @@ def test_a_session_is_begun_its_changes_committed_and_merged_and_its_worktree_re
         *(*BEGIN, "begins", "slates", "prompt", "[[edit:notes.md]] Write it", "Begin it", ""),
         *("Changes of one", "1", "Open a file", "1", "Comment on a line", "1", "Why so?"),
         *("Send the comments", "Open a file", "1", "Stage it", "Commit", "Take notes"),
+        *("Show again", "Open a file", "1", "Comment on a line", "1", ""),
         *("Merge into", "main", "y", "Undo", "Merge into", "main", "y", "", "End one", "1", "y"),
     )
 
@@ -40,6 +41,7 @@ def test_a_session_is_begun_its_changes_committed_and_merged_and_its_worktree_re
     assert "added 1: " in text
     assert "Sent 1 comment to the agent." in text
     assert "Committed " in text
+    assert "Committed, added: notes.md" in text
     assert "A backup reference is made first; Undo undoes it." in text
     assert "Undone: main is as it was." in text
     assert "Take notes" in git(repository, "log", "--format=%s", "main")

@@ -6,6 +6,7 @@ Each may take long, and raises RunnerError.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from oulipoly_tui.view.live.models import Start
 from oulipoly_tui.view.work.new_work import NONE, SAME, Draft, Found
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.worktrees.changes import MergePreview, Moved, Preflight, Promoted
+    from oulipoly_engine.core.worktrees.changes import ChangeSet, MergePreview, Moved, Preflight, Promoted
+    from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
     from oulipoly_engine.core.worktrees.prompts import Comment
     from oulipoly_engine.core.worktrees.work import Repository
     from oulipoly_engine.facade.engine import Engine
@@ -62,6 +64,14 @@ def find_repository(engine: Engine, session_id: str) -> Repository | None:
     """Return the repository of a session, with its branches; None: its folder lies in none."""
     work = engine.work.find(session_id)
     return engine.work.repository(Path(work.session.workspace if work.worktree is None else work.worktree.repository))
+
+
+def find_committed(engine: Engine, session_id: str, found: ChangeSet) -> tuple[ChangeEntry, ...]:
+    """Return the files that a session's branch has committed; none where nobody knows at which commit it began."""
+    if found.ahead:
+        with suppress(RunnerError):
+            return engine.changes.committed(session_id)
+    return ()
 
 
 def move(engine: Engine, session_id: str, verb: str, preview: MergePreview) -> Moved:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from oulipoly_engine.errors import RunnerError, UsageInvalid, translate_system_e
 from oulipoly_tui.commands.work import orders
 from oulipoly_tui.view.transcript.spans import Line, plain
 from oulipoly_tui.view.work.changes import (
+    COMMITTED,
     STAGED,
     UNSTAGED,
     commit_title,
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oulipoly_engine.core.worktrees.changes import ChangeSet, Discarded, FileDiff, HunkText
+    from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
     from oulipoly_tui.linear.talk import Talk
 
-_SIDES = ((UNSTAGED, "Not staged"), (STAGED, "Staged"))
+_SIDES = ((UNSTAGED, "Not staged"), (STAGED, "Staged"), (COMMITTED, "Committed"))
+_File = tuple[str, str, str]  # side, path, a sentence
 _SIGNS = {"+": "added", "-": "removed"}
 _MOVE = "the last merge, rebase or apply"
 _DISCARD = "the last discard"
@@ -66,10 +69,11 @@ class ChangesMenu:
             self._talk.quote(f"Changes of {self._title}. {branch}{base}.{far_words(read_changes(found))}")
             if not found.git_available:
                 return
+            files = _files(found, orders.find_committed(self._talk.engine, self._id, found))
             if not is_told:
-                self._say_files(found)
+                self._say_files(files)
             is_told = True
-            actions = self._actions(found)
+            actions = self._actions(found, files)
             label = self._talk.choose("Changes: what to do", list(actions))
             if label is None:
                 if not self._comments or self._talk.confirm(f"Comments not sent: {len(self._comments)}. Close?"):
@@ -81,16 +85,15 @@ class ChangesMenu:
             except RunnerError as error:
                 self._talk.quote(f"Error. {error.message}.")
 
-    def _actions(self, found: ChangeSet) -> dict[str, Callable[[], None]]:
+    def _actions(self, found: ChangeSet, files: Sequence[_File]) -> dict[str, Callable[[], None]]:
         """Return what can be done now."""
-        has_any = bool(found.staged or found.unstaged)
-        told: dict[str, Callable[[], None]] = {"Open a file": partial(self._open_file, found)} if has_any else {}
+        told: dict[str, Callable[[], None]] = {"Open a file": partial(self._open_file, files)} if files else {}
         if not self._talk.read_only:
             if found.unstaged:
                 told["Stage everything"] = partial(self._changes.stage, self._id)
             elif found.staged:
                 told["Unstage everything"] = partial(self._changes.unstage, self._id)
-            if has_any:
+            if found.staged or found.unstaged:
                 told["Commit"] = partial(self._commit, found)
             if self._comments:
                 told["Send the comments to the agent"] = self._send_comments
@@ -104,18 +107,17 @@ class ChangesMenu:
             if found.base:
                 told["Hand a conflict to the agent"] = self._hand_over
             told["Undo"] = self._undo
-        return told | {"Show again": partial(self._say_files, found)}
+        return told | {"Show again": partial(self._say_files, files)}
 
     # ---- files
 
-    def _say_files(self, found: ChangeSet) -> None:
-        if not found.staged and not found.unstaged:
+    def _say_files(self, files: Sequence[_File]) -> None:
+        if not files:
             self._talk.say("Nothing is changed.")
-        for _, _, text in _files(found):
+        for _, _, text in files:
             self._talk.quote(text)
 
-    def _open_file(self, found: ChangeSet) -> None:
-        files = list(_files(found))
+    def _open_file(self, files: Sequence[_File]) -> None:
         place = self._talk.choose_place("File", [text for _, _, text in files])
         if place is None:
             return
@@ -126,18 +128,22 @@ class ChangesMenu:
         changes, verb = self._changes, "Unstage" if side == STAGED else "Stage"
         whole = changes.unstage if side == STAGED else changes.stage
         part = changes.unstage_hunk if side == STAGED else changes.stage_hunk
-        told: dict[str, Callable[[], object]] = {f"{verb} it": partial(whole, self._id, [path])}
-        if diff.hunks:
-            told[f"{verb} a hunk"] = lambda: self._with_hunk(diff, lambda one: part(self._id, path, one.digest))
-            told[f"{verb} a line"] = lambda: self._with_hunk(diff, partial(self._change_line, path, part))
-        told["Discard it"] = lambda: self._discard(
-            f"the changes of {path}", partial(changes.discard, self._id, [path], side)
-        )
+        told: dict[str, Callable[[], object]] = {}
+        if side != COMMITTED:
+            told[f"{verb} it"] = partial(whole, self._id, [path])
+            if diff.hunks:
+                told[f"{verb} a hunk"] = lambda: self._with_hunk(diff, lambda one: part(self._id, path, one.digest))
+                told[f"{verb} a line"] = lambda: self._with_hunk(diff, partial(self._change_line, path, part))
+            told["Discard it"] = lambda: self._discard(
+                f"the changes of {path}", partial(changes.discard, self._id, [path], side)
+            )
         if diff.hunks and side == UNSTAGED:
             told["Discard a hunk"] = lambda: self._with_hunk(diff, partial(self._discard_hunk, path))
         if diff.hunks:
             told["Comment on a line"] = partial(self._comment, path)
-        label = None if self._talk.read_only else self._talk.choose(f"{visible_line(path)}: what to do", list(told))
+        if not told or self._talk.read_only:
+            return
+        label = self._talk.choose(f"{visible_line(path)}: what to do", list(told))
         if label is not None:
             told[label]()
 
@@ -236,12 +242,14 @@ class ChangesMenu:
             self._talk.quote(text)
 
 
-def _files(found: ChangeSet) -> Iterator[tuple[str, str, str]]:
-    """Yield side, path and a sentence of each file."""
-    for (side, name), entries in zip(_SIDES, (found.unstaged, found.staged), strict=True):
+def _files(found: ChangeSet, committed: Sequence[ChangeEntry]) -> list[_File]:
+    """Return side, path and a sentence of each file."""
+    files = []
+    for (side, name), entries in zip(_SIDES, (found.unstaged, found.staged, committed), strict=True):
         for one in entries:
             before = f", before {visible_line(one.renamed_from)}" if one.renamed_from else ""
-            yield side, one.path, f"{name}, {status_word(one.status)}: {visible_line(one.path)}{before}"
+            files.append((side, one.path, f"{name}, {status_word(one.status)}: {visible_line(one.path)}{before}"))
+    return files
 
 
 def _diff_lines(diff: FileDiff) -> Iterator[str]:

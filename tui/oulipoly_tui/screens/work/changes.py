@@ -13,7 +13,7 @@ from textual.content import Content
 
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import RunnerError
-from oulipoly_tui.commands.work.orders import send_comments
+from oulipoly_tui.commands.work.orders import find_committed, send_comments
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.work.branch_orders import BranchOrders
@@ -357,9 +357,6 @@ class ChangesScreen(BranchOrders):
         if at == self._committed_at:
             return
         self._committed_at = at
-        if not found.ahead:
-            self._committed = ()
-            return
 
         def on_told(told: tuple[ChangeEntry, ...]) -> None:
             if is_standing(self) and at == self._committed_at:
@@ -367,7 +364,7 @@ class ChangesScreen(BranchOrders):
                 self._draw()
                 self._read_diff()
 
-        self.app_of_ours.work("changes", partial(self.engine.changes.committed, self.session_id), on_told, self._skip)
+        self.app_of_ours.work("changes", partial(find_committed, self.engine, self.session_id, found), on_told)
 
     def _skip(self, _error: Exception) -> None:
         self._is_looking = False
