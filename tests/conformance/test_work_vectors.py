@@ -568,7 +568,7 @@ def test_29_35_a_served_session_outlives_the_server_and_its_own_host(rest, serve
     page = first.ask("/", accept="text/html")
     told = first.ask("/sessions", body)
     session = told["id"]
-    until(lambda: first.ask(f"/sessions/{session}/messages")[-1]["status"] == "completed")
+    until(lambda: (said := first.ask(f"/sessions/{session}/messages")) and said[-1]["status"] == "completed")
     first.ask(f"/sessions/{session}/messages", {"content": "REQUEST_APPROVAL please"})
     until(lambda: first.ask(f"/sessions/{session}")["pending_approval"])
     first.end()
