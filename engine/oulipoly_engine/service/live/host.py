@@ -208,15 +208,17 @@ class Host:
 
     def _pump(self) -> None:
         """Do what the driver wants done."""
-        turn_before = self._turn_id()
+        before = self._turn_id(), self.turns.is_open
         data = self.turns.take()
         if self._wire_log is not None:
             self._wire_log.write("client->cli", data)
         self._unsent += data
-        if self._turn_id() != turn_before:
+        if self._turn_id() != before[0]:
             self._used_at = self._heard_at = time.monotonic()
             self._interrupted_at = None
         self._write()
+        if (self._turn_id(), self.turns.is_open) != before:  # the CLI has its message, and works meanwhile
+            self._store.sync()
         self._checkpoint()
         failure = self.turns.failure
         if failure is not None:
@@ -323,8 +325,10 @@ class Host:
             case Order():
                 if message.verb != "clients":  # who looks often keeps no session from its idle end
                     self._used_at = time.monotonic()
-                seat.send(self._do(message, seat))
+                answer = self._do(message, seat)
                 self._pump()
+                self._store.sync()  # what was taken outlasts a power cut
+                seat.send(answer)
             case Bye():
                 raise EOFError
             case Hello():
