@@ -149,6 +149,14 @@ class Commands:
             raise subprocess.TimeoutExpired(words, timeout, stdout, stderr)
         return subprocess.CompletedProcess(words, code[0], stdout, stderr)
 
+    def begin(self, arguments, cwd):
+        """Begin a command that nobody reads; returns its process number, and what ends when it has."""
+        *places, told = self._begin({"arguments": arguments, "env": dict(os.environ), "cwd": str(cwd)})
+        for place in places:
+            os.close(place)
+        file = os.fdopen(told, "rb")
+        return int(file.readline()), file
+
     def _begin(self, request):
         """Begin a command; returns our ends of its streams, and of what is told of it."""
         pipes = [os.pipe() for _ in range(4)]
@@ -288,9 +296,9 @@ class LiveWorld:
         begun = self.live.begin(NewSession(folder or self.demo.project, runtime=runtime, prompt=prompt, **more))
         return begun.session.session_id, begun.turn_id
 
-    def replayed(self, kind, wire, last):
-        """Add or change the runtime, of its kind's name, whose CLI says a recorded wire to a line, and is killed."""
-        return self.scripted(f"{wire} {last}", kind, cli="replayed_cli.py", kind=kind)
+    def replayed(self, kind, scene, kill):
+        """Add the runtime, of its kind's name, whose CLI says a scene's turn (`fixtures/replayed_cli.py`)."""
+        return self.scripted(f"{scene} {kill}", kind, cli="replayed_cli.py", kind=kind)
 
     def scripted(
         self, mood="", name="scripted", program="", cli="scripted_codex.py", interpreter=sys.executable, **settings

@@ -11,7 +11,7 @@ import pytest
 
 from oulipoly_engine.core.live.events import RequestOpened, SessionOpened, TurnEnded, TurnStarted
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 
 WIRES = Path(__file__).resolve().parents[1] / "fixtures" / "wires"
@@ -67,6 +67,7 @@ def assert_sound(live, session, sent):
     assert len(set(known)) == len(known)
     assert set(sent) <= set(known)
     plans = live.live.recover(statuses(live)) if any(turn.status not in FINAL for turn in turns) else ()
+    plans = [plan for plan in plans if plan.turn.session_id == session]
     assert {turn.turn_id for turn in turns if turn.status not in FINAL} == {plan.turn.turn_id for plan in plans}
     assert all(isinstance(plan, Recoverable) for plan in plans), plans
     numbers = [one.seq for one in live.live.events(session, limit=10_000)]
@@ -164,55 +165,191 @@ def end(live, session):
     live.until_closed(session)
 
 
-WIRED = [
-    pytest.param("codex", "codex-0.169.0-approvals", id="codex"),
-    pytest.param("claude", "claude-2.1.197-approvals", id="claude"),
-    pytest.param("acp", "opencode-1.18.33-acp-permissions", id="opencode"),
-    pytest.param("acp", "gemini-0.61.0-acp", id="gemini"),
+# At each line of the recorded wires -----------------------------------------------------------------------------------
+TURNS = {"turn/start", "user", "session/prompt"}
+OPENED = {"thread/start", "thread/resume", "session/new", "session/load", "session/resume"}
+KINDS = {"codex-0": "codex", "codex-app-server": "codex", "claude-2": "claude", "claude-stream": "claude"}
+MAIN = ("codex-0.169.0-approvals", "claude-2.1.197-approvals", "opencode-1.18.33-acp-permissions", "gemini-0.61.0-acp")
+DEATHS = ("cli", "host", "client", "all")
+NOT_WIRES = {"codex-0.169.0-methods"}  # a list of methods
+EVERY, SOME = 1, 25  # how many lines on the next kill is
+EACH = [
+    pytest.param(path.stem, death, stride, id=f"{path.stem}-{death}-{stride}", marks=[mark, pytest.mark.timeout(3600)])
+    for path in sorted(WIRES.glob("*.jsonl"))
+    for death in DEATHS
+    for stride, mark in ((EVERY, pytest.mark.each_line), (SOME, pytest.mark.kills))
+    if path.stem not in NOT_WIRES
 ]
 
 
-def read_wire(name):
-    """Return a recording up to the turn that its client interrupted, which ours lets go on."""
-    lines = (WIRES / f"{name}.jsonl").read_text().splitlines()
-    records = [one for one in map(json.loads, lines) if isinstance(one["msg"], dict)]
-    methods = [one["msg"].get("method") for one in records]
-    if "session/cancel" not in methods:
-        return records
-    before = methods[: methods.index("session/cancel")]
-    return records[: len(before) - 1 - before[::-1].index("session/prompt")]
+def kind_of(name):
+    """Return the kind of the runtime whose wire it is."""
+    return next((kind for start, kind in KINDS.items() if name.startswith(start)), "acp")
 
 
-@pytest.mark.parametrize(("kind", "name"), WIRED)
-def test_cli_dies_behind_a_line_of_a_recorded_wire(live, kills, tmp_path, kind, name):
-    records = read_wire(name)
-    wire = tmp_path / "wire.jsonl"
-    wire.write_text("".join(json.dumps(one) + "\n" for one in records))
-    told = [one["msg"] for one in records if one["dir"].startswith("client->")]
-    turns = sum(not {"turn/start", "user", "session/prompt"}.isdisjoint(map(str, message.values())) for message in told)
-    for share in kills.shares(less=2):
-        last = 1 + int(share * len(records))
-        live.replayed(kind, wire, last)
-        session = live.begin(runtime=kind)
-        sent = []
-        for number in range(turns):
-            try:
-                sent.append(live.live.send(session, f"message {number}").turn_id)
-            except RunnerError:  # it dies before it is ready
-                break
-            if live.host_of(session) is None:
-                break
-        # The CLI may die while we still send, so that another one does the rest: it is killed as well or does all.
-        watch(live, session, lambda one, turn=sent[-1:]: is_end_of(one, turn))
+def word_of(message):
+    """Return what a client's message is about."""
+    return message.get("method") or message.get("request", {}).get("subtype") or message.get("type", "")
+
+
+def read_processes(name):
+    """Return what each process of a recording and its clients said; each has its number in the recording."""
+    processes = [[]]
+    for number, text in enumerate((WIRES / f"{name}.jsonl").read_text().splitlines(), 1):
+        record = json.loads(text)
+        message, is_client = record["msg"], record["dir"].startswith("client->")
+        if (record["dir"], str(message)[:5]) == ("note", "exit ") or (is_client and word_of(message) == "initialize"):
+            processes.append([])
+        if (is_client or record["dir"].endswith("->client")) and "_raw" not in message:
+            processes[-1].append({"is_client": is_client, "msg": message, "line": number})
+    return [one for one in processes if any(word_of(record["msg"]) in TURNS for record in one)]
+
+
+def read_scenes(name):
+    """Return each turn of a recording, together with how its session had been opened."""
+    for process in read_processes(name):
+        starts = [n for n, one in enumerate(process) if one["is_client"] and word_of(one["msg"]) in TURNS]
+        for number, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True)):
+            turn = process[start:end]
+            answered = {id_of_answer(one["msg"]) for one in turn if one["is_client"]}
+            for one in turn:
+                one["is_answered"] = (one["msg"].get("id") or one["msg"].get("request_id", "none")) in answered
+            yield {
+                "opening": process[: starts[0]],
+                "asked": [one["msg"].get("id") for one in process[: starts[0]] if word_of(one["msg"]) in OPENED],
+                "turn": turn,
+                "session": session_of(process[starts[0]]["msg"]),
+                "turn_session": session_of(turn[0]["msg"]),
+                "is_first": not number,
+            }
+
+
+def id_of_answer(message):
+    """Return the id of the request that a message of the client answers, None when it does not."""
+    return message.get("response", {}).get("request_id") or ("method" not in message and message.get("id")) or None
+
+
+def session_of(message):
+    told = message.get("params", {})
+    return told.get("threadId") or told.get("sessionId", "")
+
+
+def open_well(scene):
+    """Return how a scene's session was opened, as if it had been a new one and no attempt had failed."""
+    session = scene["session"]
+    for one in scene["opening"]:
+        message = one["msg"]
+        if not one["is_client"] and {"id", "method"} & message.keys() == {"id"} and message["id"] in scene["asked"]:
+            result = {"sessionId": session, **message.get("result", {"thread": {"id": session}})}
+            one = one | {"msg": {"id": message["id"], "result": result}}
+        yield one
+
+
+def lines_of(scene):
+    """Return the numbers of the lines that the CLI says: the opening's in the first scene of a process, the turn's."""
+    told = (scene["opening"] if scene["is_first"] else []) + scene["turn"]
+    return [one["line"] for one in told if not one["is_client"]]
+
+
+class Drill:
+    """Processes of a session are killed behind a line that its CLI says: in each of its turns, or while it opens."""
+
+    def __init__(self, live, commands, folder, kind):
+        self.live, self.commands, self.kind = live, commands, kind
+        self.scene, self.kill = folder / "scene.json", folder / "kill.json"
+        live.replayed(kind, self.scene, self.kill)
+
+    def run(self, scene, line, death):
+        """Send a message while its turn's line kills; what is left goes on, and ends."""
+        live, text = self.live, f"message of line {line}"
+        is_open = any(one["line"] == line for one in scene["turn"])
+        opening = {"opening": list(open_well(scene))} if is_open else {}
+        self.scene.write_text(json.dumps(scene | opening))
+        if is_open:
+            session = live.begin(runtime=self.kind)
+            self.send(session, text, line, death)
+        else:
+            session = self.open(line, death)
+        assert not self.kill.exists(), "the line was not reached"
         end(live, session)
-        live.replayed(kind, wire, 0)  # whole from now on, also where it is asked how it is
-        plans = assert_sound(live, session, sent)
-        if plans:
-            again = live.live.resume_turn(plans[0].turn.turn_id, statuses(live)).turn_id
-            watch(live, session, lambda one, turn=again: is_end_of(one, [turn]))
-            assert live.live.wait(session, again).status in FINAL
-            assert "interrupted" == live.live.turns(session)[[*sent].index(plans[0].turn.turn_id)].status
+        plans = assert_sound(live, session, [])
+        if not is_open:
+            self.send(session, text)
+        elif plans:
+            self.resume(session, plans[0].turn.turn_id)
         end(live, session)
+        assert_sound(live, session, [])
+        turns = [one.input for one in live.live.turns(session) if one.kind == "user"]
+        assert [text] == turns + [one.text for one in live.live.status(session).queue]
+
+    def resume(self, session, turn):
+        """Have a turn go on that was left; a recorded CLI that does not know its session says so."""
+        again = ""
+        with suppress(RequestRefused):
+            again = self.live.live.resume_turn(turn, statuses(self.live)).turn_id
+        if not again:  # which begins another one with what was said
+            assert "fenced" == self.live.live.status(session).status
+            return
+        self.watch(session)
+        assert [again] == [one.turn_id for one in self.live.live.turns(session) if one.kind == "recovery"]
+
+    def open(self, line, death):
+        """Begin a session, which kills behind a line of how it opens; returns the session."""
+        before = self.sessions()
+        self.arm(line, death)
+        with suppress(RunnerError, HostGone):
+            self.live.begin(runtime=self.kind)
+        (session,) = self.sessions() - before
+        until(lambda: not self.kill.exists())
+        return session
+
+    def send(self, session, text, line=0, death=""):
+        """Send a message, and go on until its turn has ended and the kill is done, or the host has gone."""
+        if death in ("client", "all"):
+            pid, ended = self.commands.begin(["session", "send", session, text, "--wait"], self.live.demo.project)
+            self.arm(line, death, pid)
+            until(lambda: self.live.live.turns(session))
+            self.watch(session)
+            ended.read()
+            ended.close()
+        else:
+            if death:
+                self.arm(line, death)
+            with suppress(HostGone):  # before it had told that the message is taken
+                self.live.live.send(session, text)
+            self.watch(session)
+
+    def watch(self, session):
+        watch(self.live, session, lambda one: isinstance(one.event, TurnEnded) and not self.kill.exists())
+
+    def sessions(self):
+        return {one.session.session_id for one in self.live.live.list_sessions(10_000)}
+
+    def arm(self, line, death, client=0):
+        pids = {"cli": [0], "host": [1], "client": [client], "all": [client or 1, 1, 0]}[death]
+        self.kill.write_text(json.dumps({"line": line, "pids": pids}))
+
+
+@pytest.mark.parametrize(("name", "death", "stride"), EACH)
+def test_processes_die_at_each_line_of_a_recorded_wire(live, commands, tmp_path, name, death, stride):
+    drill = Drill(live, commands, tmp_path, kind_of(name))
+    moments = [(scene, line) for scene in read_scenes(name) for line in lines_of(scene)]
+    for scene, line in moments[::stride]:
+        try:
+            drill.run(scene, line, death)
+        except BaseException as error:
+            error.add_note(f"at line {line}")
+            raise
+
+
+@pytest.mark.parametrize("name", MAIN)
+def test_processes_die_at_a_line_of_a_recorded_wire(live, commands, tmp_path, name):
+    drill = Drill(live, commands, tmp_path, kind_of(name))
+    scenes = list(read_scenes(name))
+    for number, death in enumerate(DEATHS):
+        scene = scenes[number * len(scenes) // len(DEATHS)]
+        lines = lines_of(scene)
+        drill.run(scene, lines[number * len(lines) // len(DEATHS)], death)
 
 
 def test_a_turn_whose_runtime_does_not_work_is_blocked_and_goes_on_later(live):
