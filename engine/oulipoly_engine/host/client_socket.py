@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from oulipoly_engine.host.frames import Bye, Decoder, Hello, Message, WireBroken, encode
+from oulipoly_engine.host.frames import NAME_LIMIT, Budget, Bye, Decoder, Hello, Message, WireBroken, agree, encode
 
 _CHUNK = 64 << 10  # larger ones come from the kernel anew each time
 
@@ -13,14 +13,15 @@ _CHUNK = 64 << 10  # larger ones come from the kernel anew each time
 class ClientSocket:
     """A connection from a client."""
 
-    def __init__(self, connection: socket.socket, messages: Any) -> None:  # noqa: ANN401 - as the decoder takes them
-        """messages: the union of those that clients send."""
+    def __init__(self, connection: socket.socket, messages: Any, budget: Budget) -> None:  # noqa: ANN401 - a union
+        """messages: the union of those that clients send. budget: the host's."""
         connection.setblocking(False)
         self.connection = connection
         self.name = ""
         self.greeted = False
         self.watched = 0  # the events that the selector looks for
-        self._decoder = Decoder(messages)
+        self.budget = budget  # once it has greeted, what both ends keep to
+        self._decoder = Decoder(messages, budget.largest)
         self._out = bytearray()
 
     @property
@@ -44,9 +45,18 @@ class ClientSocket:
             raise WireBroken(text)
         return received
 
+    def greet(self, first: Hello, name: str) -> bool:
+        """Take the client's hello and answer it. name: the host's. Returns False where it speaks another version."""
+        agreed = agree(self.budget, Budget(first.version, first.largest))
+        if agreed is None:
+            return False
+        self.send(Hello(self.budget.version, name, self.budget.largest))
+        self.name, self.greeted, self.budget = first.name[:NAME_LIMIT], True, agreed
+        return True
+
     def send(self, message: Message) -> None:
-        """Send a message now or, if the client does not read, later."""
-        data = encode(message)
+        """Send a message now or, if the client does not read, later. Raises WireBroken where it takes none so large."""
+        data = encode(message, self.budget.largest)
         if self._out:
             self._out += data
             return

@@ -1,18 +1,24 @@
 """The frames between a host and its clients, and the messages that all protocols share. Pure: bytes in, messages out.
 
 A frame is four bytes of length, big-endian, and a msgpack array: the name of the message, then its fields in order.
-The first message names the version, and another version is refused with a sentence.
+The first message names the version, and another version is refused with a sentence. It names the largest frame that its
+sender takes, too, where that is not the usual one: hosts outlive the app, so the two ends may be of different releases.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from oulipoly_engine.records import Record
+
 VERSION = 1
-LARGEST = 32 << 20  # bytes of one frame: a paste of that size, or a thousand hits of a search, fits well
+USUAL = 32 << 20  # bytes of one frame: a paste of that size, or a thousand hits of a search, fits well
+LARGEST = USUAL  # of those that this release takes
+SMALLEST = 64 << 10  # of what an end may say that it takes
+NAME_LIMIT = 80  # characters of who a client is
 _LENGTH = struct.Struct(">I")
 
 
@@ -29,6 +35,26 @@ class Hello(Message, frozen=True, tag="hello"):
 
     version: int = VERSION
     name: str = ""  # who speaks, for people: "app", "attach", "host"
+    largest: Annotated[int, msgspec.Meta(ge=SMALLEST)] = USUAL  # bytes of a frame that the sender takes
+
+
+class _UsualHello(Message, frozen=True, tag="hello"):
+    """A Hello as all releases know it; they refuse fields that they do not know."""
+
+    version: int
+    name: str
+
+
+class Budget(Record):
+    """What an end of a connection speaks, and the largest frame that it takes, in bytes."""
+
+    version: int = VERSION
+    largest: int = LARGEST
+
+
+def agree(one: Budget, other: Budget) -> Budget | None:
+    """Return what two ends keep to, in both directions; None: they do not understand each other."""
+    return min(one, other, key=lambda budget: budget.largest) if one.version == other.version else None
 
 
 class Bye(Message, frozen=True, tag="bye"):
@@ -40,11 +66,13 @@ class Bye(Message, frozen=True, tag="bye"):
 _encoder = msgspec.msgpack.Encoder()
 
 
-def encode(message: Message) -> bytes:
+def encode(message: Message, largest: int = LARGEST) -> bytes:
     """Return a message as one frame. Raises WireBroken when it is larger than a frame may be."""
+    if isinstance(message, Hello) and message.largest == USUAL:
+        message = _UsualHello(message.version, message.name)
     data = _encoder.encode(message)
-    if len(data) > LARGEST:
-        text = f"a message of {len(data)} bytes is larger than the limit of {LARGEST}"
+    if len(data) > largest:
+        text = f"a message of {len(data):,} bytes is larger than the limit of {largest:,}"
         raise WireBroken(text)
     return _LENGTH.pack(len(data)) + data
 

@@ -7,8 +7,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.host.frames import Bye, Decoder, Hello, Message, WireBroken, encode
+from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.host.frames import Budget, Bye, Decoder, Hello, Message, WireBroken, agree, encode
 from oulipoly_engine.host.peer_credentials import is_same_user
 from oulipoly_engine.records import Record
 
@@ -33,7 +33,7 @@ class Kind(Record):
     name: str  # "terminal"
     list_command: str  # which lists what lives
     messages: Any  # the union of what its hosts send
-    version: int = 1
+    budget: Budget = Budget()  # ours
 
 
 class Link:
@@ -58,8 +58,14 @@ class Link:
         return bool(self._out)
 
     def send(self, message: Message) -> None:
-        """Send a message, or keep what the host does not take at once for `flush`."""
-        self._out += encode(message)
+        """Send a message, or keep what the host does not take at once for `flush`.
+
+        Raises UsageInvalid for one that is larger than the host takes, as far as it has said that: `is_greeted`.
+        """
+        try:
+            self._out += encode(message, self._budget.largest)
+        except WireBroken as error:
+            raise UsageInvalid(f"the {self._kind.name}'s host does not take that: {error}") from error
         self.flush()
 
     def flush(self) -> None:
@@ -96,6 +102,10 @@ class Link:
                     self._parted = message.text
                     return messages[:index]
                 raise HostGone(message.text or f"the {self._kind.name}'s host said goodbye")
+            if isinstance(message, Hello):
+                agreed = agree(self._kind.budget, Budget(message.version, message.largest))
+                self._budget = agreed or self._kind.budget  # none: the host refuses the version
+                self.is_greeted = True
         return messages
 
     def close(self) -> None:
@@ -105,7 +115,9 @@ class Link:
         self._socket.close()
 
     def _connect(self) -> socket.socket:
-        self._decoder = Decoder(self._kind.messages)
+        self._budget = self._kind.budget
+        self.is_greeted = False
+        self._decoder: Decoder = Decoder(self._kind.messages, self._budget.largest)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.setblocking(False)
         try:
@@ -118,7 +130,7 @@ class Link:
             connection.close()
             message = f"the process at {self._path} is another user's: nothing was sent to it"
             raise HostUnreachable(message)
-        self._out += encode(Hello(self._kind.version, self._name))
+        self._out += encode(Hello(self._budget.version, self._name, self._budget.largest))
         self._socket = connection
         self.flush()
         return connection

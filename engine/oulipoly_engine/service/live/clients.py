@@ -9,15 +9,15 @@ import msgspec
 
 from oulipoly_engine.core.live.events import ClientsChanged, ItemDelta, Notice, Numbered
 from oulipoly_engine.host.client_socket import ClientSocket
-from oulipoly_engine.host.frames import LARGEST, Hello, Message, WireBroken
+from oulipoly_engine.host.frames import Budget, Hello, Message, WireBroken
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.live.protocol import NAME_LIMIT, VERSION, FromClient, Happened
+from oulipoly_engine.service.live.protocol import LIVE, VERSION, Answer, FromClient, Happened
 
 _PAUSE_S = 0.015  # between two deltas to one client: nobody sees more of them, and each costs both ends
 _UNREAD_LIMIT = 64 << 10  # bytes that wait before deltas are gathered instead
 _GATHERED_LIMIT = 256 << 10  # characters of one item's deltas; what is older is left out
 _GIVEN_UP = 64 << 20  # bytes that wait before a client is let go: it comes again and reads what is kept
-_LONGEST_LINE = LARGEST - 1024  # bytes; the rest is for what a frame has around it
+_AROUND_LINE = 1024  # bytes: what a frame has around an event
 _encoder = msgspec.json.Encoder()
 
 
@@ -31,8 +31,8 @@ class _Head(msgspec.Struct):
 class ClientSeat(ClientSocket):
     """A connection from a client."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        super().__init__(connection, FromClient)
+    def __init__(self, connection: socket.socket, budget: Budget = LIVE.budget) -> None:
+        super().__init__(connection, FromClient, budget)
         self.follows = False
         self.takes_deltas = True
         self.names: tuple[str, ...] = ()  # who watches over it; empty: itself
@@ -48,16 +48,18 @@ class ClientSeat(ClientSocket):
     def receive(self) -> list[Message]:
         """Return the messages that have come, and answer its hello. Raises EOFError when it is gone, WireBroken."""
         received = super().receive()
-        if received and not self.greeted and isinstance(received[0], Hello):
-            self._greet(received[0])
-        return received
-
-    def _greet(self, first: Hello) -> None:
-        if first.version != VERSION:
+        first = received[0] if received and not self.greeted else None
+        if isinstance(first, Hello) and not self.greet(first, "live"):
             text = f"this session's host speaks version {VERSION} of the protocol, not {first.version}: it was started"
             raise WireBroken(f"{text} by another release; `agents session close` ends it")
-        self.name, self.greeted = first.name[:NAME_LIMIT], True
-        self.send(Hello(VERSION, "live"))
+        return received
+
+    def answer(self, answer: Answer) -> None:
+        """Answer an order; one that the client takes no answer of that size to is done all the same."""
+        try:
+            self.send(answer)
+        except WireBroken as error:
+            self.send(Answer(answer.number, error={"slug": "oversized", "message": f"it was done, and {error}"}))
 
     def tell(self, numbered: Numbered) -> None:
         """Send an event; deltas are put together while they come fast, or while the client does not read."""
@@ -76,7 +78,7 @@ class ClientSeat(ClientSocket):
 
     def send_line(self, line: bytes) -> None:
         """Send an event as JSON; in place of one that no frame takes, as earlier releases kept them, a notice."""
-        if len(line) > _LONGEST_LINE:
+        if len(line) > self.budget.largest - _AROUND_LINE:
             head = msgspec.json.decode(line, type=_Head)
             notice = Notice(f"an event of {len(line):,} bytes is left out: it is too long", "warning", "oversized")
             line = _encoder.encode(Numbered(head.seq, head.at, notice))

@@ -328,7 +328,7 @@ class Host:
                 answer = self._do(message, seat)
                 self._pump()
                 self._store.sync()  # what was taken outlasts a power cut
-                seat.send(answer)
+                seat.answer(answer)
             case Bye():
                 raise EOFError
             case Hello():

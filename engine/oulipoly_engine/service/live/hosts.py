@@ -29,6 +29,7 @@ from oulipoly_engine.store.live import live_requests
 _HOST = "oulipoly_engine.service.live.session_host"
 _ID_DIGITS = 12
 _AGAIN_S = 0.02
+_SHORT = 8 << 10  # characters of a message that every host takes; before a longer one it says how much it takes
 _START_S = 30.0  # for another process that starts the same session
 _decoder = msgspec.json.Decoder(Numbered)
 
@@ -96,19 +97,24 @@ class LiveClient:
         return self._answers.pop(number, None)
 
     def order(self, verb: str, data: Mapping[str, Any] | None = None, patience_s: float = 30.0) -> dict[str, Any]:
-        """Have something done and return what came of it. Raises OrderRefused or HostGone."""
-        number = self.post(verb, data)
+        """Have something done and return what came of it. Raises OrderRefused, HostGone or UsageInvalid."""
         deadline = time.monotonic() + patience_s
+        while len(str((data or {}).get("text", ""))) > _SHORT and not self._link.is_greeted:
+            self._await(deadline)
+        number = self.post(verb, data)
         while (answer := self.answer_of(number)) is None:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise HostGone("the session's host does not answer")
-            self._select(left)
-            self._link.flush()
-            self._read()
+            self._await(deadline)
         if answer.error:
             raise OrderRefused(answer.error)
         return answer.data
+
+    def _await(self, deadline: float) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise HostGone("the session's host does not answer")
+        self._select(left)
+        self._link.flush()
+        self._read()
 
     def close(self) -> None:
         """Say goodbye."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from oulipoly_engine.host.frames import Bye, Hello, Message
+from oulipoly_engine.host.frames import NAME_LIMIT as NAME_LIMIT
+from oulipoly_engine.host.frames import Budget, Bye, Hello, Message
 from oulipoly_engine.host.link import Kind
 from oulipoly_engine.records import Record
 
 VERSION = 1
-NAME_LIMIT = 80  # characters of who a client is
 SESSION_ENDS = "session-ends"  # the slug of an order's refusal: the next host takes it
 
 
@@ -61,4 +61,4 @@ class Happened(Message, frozen=True, tag="happened"):
 
 FromClient = Hello | Bye | Follow | Order
 FromHost = Hello | Bye | Answer | Happened
-LIVE = Kind("live session", "agents session list --live", FromHost, VERSION)
+LIVE = Kind("live session", "agents session list --live", FromHost, Budget(VERSION))

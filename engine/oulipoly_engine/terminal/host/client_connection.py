@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 
 from oulipoly_engine.host.client_socket import ClientSocket
+from oulipoly_engine.host.frames import Budget, Bye, Message, WireBroken
 from oulipoly_engine.terminal.protocol.frames import UnsentRows
 from oulipoly_engine.terminal.protocol.messages import Focus, FromClient, SideEffectReport, TrimReport
 
@@ -20,7 +21,7 @@ class ClientConnection(ClientSocket):
     """A connection from a client."""
 
     def __init__(self, connection: socket.socket) -> None:
-        super().__init__(connection, FromClient)
+        super().__init__(connection, FromClient, Budget())
         self.attached = False
         self.columns = self.rows = 0
         self.focus: Focus = "hidden"
@@ -41,6 +42,14 @@ class ClientConnection(ClientSocket):
     def counts(self) -> bool:
         """Return whether its window has a say in the size, and gets pictures."""
         return self.attached and self.focus != "hidden"
+
+    def send(self, message: Message) -> None:
+        """Send a message; a client that takes none so large is let go, since no picture may be missing."""
+        try:
+            super().send(message)
+        except WireBroken as error:
+            super().send(Bye(str(error)))
+            self.closing = True
 
     def look_at(self, line: int | None) -> None:
         """Show this reader the text from a line on, or the present again for None."""

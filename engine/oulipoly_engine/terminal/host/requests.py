@@ -79,15 +79,13 @@ class RequestHandler:
 
     @handle.register
     def _(self, message: messages.Hello, client: ClientConnection) -> None:
-        client.name, client.greeted = message.name[:80], True
-        if message.version != messages.VERSION:
+        if not client.greet(message, f"{messages.NAME} {messages.NUMBERS} {messages.COLOURS}"):
             text = f"this terminal's host speaks version {messages.VERSION} of the protocol, not {message.version}"
             client.send(
                 messages.Bye(f"{text}: it was started by another release; end it, or use that release to attach")
             )
             client.closing = True
             return
-        client.send(messages.Hello(name=f"{messages.NAME} {messages.NUMBERS} {messages.COLOURS}"))
         client.send(self._state())
 
     @handle.register

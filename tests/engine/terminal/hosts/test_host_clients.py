@@ -11,6 +11,9 @@ import time
 
 import pytest
 
+from oulipoly_engine.host.frames import SMALLEST, Budget
+from oulipoly_engine.records import replace
+from oulipoly_engine.terminal.client import client
 from oulipoly_engine.terminal.protocol import messages
 
 _FLOOD = "yes 'the flood goes on and on and on and on and on'"
@@ -174,6 +177,20 @@ def test_other_version_is_refused_with_a_sentence(hosts):
         (bye,) = messages.Decoder(messages.FromHost).feed(old.recv(4096))
 
     assert "speaks version 1 of the protocol, not 99" in bye.text
+
+
+def test_a_client_that_takes_no_message_so_large_is_let_go_and_nobody_else(hosts, gone, monkeypatch):
+    terminal = hosts.shell()
+    watcher = hosts.watch(terminal)
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "TERMINAL", replace(client.TERMINAL, budget=Budget(largest=SMALLEST)))
+        smaller = hosts.watch(terminal, name="smaller", columns=500, rows=200)
+    watcher.client.attach(500, 200)
+    watcher.types("seq -s ' ' 30000; echo done\n")
+
+    assert "larger than the limit of 65,536" in gone(smaller)
+    watcher.types("echo still $((1+1))\n")
+    watcher.shows("still 2")
 
 
 def test_client_killed_while_output_flows_and_input_is_half_sent_leaves_the_program_intact(hosts):
