@@ -42,6 +42,7 @@ class LeftTurn(Record):
     runtime_id: str
     status: BindingStatus
     is_known: bool = True  # the turn itself is there and under way; else its binding alone was left
+    elsewhere: str = ""  # why the runtime of that id is not the session's any more
 
 
 class Recoverable(Record):
@@ -120,6 +121,9 @@ def _plan(turn: LeftTurn, statuses: Mapping[str, AnyStatus]) -> Plan:
         message = f"the runtime {turn.runtime_id!r} is not configured any more"
         fix = f"add an account or a [runtimes] table for {turn.runtime_id!r}"
         return _block(turn, "cli_runtime_missing", message, fix, "reconfigure_runtime")
+    if turn.elsewhere:
+        fix = f"correct that in config.toml, or fork the session: agents session fork {turn.session_id}"
+        return _block(turn, "cli_runtime_missing", turn.elsewhere, fix, "reconfigure_runtime")
     explain = _BLOCKS.get(type(status))
     if explain is None:
         return Recoverable(turn, f"the runtime {turn.runtime_id!r} can go on with it")

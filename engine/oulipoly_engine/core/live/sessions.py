@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.records import Record, field
 
 
@@ -79,3 +80,14 @@ class QueuedMessage(Record):
     created_at: datetime
     note: str = ""  # why it waits: a steer that the runtime could not take
     turn_id: str | None = None
+
+
+def why_elsewhere(session: LiveSession, runtime: Runtime) -> str:
+    """Say why a session would go on elsewhere in the runtime of its id; empty: it would not (contract, B11)."""
+    if runtime.kind != session.runtime_kind:
+        return f"the session is one of {session.runtime_kind}, and its runtime {runtime.id!r} speaks {runtime.kind} now"
+    if runtime.account != (session.account or ""):
+        now = f"has the account {runtime.account!r} now" if runtime.account else "has no account now"
+        began = f"began with the account {session.account!r}" if session.account else "began without an account"
+        return f"the session {began}, and its runtime {runtime.id!r} {now}"
+    return ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from oulipoly_engine.core.live.recovery import (
     resume_text,
 )
 from oulipoly_engine.core.live.requests import SessionIsOneshot
-from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
+from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, why_elsewhere
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade.home import find_only
 from oulipoly_engine.facade.live import standing
@@ -44,6 +44,7 @@ from oulipoly_engine.store.live import live_events, live_queue, live_sessions
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.catalogue import Catalogue
     from oulipoly_engine.core.live.runtime_status import AnyStatus
+    from oulipoly_engine.core.live.runtimes import Runtime
     from oulipoly_engine.core.runs.markers import ParentRef
     from oulipoly_engine.service.live.session_host import LiveHost
     from oulipoly_engine.store.base.db import Store
@@ -132,10 +133,10 @@ class LiveSessions(LiveRequests):
                 f"the runtime {session.runtime_id!r} of this session is not configured any more: add it again, or fork "
                 f"the session to another one with `agents session fork {session.session_id} --to RUNTIME`"
             )
-        if runtime.kind != session.runtime_kind:
+        if why := why_elsewhere(session, runtime):
             raise AccountUnusable(
-                f"this session is one of {session.runtime_kind}, and the runtime {runtime.id!r} speaks {runtime.kind} "
-                f"now: correct its `kind`, or fork the session with `agents session fork {session.session_id}`"
+                f"{why}: correct that in config.toml, or fork the session with `agents session fork "
+                f"{session.session_id}`"
             )
         if session.lifecycle == "oneshot" and session.generation:
             raise SessionIsOneshot("a one-shot session takes one message, and has had it; fork it to go on")
@@ -246,7 +247,7 @@ class LiveSessions(LiveRequests):
     def _is_outdated(self, session: LiveSession, client: LiveClient) -> bool:
         """Have a host end whose runtime is configured otherwise now, unless a turn runs. Returns whether it ends."""
         host, runtime = hosts.describe(self._home.paths, session.session_id), self.catalogue().find(session.runtime_id)
-        if host is None or runtime is None or not runtime.is_enabled or runtime.kind != session.runtime_kind:
+        if host is None or runtime is None or not runtime.is_enabled or why_elsewhere(session, runtime):
             return False
         if host.options in ("", options_of(session, runtime)) or self._home.read_only:
             return False
@@ -417,19 +418,20 @@ class LiveSessions(LiveRequests):
     # Recovery --------------------------------------------------------------------------------------------------------
     def left_turns(self) -> tuple[LeftTurn, ...]:
         """Return the turns that were under way when their session's process ended."""
+        return tuple(_describe_left(turn, session, None) for turn, session in self._left())
+
+    def _left(self) -> list[tuple[Turn, LiveSession]]:
         living = {host.session_id for host in hosts.survey(self._home.paths)}
         with self._home.lend_store_to_read() as store:
             left = [turn for turn in live_sessions.open_turns(store) if turn.session_id not in living]
             found = {turn.session_id: live_sessions.find(store, turn.session_id) for turn in left}
-        return tuple(
-            LeftTurn(turn.turn_id, turn.session_id, found[turn.session_id][0].runtime_id, _as_open(turn.status))
-            for turn in left
-            if found[turn.session_id]
-        )
+        return [(turn, found[turn.session_id][0]) for turn in left if found[turn.session_id]]
 
     def recover(self, statuses: Mapping[str, AnyStatus]) -> tuple[Plan, ...]:
         """Return what can be done for each turn that was left. statuses: of the runtimes, by their ids."""
-        return plan_recovery(self.left_turns(), statuses)
+        left = self._left()
+        find = self.catalogue().find if left else None
+        return plan_recovery((_describe_left(turn, session, find) for turn, session in left), statuses)
 
     def resume_turn(self, turn_id: str, statuses: Mapping[str, AnyStatus]) -> TurnResult:
         """Have the agent go on with a turn that was left. Raises RequestRefused when it cannot."""
@@ -458,5 +460,9 @@ def _wait_for_end(client: LiveClient) -> None:
             client.wait(_TURN_END_S)
 
 
-def _as_open(status: str) -> BindingStatus:
-    return "starting" if status == "starting" else "running"
+def _describe_left(turn: Turn, session: LiveSession, find: Callable[[str], Runtime | None] | None) -> LeftTurn:
+    """Return a turn that was left. find: gives the runtime of an id, for whether it is still the session's."""
+    status: BindingStatus = "starting" if turn.status == "starting" else "running"
+    runtime = None if find is None else find(session.runtime_id)
+    elsewhere = "" if runtime is None else why_elsewhere(session, runtime)
+    return LeftTurn(turn.turn_id, session.session_id, session.runtime_id, status, elsewhere=elsewhere)

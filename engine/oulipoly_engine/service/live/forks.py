@@ -9,7 +9,7 @@ from datetime import datetime
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.core.live.sessions import LiveSession, Turn, why_elsewhere
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.store.base.db import Store
@@ -40,24 +40,25 @@ def prepare_fork(
     if runtime is None:
         name = runtime_id or source.runtime_id
         raise RequestRefused(f"there is no runtime {name!r}: `agents runtime list` lists them")
+    is_other = runtime.id != source.runtime_id or bool(why_elsewhere(source, runtime))
     turns = live_sessions.turns_of(store, source.session_id)
     last = _find_turn(turns, at_turn)
     cut = _find_cut(store, source, last) if last is not None else ""
     is_named = driver_of(runtime.kind).names_turns
     has_begun = live_sessions.has_begun(store, source.session_id, are_named=is_named)
-    missing = _why_not_native(source, runtime, at_turn, cut, has_turns=has_begun)
+    missing = _why_not_native(source, at_turn, cut, has_turns=has_begun, is_other=is_other)
     opening = {
         key: value
         for key, value in source.opening.items()
         if key not in ("capabilities", "fork_of", "fork_at", "preface")
     }
-    if runtime.id != source.runtime_id:  # its model and its arguments are another CLI's
+    if is_other:  # its model and its arguments are another CLI's
         opening |= {"model": runtime.model, "effort": runtime.effort, "args": list(runtime.args)}
     if missing:
         unsaid = source.opening.get("preface")  # of a fork that has not begun yet
         opening["preface"] = unsaid or make_preface(_events_to(store, source, turns, last))
         why = f"with what was said as a preface, since {missing}"
-        losses = _list_losses(source, runtime)
+        losses = _list_losses(source, runtime, is_other=is_other)
     else:
         opening |= {"fork_of": source.native_id, "fork_at": cut if at_turn else ""}
         why, losses = "by the CLI itself", ()
@@ -77,10 +78,10 @@ def prepare_fork(
     return session, why, losses
 
 
-def _list_losses(source: LiveSession, runtime: Runtime) -> tuple[str, ...]:
+def _list_losses(source: LiveSession, runtime: Runtime, *, is_other: bool) -> tuple[str, ...]:
     """Return what a preface does not carry."""
     lost = ["what the tools printed", "the agent's thoughts", "what was allowed for the whole session"]
-    if runtime.id != source.runtime_id:
+    if is_other:
         said = source.opening
         lost += [f"the model {said['model']}"] if said.get("model") and said["model"] != runtime.model else []
         lost += [f"the effort {said['effort']}"] if said.get("effort") and said["effort"] != runtime.effort else []
@@ -129,10 +130,10 @@ def _find_cut(store: Store, source: LiveSession, turn: Turn) -> str:
     return turn.native_turn_id or ""
 
 
-def _why_not_native(source: LiveSession, runtime: Runtime, at_turn: str, cut: str, *, has_turns: bool) -> str:
+def _why_not_native(source: LiveSession, at_turn: str, cut: str, *, has_turns: bool, is_other: bool) -> str:
     """Say why the CLI cannot fork by itself; empty: it can."""
     able = source.opening.get("capabilities") or ()
-    if runtime.id != source.runtime_id:
+    if is_other:
         return "it goes on in another runtime"
     if source.status == "fenced":
         return "its own session is lost"
