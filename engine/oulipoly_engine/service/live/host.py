@@ -62,6 +62,10 @@ class Limits(Record):
     notice_s: float = 60.0  # of a running turn of which nothing is heard, until that is told; then twice that
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
 
+    def idle_left(self, used_at: float, now: float) -> float:
+        """Return the seconds until a session that nobody uses is closed; 0: it is time."""
+        return max(0.0, used_at + self.idle_s - now)
+
 
 class Host:
     """The loop."""
@@ -476,8 +480,8 @@ class Host:
                 self.turns.fail(SessionFailed(failures.TIMED_OUT, message))
                 self.end("failed", message, at_once=True)
         elif self.turns.turn is None:
-            left = self._used_at + self._limits.idle_s - now
-            if left <= 0:
+            left = self._limits.idle_left(self._used_at, now)
+            if not left:
                 self.end("idle", f"nobody used it for {self._limits.idle_s:g} s")
         elif self._interrupted_at is not None:
             left = self._interrupted_at + _INTERRUPT_S - now

@@ -49,7 +49,7 @@ def test_new_sessions_ask_where_nobody_has_named_a_profile():
 
 
 def test_options_that_name_no_profile_ask_for_nothing():  # vector 35
-    assert "never" == choose_policy("codex", None).policy
+    assert Policy("full_access", "never", "exact", sandbox="danger-full-access") == choose_policy("codex", None)
 
 
 def test_a_broader_policy_of_earlier_is_left_out_with_a_note():  # vector 36

@@ -187,6 +187,7 @@ def test_id_that_is_too_long_is_not_sent(begin):
 def test_models_come_page_by_page_and_once_each(begin):
     peer = begin(OPENING)
     peer.reply("thread/start", {"thread": {"id": "t"}})
+    assert {} == peer.last_sent("model/list")
     peer.reply("model/list", {"data": [{"id": "a"}, {"id": "b"}], "nextCursor": "cursor_2"})
     assert {"cursor": "cursor_2"} == peer.last_sent("model/list")
     peer.reply("model/list", {"models": [{"id": "b"}, {"model": " c "}, {"name": "nameless"}]})

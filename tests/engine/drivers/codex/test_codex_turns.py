@@ -5,6 +5,7 @@ import pytest
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import (
     DiffUpdated,
+    Item,
     ItemDelta,
     ItemEnded,
     ItemStarted,
@@ -38,6 +39,15 @@ def test_every_turn_carries_the_whole_policy(ready):
         sent["clientUserMessageId"],
     )
     assert [{"type": "text", "text": "one two"}] == sent["input"]
+
+
+def test_nothing_is_asked_under_full_access_and_the_effort_stays(peer):
+    peer.__init__(Opening(cwd="/w", new_id="", profile="full_access", effort="high"))
+    peer.open()
+    peer.run()
+
+    sent = peer.last_sent("turn/start")
+    assert ("never", "high") == (sent["approvalPolicy"], sent["effort"])
 
 
 def test_sandbox_of_the_users_own_configuration_goes_on(peer):
@@ -183,7 +193,8 @@ def test_message_without_ids_belongs_to_the_running_turn(running):
 def test_phase_of_a_message_is_told(running):
     running.item("item/started", type="agentMessage", id="m", phase="commentary", text="")
 
-    assert "commentary" == running.of(ItemStarted)[0].item.phase
+    expected = Item("m", "agent_message", native_kind="agentMessage", phase="commentary")
+    assert [expected] == [event.item for event in running.of(ItemStarted)]
 
 
 def test_item_that_never_completes_is_closed_with_its_text(running):
