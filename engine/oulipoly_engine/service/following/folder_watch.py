@@ -155,9 +155,9 @@ class FolderWatch:
             return set() if outermost is None else self._look_at_new(outermost)
         if root.is_transcript(name):
             return self._look_at_file(path)
-        if path not in self._folders and _is_folder(path):
-            return self._look_at_new(path)
-        return set()
+        # The kernel tells of a known folder when it goes and another one comes, which is not watched yet.
+        is_new = path not in self._folders or (self._events is not None and self._events.is_prompt)
+        return self._look_at_new(path) if is_new and _is_folder(path) else set()
 
     def _unknown_folder(self, folder: str) -> str | None:
         """Return the outermost folder on the way to a path that is not known yet; None if a link is on that way."""

