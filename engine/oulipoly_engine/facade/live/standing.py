@@ -45,9 +45,10 @@ def describe(
 ) -> tuple[LiveStatus, ...]:
     """Return how sessions stand. asker: who asks the hosts; None: none is asked, and the records alone tell."""
     ids = [one.session_id for one in sessions]
-    turns = live_sessions.open_turn_ids(store, ids)
-    asking = live_requests.asking_sessions(store)
-    queues = live_queue.waiting_of(store, ids)
+    with store.read():  # one view: a message that becomes a turn meanwhile would be in neither
+        turns = live_sessions.open_turn_ids(store, ids)
+        asking = live_requests.asking_sessions(store)
+        queues = live_queue.waiting_of(store, ids)
     living = {host.session_id for host in hosts.survey(paths)}
     found = []
     for session in sessions:

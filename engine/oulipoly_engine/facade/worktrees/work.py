@@ -316,7 +316,8 @@ class WorkSessions:
             is_running = bool(live_sessions.open_turns(store, [session.session_id]))
         # First, for what becomes whole meanwhile is told by the next look, and not twice by this one.
         unfinished = self._unfinished_message(session.session_id) if is_running else ("", None)
-        with self._home.lend_store_to_read() as store:
+        # One view: a message that becomes a turn meanwhile would be in neither.
+        with self._home.lend_store_to_read() as store, store.read():
             turns = live_sessions.turns_of(store, session.session_id, 100_000)
             queue = live_queue.waiting(store, session.session_id)
             told: list[Message] = []
