@@ -92,8 +92,12 @@ class TerminalTabs(Pane):
 
     def _take_keys(self) -> None:
         app: Any = self.app
-        if app.frame.current is self and app.screen is app.frame:  # the user has not gone elsewhere since
-            self.call_after_refresh(self.focus_inside)
+
+        def take() -> None:
+            if app.frame.current is self and app.screen is app.frame:  # the user has not gone elsewhere since
+                self.focus_inside()
+
+        self.call_after_refresh(take)
 
     def _look(self, *, quietly: bool) -> None:
         app: Any = self.app
