@@ -232,8 +232,9 @@ def test_09_10_15_the_agent_works_in_the_worktree_with_all_that_it_was_given(res
 def test_11_busy_only_while_a_turn_runs(rest):
     session = rest.begin_id()
     idle = until(lambda: (detail := rest.detail(session))["status"] == "running" and detail)
-    rest.post(session, "Hello")
+    rest.post(session, "REQUEST_APPROVAL, so that it lasts")
     was_busy = until(lambda: rest.detail(session)["busy"])
+    rest.live.live.answer(rest.live.request(session).request_id, "approve")
     until(lambda: not rest.detail(session)["busy"])
 
     assert (False, True) == (idle["busy"], was_busy)
@@ -242,11 +243,12 @@ def test_11_busy_only_while_a_turn_runs(rest):
 
 def test_12_no_turn_times_out_while_it_waits_for_an_answer(rest, monkeypatch):
     read = sessions.read_wish
-    monkeypatch.setattr(sessions, "read_wish", lambda *given: _silent_for(read(*given), 1.0))
+    monkeypatch.setattr(sessions, "read_wish", lambda *given: _silent_for(read(*given), 2.0))
     session = rest.begin_id()
+    until(lambda: rest.detail(session)["status"] == "running")
     rest.post(session, "REQUEST_APPROVAL please")
     until(lambda: rest.detail(session)["pending_approval"])
-    time.sleep(1.1)  # longer than the turn may be silent
+    time.sleep(2.1)  # longer than the turn may be silent
     (request,) = [one for one in rest.client.get("/requests").json() if one["session_id"] == session]
     body = {"call_id": request["call_id"], "decision": "approve", "scope": "once"}
 

@@ -217,7 +217,7 @@ def test_closed_terminal_ends_it(demo, open_cli):
     cli = open_cli("demo-claude1")
     cli.expect(READY)
 
-    cli.close(force=False)
+    cli.ptyproc.fileobj.close()
+    cli.ptyproc.wait()
 
-    assert not cli.isalive()
     assert [] == list((demo.account_home("demo-claude1") / "sessions").iterdir())

@@ -1,11 +1,10 @@
 """CLIs that misbehave: the session goes on where it can, and ends with a reason where not. No process is left."""
 
 import json
-import os
 import sqlite3
 import threading
+import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +18,7 @@ from oulipoly_engine.core.live.events import (
     TurnStarted,
 )
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.process.liveness import is_alive
 
 LIMIT = 64 << 20
 RUBBISH = (
@@ -49,14 +49,6 @@ def end(live, session, kind=SessionClosed):
 
 def wait_started(live, session):
     live.until(session, lambda event: isinstance(event, TurnStarted))
-
-
-def is_gone(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def left(live):
@@ -190,7 +182,7 @@ def test_descendants_in_their_own_session_end_too(live, tmp_path, way):
         live.live.order(session, way, starts=False)
 
     live.until_closed(session)
-    assert is_gone(child)
+    assert not is_alive(child)
 
 
 def test_a_turn_of_which_nothing_is_heard_says_so(live):
@@ -205,7 +197,9 @@ def test_a_turn_of_which_nothing_is_heard_says_so(live):
     live.live.wait(session, turn)
 
     told = [one.event for one in live.live.events(session) if isinstance(one.event, Notice | RequestResolved)]
-    assert ["", "silent", "silent"] == [getattr(event, "code", "") for event in told]
+    while isinstance(told[0], Notice):  # where the CLI was slow to ask
+        del told[0]
+    assert ["", "silent", "silent"] == [getattr(event, "code", "") for event in told[:3]]  # more until it was stopped
     assert "0.2 s" in told[1].text
 
 
@@ -265,4 +259,7 @@ def test_a_client_leaves_no_thread(live):
     session, _turn = run(live, ["say", "hi"], ["exit", 0])
     live.until_closed(session)
 
-    assert set(threading.enumerate()) <= set(before)
+    deadline = time.monotonic() + 20
+    while not set(threading.enumerate()) <= set(before):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

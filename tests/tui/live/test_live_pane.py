@@ -96,11 +96,13 @@ async def test_a_key_that_comes_as_the_request_comes_up_approves_nothing(live, m
         assert "Too soon: the request has just come up" in one.said
 
 
-async def test_a_held_key_approves_nothing(live):
+async def test_a_held_key_approves_nothing(live, monkeypatch):
     async with live() as one:
         await one.begin()
         await one.write(f"[[approve:{COMMAND}]] please")
         await one.asked()
+        for name in ("PAUSE_S", "HELD_S"):  # however long the app takes to hear them
+            monkeypatch.setattr(answer_guard, name, 3600.0)
         await one.press("j", *"a" * 20)
 
         assert one.pane.request is not None
@@ -195,14 +197,18 @@ async def test_a_denial_can_say_why(live):
         await one.until(lambda: one.pane.request is None)
 
 
-async def test_approving_for_the_session_says_what_that_covers_and_asks(live):
+async def test_approving_for_the_session_says_what_that_covers_and_asks(live, monkeypatch):
     async with live() as one:
         await one.begin()
         await one.write(f"[[approve:{COMMAND}]] please")
         await one.asked()
         reach = one.pane.request.prompt.reach
+        pause_s = review.PAUSE_S
+        monkeypatch.setattr(review, "PAUSE_S", 3600.0)  # however long the app takes to hear it
         await one.press("s", "y")  # typed on: it answers nothing
         await one.until(lambda: 2 == len(one.app.screen_stack))
+        monkeypatch.setattr(review, "PAUSE_S", pause_s)
+        one.app.screen._pause._length_s = pause_s
         assert reach
         await one.sees(reach.split(",")[0], "Approve for the whole session?")
         assert one.pane.request is not None

@@ -29,7 +29,7 @@ async def test_a_work_session_is_listed_with_its_branch_and_opened_and_git_is_as
         pane._look_at_folders()  # as the clock does
         assert not pane._is_looking
         pane._looked_at.clear()
-        await one.until(lambda: len(changes.asked) == asked + 1)
+        await one.until(lambda: len(changes.asked) == asked + 1 and not pane._is_looking)
         await one.press("comma")
         pane._looked_at.clear()
         pane._look_at_folders()

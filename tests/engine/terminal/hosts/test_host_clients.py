@@ -66,8 +66,8 @@ def test_last_to_type_wins_where_the_rule_says_so(hosts):
 
 
 def test_program_learns_the_new_size(hosts):
-    watcher = hosts.watch(hosts.start("sh", "-c", "trap 'stty size' WINCH; while :; do sleep 0.02; done"))
-    watcher.until(lambda: watcher.pictures)
+    watcher = hosts.watch(hosts.start("sh", "-c", "trap 'stty size' WINCH; echo ready; while :; do sleep 0.02; done"))
+    watcher.shows("ready")
 
     watcher.client.send(messages.WindowSize(101, 33))
 

@@ -38,10 +38,9 @@ def test_colours_arrive_with_their_text(hosts):
 
 
 def test_keys_are_encoded_in_the_modes_of_the_program(hosts):
-    script = r"stty raw -echo; printf '\033[?1h'; head -c 3 | od -An -c; cat"
-    watcher = hosts.watch(hosts.start("sh", "-c", script + "; printf ready"))
-    watcher.until(lambda: watcher.pictures)
-    watcher.until(lambda: watcher.view.columns)
+    script = r"stty raw -echo; printf '\033[?1hready'; head -c 3 | od -An -c; cat"
+    watcher = hosts.watch(hosts.start("sh", "-c", script))
+    watcher.shows("ready")
 
     watcher.client.send(messages.KeyInput("up"))
 
