@@ -142,10 +142,11 @@ class Commands:
             )
         feeding, *reading = self._begin({"arguments": arguments, "env": env, "cwd": str(cwd)})
         stdout, stderr, told = self._talk(feeding, stdin, reading, time.monotonic() + timeout)
-        pid, *code = map(int, told.split())
+        pid, *code = [*map(int, told.split())] or [None]
         if not code:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            if pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             raise subprocess.TimeoutExpired(words, timeout, stdout, stderr)
         return subprocess.CompletedProcess(words, code[0], stdout, stderr)
 

@@ -1,5 +1,6 @@
 """A small world for the app: accounts whose quota scripts print what the test says, a real engine, a Pilot."""
 
+import asyncio
 import json
 import os
 import shlex
@@ -8,6 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from textual import app as textual_app
+from textual import pilot as textual_pilot
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.facade.snapshot import SnapshotMaker
@@ -22,6 +25,22 @@ GOLDENS = Path(__file__).parent / "goldens"
 # So long until something that must happen counts as missing; nothing waits for it when all is well.
 PATIENCE_S = 10.0
 _STEP_S = 0.02
+
+
+@pytest.fixture(autouse=True)
+def _idle_is_idle(monkeypatch):
+    """Have a pilot wait until the app has nothing to do; Textual takes an app that gets no processor for idle."""
+    wait_for_idle = textual_pilot.wait_for_idle
+
+    async def wait(*limits):
+        await wait_for_idle(*limits)
+        loop, turns = asyncio.get_running_loop(), 0
+        while turns < 3:  # what one turn has called is done in the next
+            await asyncio.sleep(0)
+            turns = 0 if loop._ready else turns + 1
+
+    for module in (textual_app, textual_pilot):
+        monkeypatch.setattr(module, "wait_for_idle", wait)
 
 
 class AppWorld:
@@ -91,6 +110,7 @@ def running(home):
         options.setdefault("reduced_motion", True)
         chosen = [*(entry for entry in PANES if panes is None or entry.id in panes), *others]
         app = AgentsApp(lambda: open_engine(paths, read_only=read_only), SystemClock().now, Options(**options), chosen)
+        app.NOTIFICATION_TIMEOUT = 60.0  # what was said is still there where a busy machine looks late
         async with app.run_test(size=size, notifications=toasts) as pilot:
             try:
                 if waits:
