@@ -264,6 +264,8 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self.set_interval(_TICK_S, self._tick)
 
     def _tick(self) -> None:
+        if not self.is_running:  # it ends, and its parts are going
+            return
         self._ticks += 1
         self.bars.show_header()
         self.bars.show_jobs()

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 def is_standing(widget: Widget) -> bool:
     """Return whether a widget, or a screen, has all its parts.
 
-    Textual takes a screen's parts away before the screen itself, and calls what was put off in between.
+    Textual takes a screen's parts away before the screen itself, and calls what was put off in between. An app that
+    ends takes all of them away, and hears its timers and messages meanwhile.
     """
-    return widget.is_attached and widget.is_mounted and widget.screen in widget.app.screen_stack
+    app = widget.app
+    return app.is_running and widget.is_attached and widget.is_mounted and widget.screen in app.screen_stack
