@@ -7,6 +7,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.worktrees.work import Repository
 from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.looking import offline
 
 _MOST = 500
 _TIMEOUT_S = 5.0
@@ -17,7 +18,7 @@ def find_repository(folder: Path) -> Repository | None:
 
     Raises GitFailed where git cannot tell its branches.
     """
-    git = Git(folder)
+    git = offline(Git(folder))
     root = git.run("rev-parse", "--show-toplevel", timeout_s=_TIMEOUT_S)
     if not folder.is_dir() or not root.succeeded:
         return None

@@ -50,6 +50,7 @@ class Git(Record):
 
     folder: Path
     env: Mapping[str, str] = {}  # beside the caller's own, without git's own variables
+    keeps: object = None  # what env names, and which goes when nobody has it any more
 
     def run(
         self,

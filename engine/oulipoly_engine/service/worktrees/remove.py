@@ -11,10 +11,10 @@ from oulipoly_engine.core.worktrees.setup_file import setup_from
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy, WorktreeKept, WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.worktrees.changes.orders import for_looking, offline
 from oulipoly_engine.service.worktrees.create import begin_operation, log_of
 from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
 from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.looking import for_looking, offline
 from oulipoly_engine.service.worktrees.repository import (
     Resources,
     commit_of,
@@ -168,6 +168,6 @@ def _delete_branch(worktree: Worktree) -> bool:
     """Delete the branch that was made for the worktree where all of it is merged; another one stays."""
     if not worktree.is_new_branch or not Path(worktree.git_folder).is_dir():
         return False
-    git = for_looking(offline(Git(Path(worktree.git_folder))))
+    git = for_looking(offline(Git(Path(worktree.git_folder), {"GIT_DIR": worktree.git_folder})))
     tip = commit_of(git, f"refs/heads/{worktree.branch}")
     return tip is not None and is_merged(git, worktree, tip) and delete_branch(worktree, tip)

@@ -10,9 +10,9 @@ from oulipoly_engine.core.worktrees.retention import Look
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBlocked
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.worktrees.changes.orders import for_looking, offline
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.guard import check_worktree
+from oulipoly_engine.service.worktrees.looking import for_looking, offline
 from oulipoly_engine.service.worktrees.repository import commit_of, find_admin_folder
 
 _STATUS_S = 10.0
@@ -36,15 +36,17 @@ def look_at(worktree: Worktree) -> Look:
     path, git_folder = Path(worktree.path), Path(worktree.git_folder)
     if not git_folder.is_dir():
         return Look(exists=path.is_dir(), problem=f"the repository {worktree.repository} is gone")
-    shared, admin = for_looking(offline(Git(git_folder))), find_admin_folder(git_folder, path)
+    admin = find_admin_folder(git_folder, path)
     exists = path.is_dir() and not path.is_symlink()
     try:
-        head = commit_of(Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)}), "HEAD") if admin else None
-        head = head or commit_of(shared, f"refs/heads/{worktree.branch}") or ""
-        look = _compare(shared, worktree, Look(exists=exists, head=head))
+        shared = for_looking(offline(Git(git_folder, {"GIT_DIR": str(git_folder)})))
+        own = None
         if exists and admin is not None:
-            env = {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)}
-            look = _add_changes(for_looking(offline(Git(path, env))), admin, look)
+            own = for_looking(offline(Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)})))
+        head = (commit_of(own, "HEAD") if own else None) or commit_of(shared, f"refs/heads/{worktree.branch}") or ""
+        look = _compare(shared, worktree, Look(exists=exists, head=head))
+        if own is not None and admin is not None:
+            look = _add_changes(own, admin, look)
     except (GitFailed, OSError) as error:
         return Look(exists=exists, problem=str(getattr(error, "message", error)))
     if worktree.state == "ready":

@@ -18,7 +18,6 @@ from oulipoly_engine.service.worktrees.changes import tree_files
 from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
 from oulipoly_engine.service.worktrees.changes.orders import (
     LITERAL,
-    for_looking,
     git_in,
     in_chunks,
     look,
@@ -26,6 +25,7 @@ from oulipoly_engine.service.worktrees.changes.orders import (
     order,
 )
 from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.looking import for_looking
 
 _LINK, _SUBMODULE, _EXECUTABLE = "120000", "160000", "100755"
 

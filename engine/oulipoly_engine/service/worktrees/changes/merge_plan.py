@@ -11,11 +11,12 @@ from oulipoly_engine.core.worktrees.changes import CommitLine, MergePreview
 from oulipoly_engine.core.worktrees.refusals import BranchRefused
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.changes import tree_files
-from oulipoly_engine.service.worktrees.changes.orders import for_looking, git_in, line_of, look, look_at, refusal
+from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, look, look_at, refusal
 from oulipoly_engine.service.worktrees.changes.place import Checkout, base_branch, branch_of, commit_of, has_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
 from oulipoly_engine.service.worktrees.git import Git
 from oulipoly_engine.service.worktrees.guard import branch_of as branch_on_the_way
+from oulipoly_engine.service.worktrees.looking import for_looking
 
 _MOST_COMMITS = 200
 
@@ -62,7 +63,7 @@ def plan_merge(checkout: Checkout, into: str = "") -> MergePlan:
     if not is_merged:
         merged = merge_trees(quiet, ours, theirs)
     files = () if merged.conflicts else changed_files(quiet, ours, merged.tree)
-    place = checkout_of(quiet, into)
+    place = checkout_of(checkout.git, into)
     preview = MergePreview(
         branch=branch,
         into=into,
@@ -106,13 +107,13 @@ def changed_files(quiet: Git, old: str, new: str) -> tuple[str, ...]:
     return tuple(os.fsdecode(told).split("\0")[:-1])
 
 
-def checkout_of(quiet: Git, branch: str) -> Path | None:
+def checkout_of(git: Git, branch: str) -> Path | None:
     """Return the folder where a branch is checked out; None: nowhere, or its folder is gone.
 
     Raises BranchRefused where a rebase or a bisection is to come back to the branch: it would find it moved.
     """
     folder = ""
-    for line in os.fsdecode(look_at(quiet, "worktree", "list", "--porcelain", "-z")).split("\0"):
+    for line in os.fsdecode(look_at(git, "worktree", "list", "--porcelain", "-z")).split("\0"):
         if line.startswith("worktree "):
             folder = line.removeprefix("worktree ")
         elif line == f"branch refs/heads/{branch}" and Path(folder).is_dir():

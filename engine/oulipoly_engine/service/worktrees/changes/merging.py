@@ -24,10 +24,11 @@ from oulipoly_engine.service.worktrees.changes.merge_plan import (
     target_branch,
 )
 from oulipoly_engine.service.worktrees.changes.moves import Journal, Move, carry_out, last_move, moving
-from oulipoly_engine.service.worktrees.changes.orders import for_looking, git_in, line_of, order
+from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, order
 from oulipoly_engine.service.worktrees.changes.place import Checkout, branch_of, commit_of, current_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
 from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.looking import for_looking
 
 _MOST_REBASED = 500
 _SHOWN = 5

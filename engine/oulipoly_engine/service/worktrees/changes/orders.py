@@ -17,15 +17,10 @@ from oulipoly_engine.core.worktrees.refusals import (
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.script import ScriptResult
 from oulipoly_engine.service.worktrees.git import Git, GitFailed, describe_failure
+from oulipoly_engine.service.worktrees.looking import OFFLINE
 
 LITERAL = "--literal-pathspecs"
-# An object that is missing must not be fetched, by whatever program the configuration names for that.
-_OFFLINE = {"GIT_ALLOW_PROTOCOL": ""}
 _LOOKING = ("-c", "log.showSignature=false", "-c", "submodule.recurse=false", "-c", "core.bigFileThreshold=16m")
-_PROGRAMS = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"
-_TRUSTED = ("system", "global")
-# An empty driver would take one side for the merge; this one does what git does without any.
-_PLAIN_MERGE = 'git merge-file --quiet "%A" "%O" "%B" || exit 1'
 _NO_PROGRAM, _USAGE = 127, 129  # exit codes of the shell and of git
 _CHUNK = 50_000  # characters of arguments; Linux takes 128 KiB in one, and 2 MiB in all
 _LOCKED = re.compile(r"Unable to create '(.*index\.lock)'")
@@ -37,43 +32,7 @@ def git_in(folder: Path, *, above: Path | None = None) -> Git:
     above: a folder at which the search for a repository ends; the worktree itself has to be one.
     """
     ceiling = {} if above is None else {"GIT_CEILING_DIRECTORIES": str(above)}
-    return Git(folder, env=_OFFLINE | ceiling)
-
-
-def offline(git: Git) -> Git:
-    """Return the same git, which fetches nothing."""
-    return Git(git.folder, env=dict(git.env) | _OFFLINE)
-
-
-def for_looking(git: Git) -> Git:
-    """Return the same without any program that the repository's own configuration names.
-
-    Filters and merge drivers of the user's own configuration stay: without them large files would all seem changed.
-    """
-    result = git.run("config", "--show-scope", "-z", "--get-regexp", _PROGRAMS)
-    words = iter(os.fsdecode(result.stdout).split("\0"))
-    trusted: dict[str, str] = {}
-    planted: set[str] = set()
-    for scope, entry in zip(words, words, strict=False):
-        key, _, value = entry.partition("\n")
-        if scope in _TRUSTED:
-            trusted[key] = value
-        else:
-            planted.add(key)
-    instead = {key: trusted.get(key, _replacement(key)) for key in sorted(planted)}
-    if planted and any(key.startswith("filter.") for key in planted):
-        for name in {key.rpartition(".")[0] for key in planted if key.startswith("filter.")}:
-            instead.setdefault(f"{name}.required", trusted.get(f"{name}.required", "false"))
-    env = {"GIT_CONFIG_COUNT": str(len(instead))} if instead else {}
-    for number, (key, value) in enumerate(instead.items()):
-        env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return Git(git.folder, env=dict(git.env) | env)
-
-
-def _replacement(key: str) -> str:
-    if key.startswith("merge."):
-        return _PLAIN_MERGE
-    return "false" if key.endswith(".required") else ""
+    return Git(folder, env=OFFLINE | ceiling)
 
 
 def look(git: Git, *words: str, timeout_s: float = 10.0, output_limit: int = 16 << 20) -> ScriptResult:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from oulipoly_engine.core.worktrees.refusals import BranchRefused, GitUnavailable
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.worktrees.changes.orders import for_looking, git_in, look
+from oulipoly_engine.service.worktrees.changes.orders import git_in, look
 from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.looking import for_looking
+from oulipoly_engine.service.worktrees.repository import find_admin_folder
 
 
 class Place(Record):
@@ -53,10 +55,13 @@ def open_checkout(place: Place) -> Checkout:
     root = Path(lines[2])
     if place.repository is not None:
         expected = _common_of(place.repository)
-        if root != Path(os.path.realpath(folder)) or common != expected:
+        admin = find_admin_folder(expected, root)
+        if root != Path(os.path.realpath(folder)) or common != expected or admin is None:
             raise GitUnavailable(
                 f"{folder} is not a worktree of {place.repository} any more: look at its `.git`, or have it made again"
             )
+        # Whoever writes another `.git` from now on leads nobody elsewhere.
+        git = Git(root, env={**git.env, "GIT_DIR": str(admin)})
     elif root != folder:
         git = git_in(root, above=root.parent)
     return Checkout(place, root, common, git, for_looking(git))

@@ -12,8 +12,8 @@ from oulipoly_engine.core.worktrees.retention import KeptReference
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.service.worktrees.changes.kept import DISCARDED
 from oulipoly_engine.service.worktrees.changes.moves import BACKUP
-from oulipoly_engine.service.worktrees.changes.orders import for_looking, offline
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.looking import offline
 from oulipoly_engine.service.worktrees.repository import Resources, check, hold_session
 from oulipoly_engine.service.worktrees.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.salvage.take import PREFIX
@@ -56,7 +56,7 @@ def drop(resources: Resources, found: Iterable[KeptReference]) -> tuple[KeptRefe
 
 
 def _git(git_folder: Path) -> Git:
-    return for_looking(offline(Git(git_folder, {"GIT_DIR": str(git_folder)})))
+    return offline(Git(git_folder, {"GIT_DIR": str(git_folder)}))
 
 
 def _read(git_folder: Path, prefix: str, kind: str, session_id: str) -> Iterable[KeptReference]:

@@ -21,8 +21,8 @@ from pathlib import Path
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record, asdict
-from oulipoly_engine.service.worktrees.changes.orders import for_looking, offline
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.looking import for_looking, offline
 from oulipoly_engine.service.worktrees.repository import check, commit_of, find_admin_folder
 from oulipoly_engine.service.worktrees.salvage.scratch import Entry, Scratch, scratch
 
@@ -69,7 +69,7 @@ def take_salvage(worktree: Worktree, now: datetime) -> Salvage:
 
 def _take(worktree: Worktree, path: Path, admin: Path | None, now: datetime) -> Salvage:
     git_folder = Path(worktree.git_folder)
-    shared = for_looking(offline(Git(git_folder, {"GIT_DIR": str(git_folder)})))
+    shared = offline(Git(git_folder, {"GIT_DIR": str(git_folder)}))
     env = {"GIT_DIR": str(admin or git_folder)}
     is_there = path.is_dir() and not path.is_symlink()
     if is_there:

@@ -1,6 +1,7 @@
 """Staging, discarding and committing: by the file, by the hunk, by the line; nothing that is discarded is lost."""
 
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -371,3 +372,18 @@ def test_what_only_the_index_had_comes_back_though_another_file_is_in_conflict(r
     kept.undo(repo.checkout, "", LATER)
 
     assert ("UU README.md\nAM b", "only staged") == (repo.status(), repo.git("show", ":b", folder=repo.work))
+
+
+def test_an_order_goes_to_the_repository_that_was_found(repo, tmp_path, swapped):
+    other = tmp_path / "other"
+    shutil.copytree(repo.main / ".git", other)
+    hook = repo.write("hooks/pre-commit", f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n", other)
+    hook.chmod(0o755)
+    repo.write("new", "x\n")
+    checkout = repo.checkout
+    swapped({repo.work / ".git": f"gitdir: {other}/worktrees/{repo.work.name}\n"})
+
+    made = index.commit(checkout, "More", stages_all=True)
+
+    assert repo.git("rev-parse", repo.branch) == made.sha != repo.base_commit
+    assert not (tmp_path / "ran").exists()

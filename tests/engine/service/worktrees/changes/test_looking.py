@@ -3,6 +3,8 @@
 import errno
 import hashlib
 import os
+import re
+import shutil
 import stat
 
 import pytest
@@ -19,12 +21,14 @@ from oulipoly_engine.core.worktrees.refusals import (
     PathRefused,
 )
 from oulipoly_engine.errors import SystemRefused, UsageInvalid, translate_system_errors
+from oulipoly_engine.paths import from_environment
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.changes import diffs, tree_files
 from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff
+from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
 from oulipoly_engine.service.worktrees.changes.orders import look_at
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
-from oulipoly_engine.service.worktrees.changes.status import change_set
+from oulipoly_engine.service.worktrees.changes.status import change_set, read_status
 from oulipoly_engine.service.worktrees.changes.texts import put_text, read_text
 from oulipoly_engine.service.worktrees.git import GitFailed
 
@@ -342,6 +346,103 @@ def test_a_look_starts_nothing_that_the_repository_s_configuration_names(repo, t
     assert {one.path for one in found.unstaged} == {".gitattributes", "README.md", "new"}
     assert "-# Hello" in told.diff
     assert "+# Other" in told.diff
+
+
+@pytest.mark.parametrize("where", ["config", "config.worktree", ".git"])
+def test_a_look_starts_nothing_that_is_named_at_the_moment_of_the_look(repo, tmp_path, swapped, where):
+    seen, shared = tmp_path / "seen", repo.main / ".git"
+    repo.git("config", "extensions.worktreeConfig", "true")
+    repo.write(".gitattributes", "* filter=bad diff=bad merge=bad\n")
+    repo.write("README.md", "# Theirs\n")
+    repo.commit()
+    repo.write("README.md", "# Ours\n", repo.main)
+    repo.commit(folder=repo.main)
+    repo.write("README.md", "# Other\n")
+    keys = ("clean", "smudge", "process")
+    bad = '\n[filter "bad"]\n' + "".join(f'{key} = "touch {seen}; cat"\n' for key in keys) + "required\n"
+    bad += f'[merge "bad"]\ndriver = "touch {seen}"\n[diff "bad"]\ntextconv = "touch {seen}; cat"\n'
+    bad += f'[diff]\nexternal = "touch {seen}"\n[core]\nfsmonitor = "touch {seen}"\n'
+    other = tmp_path / "other"
+    shutil.copytree(shared, other)
+    (other / "config").write_text((shared / "config").read_text() + bad)
+    planted = {
+        "config": (shared / "config", (other / "config").read_text()),
+        "config.worktree": (shared / "worktrees" / repo.work.name / "config.worktree", bad),
+        ".git": (repo.work / ".git", f"gitdir: {other}/worktrees/{repo.work.name}\n"),
+    }[where]
+    checkout = repo.checkout
+    swapped(dict([planted]))
+
+    found = read_status(checkout.quiet).unstaged
+    for side in ("worktree", "index", "branch"):
+        file_diff(checkout, "README.md", side)
+    merged = plan_merge(checkout).preview
+
+    assert planted[0].read_text() == planted[1]
+    assert ([one.path for one in found], merged.conflicts) == (["README.md"], ("README.md",))
+    assert not seen.exists()
+
+
+def test_the_user_s_own_filters_work_in_a_look_and_the_repository_s_stand_for_none(repo, home, tmp_path):
+    (home / ".gitconfig").write_text('[filter "up"]\nclean = tr a-z A-Z\nsmudge = cat\nrequired\n')
+    repo.write(".gitattributes", "*.up filter=up\n*.bad filter=bad\n")
+    repo.write("x.up", "WORD\n")
+    repo.commit()
+    repo.write("x.up", "word\n")
+    for name in ("up", "bad"):
+        repo.git("config", f"filter.{name}.clean", f"touch {tmp_path / 'seen'}; cat")
+        repo.git("config", f"filter.{name}.required", "true")
+    repo.write("y.bad", "x\n")
+
+    assert change_set(repo.place).unstaged == (ChangeEntry("y.bad", "?"),)
+    assert not (tmp_path / "seen").exists()
+
+
+def test_a_look_has_the_values_of_the_repository_s_configuration(repo):
+    odd = 'a"b\\c \t # ; \r \xff \nnew '
+    for name in ("origin", 'o"d.d \\', "Gr\u00fc\u00dfe"):
+        repo.git("config", f"remote.{name}.url", odd)
+        repo.git("config", "--add", f"remote.{name}.url", "second")
+        repo.git("config", f"remote.{name}.uploadpack", odd)
+    with (repo.main / ".git" / "config").open("a") as file:
+        file.write("[core]\nquotepath\nsshCommand = x\n[include]\npath = more\n")
+    (repo.main / ".git" / "more").write_text("[core]\nautocrlf = input\nfsmonitor = x\n")
+    repo.git("config", "extensions.worktreeConfig", "true")
+    repo.git("config", "--worktree", "core.sparseCheckout", "true", folder=repo.work)
+
+    quiet = repo.checkout.quiet
+    told = [
+        entry
+        for entry in repo.git("config", "--list", "-z", "--local", "--includes").split("\0")[:-1]
+        if not re.search(r"uploadpack\n|^include|sshcommand|fsmonitor|worktreeconfig|^core\.(bare|logall)", entry)
+    ]
+
+    assert os.fsdecode(quiet.check("config", "--list", "-z", "--local")).split("\0")[:-1] == [
+        *told,
+        "core.sparsecheckout\ntrue",
+    ]
+    assert len(told) > 10
+
+
+def test_what_a_look_needs_is_gone_behind_it(repo):
+    checkout = repo.checkout
+    folder = from_environment().data / "looks"
+    own = [*folder.iterdir()]
+    left = folder / "left"
+    left.mkdir()
+    (left / "refs").symlink_to(repo.main / ".git" / "refs")
+    os.utime(left, (0, 0))
+
+    change_set(repo.place)
+    assert [*folder.iterdir()] == own
+    del checkout
+
+    assert [*folder.iterdir()] == []
+    assert repo.git("rev-parse", "main") == repo.base_commit
+    folder.rmdir()
+    folder.write_text("")
+    with pytest.raises(GitFailed, match="looks"):
+        change_set(repo.place)
 
 
 def test_a_submodule_is_told_without_going_into_it(repo, tmp_path):

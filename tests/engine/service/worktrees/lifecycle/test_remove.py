@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.host import runtime_folder
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees import repository
+from oulipoly_engine.service.worktrees.branches import find_repository
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.guard import hold_for_start
 from oulipoly_engine.service.worktrees.remove import RemovalWish, remove
@@ -603,11 +605,16 @@ def test_a_file_whose_name_git_refuses_keeps_its_worktree(repo, trees):
     assert kept.exists()
 
 
-def test_no_look_and_no_removal_runs_what_is_planted_in_the_configuration(repo, trees, tmp_path):
+@pytest.mark.parametrize("at_that_moment", [False, True])
+def test_no_look_and_no_removal_runs_what_is_planted_in_the_configuration(
+    repo, trees, tmp_path, swapped, at_that_moment
+):
     repo.write("x.f", "same\n")
     repo.commit("More", adds=True)
     made = trees.create("s1", repo.folder)
     path, ran = Path(made.path), tmp_path / "ran"
+    configuration = repo.folder / ".git" / "config"
+    clean = configuration.read_text()
     repo.write("a.txt", "zero\none\n")
     repo.commit("Ours", adds=True)
     repo.write("a.txt", "one\ntwo\n", path)
@@ -616,12 +623,35 @@ def test_no_look_and_no_removal_runs_what_is_planted_in_the_configuration(repo, 
         repo.git("config", key, f"echo {key} >>{ran}; cat")
     repo.write("info/attributes", "* filter=p merge=p\n", repo.folder / ".git")
     repo.write("x.f", "SAME\n", path)
+    if at_that_moment:
+        swapped({configuration: configuration.read_text()})
+        configuration.write_text(clean)
 
     trees.list()
     trees.prune(dry_run=True)
     with pytest.raises(WorktreeKept):
         trees.remove("s1")
     trees.remove("s1", force=True)
+
+    assert not ran.exists()
+
+
+def test_a_look_fetches_nothing_that_is_missing(repo, trees, tmp_path):
+    path, ran = Path(trees.create("s1", repo.folder).path), tmp_path / "ran"
+    for key, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": str(repo.folder),
+        "remote.origin.uploadpack": f"touch {ran}; git-upload-pack",
+    }.items():
+        repo.git("config", key, value)
+    for name in ("refs/heads/aw/s1", "refs/heads/other"):
+        (repo.folder / ".git" / name).write_text(f"{'1' * 40}\n")
+
+    assert trees.list()[0].look.problem
+    with suppress(GitFailed):
+        find_repository(path)
 
     assert not ran.exists()
 
