@@ -59,6 +59,7 @@ ROWS = (
     Row("cat-memory", "peak memory with 200 MB against 10 MB", passing.memory),
     Row("live-enter", "a live session: from `send` to the CLI's stdin", live.enter),
     Row("live-delta", "from a word of the CLI to a client", live.delta),
+    Row("live-screen", "from a word of the CLI to the app's terminal", live_app.screen),
     Row("live-second", "to the second of two clients", live.second_client),
     Row("live-flood", "50,000 words in 10 s: how far a client is behind", live.flood),
     Row("live-turn", "what a host adds to a turn of the demo's codex", live.turn_added),

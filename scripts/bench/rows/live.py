@@ -55,7 +55,7 @@ def enter(world: World) -> Result:
                     client.order("send", {"text": "hello"})
                     taken.append((_next_stamp(client) - began) / 1e6)
                     _until_end(client)
-            return {"p99": _quantile(taken, 99), "median": statistics.median(taken)}
+            return {"p99": quantile(taken, 99), "median": statistics.median(taken)}
 
     found = isolated(work)
     return Result("Enter to the CLI, 99 %", found["p99"], "ms", Limit(_ENTER_P99_MS), facts={"median": found["median"]})
@@ -202,7 +202,7 @@ def _lags(world: World, clients: int) -> dict[str, float]:
             other.join()
         for client in opened:
             client.close()
-        return {"p95": _quantile(lags, 95), "median": statistics.median(lags)}
+        return {"p95": quantile(lags, 95), "median": statistics.median(lags)}
 
 
 def _drain(client: Any) -> None:  # noqa: ANN401 - imported late
@@ -278,5 +278,6 @@ def _until_end(client: Any) -> None:  # noqa: ANN401 - imported late
         client.wait(0.001)
 
 
-def _quantile(values: list[float], percent: int) -> float:
+def quantile(values: list[float], percent: int) -> float:
+    """Return the value below which so many percent are."""
     return statistics.quantiles(values, n=100)[percent - 1]

@@ -1,9 +1,10 @@
-"""The app's pane of a live session: coming to one of 10,000 items, and the app's share of a core in a flood."""
+"""The app's pane of a live session: from a word to the screen, coming to 10,000 items, and its share of a core."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -12,14 +13,41 @@ from measure import BenchBroken, Series, isolated
 from report import Limit, Result
 from world import World
 
-from rows.live import FLOOD, FLOOD_S, opened_session
+from rows.live import FLOOD, FLOOD_S, opened_session, quantile
+from rows.panes import Shown
+from rows.terminals import COLUMNS, ROWS
 
 _ITEMS = 10_000
+_WORDS, _WORD_S = 150, 0.13  # the words of a turn, and the seconds between two: a model's pace
+_SCREEN_P95_MS = 50.0
 _ATTACH_MS, _SHARE_PERCENT = 150.0, 15.0
 _SIZE = (100, 30)
 _PATIENCE_S = 20.0
 _FIRST = 1_000_000  # behind all that the host will say
 _AT = "2026-11-22T06:00:00.000000Z"
+
+
+def screen(world: World) -> Result:
+    """Measure from a word of the CLI until it is in a cell of the app's terminal; every word is its own time."""
+    count = max(100, world.rounds(_WORDS))
+
+    def work() -> list[float]:
+        with (
+            opened_session(world, "live-screen") as (engine, session),
+            _Terminal(world, "live-screen") as app,
+        ):
+            app.until("1 Pools")
+            app.rest(1.0)
+            app.type(f":live open {session}\r")
+            app.until(session[:8])
+            app.rest(1.0)
+            engine.live.send(session, f"flood {count} {_WORD_S}")
+            return app.lags(count)
+
+    taken = Series(tuple(isolated(work)))
+    facts = {"p50_ms": taken.median, "most_ms": max(taken.values), "words": len(taken.values)}
+    meaning = f"a word on the app's terminal, {COLUMNS}x{ROWS}, 95 %"
+    return Result(meaning, quantile(list(taken.values), 95), "ms", Limit(_SCREEN_P95_MS), taken, facts=facts)
 
 
 def attach(world: World) -> Result:
@@ -43,6 +71,40 @@ def flood(world: World) -> Result:
 
     found = isolated(work)
     return Result("the app in a flood, of a core", found["percent"], "%", Limit(_SHARE_PERCENT), facts=found)
+
+
+class _Terminal(Shown):
+    """The app in a terminal that answers as a real one does: it then gets a picture whole or not at all."""
+
+    def __init__(self, world: World, state: str) -> None:
+        from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen  # noqa: PLC0415 - the harness itself must stay small
+        from oulipoly_engine.terminal.protocol.screen import ScreenLimits  # noqa: PLC0415 - the same
+
+        self._emulated = GhosttyScreen(ScreenLimits(0, COLUMNS, ROWS))
+        super().__init__(world, (), state=state)
+
+    def read(self, seconds: float) -> bool:
+        """Read what comes first within some seconds, and show it."""
+        before = len(self.drawn)
+        came = super().read(seconds)
+        self._emulated.feed(bytes(self.drawn[before:]))
+        self.type(self._emulated.take_side_effects().replies.decode())
+        return came
+
+    def lags(self, count: int) -> list[float]:
+        """Return the milliseconds after which each of so many words was in a cell, whose text is when it was said."""
+        lags: dict[str, float] = {}
+        deadline = time.monotonic() + count * _WORD_S + _PATIENCE_S
+        while len(lags) < count:
+            if time.monotonic() > deadline:
+                raise BenchBroken(f"only {len(lags)} of {count} words were drawn")
+            self.read(1.0)
+            now = time.monotonic_ns()
+            frame = self._emulated.frame()
+            for _, row in () if frame is None else frame.changed:
+                for stamp in re.findall(r"\bat (\d+)", "".join(run.text for run in row)):
+                    lags.setdefault(stamp, (now - int(stamp)) / 1e6)
+        return list(lags.values())
 
 
 def _fill(engine: Any, session: str) -> None:  # noqa: ANN401 - imported late

@@ -67,7 +67,7 @@ def key_quiet(world: World) -> Result:
     """Measure from a key to its character on the real terminal."""
 
     def work() -> list[float]:
-        with _Shown.shell(world) as pane:
+        with Shown.shell(world) as pane:
             return pane.echoes(world.rounds(400))
 
     return _keys(isolated(work), "quiet", _KEY_P99_MS)
@@ -87,7 +87,7 @@ def idle(world: World) -> Result:
     """Measure what an app with a quiet shell costs, its host with it."""
 
     def work() -> float:
-        with _Shown.shell(world) as pane:
+        with Shown.shell(world) as pane:
             pane.rest(2.0)  # the last dump is made once it is quiet
             return pane.share(_IDLE_S)
 
@@ -98,7 +98,7 @@ def ink(world: World) -> Result:
     """Measure what a picture costs that is drawn anew 30 times a second, as Ink does."""
 
     def work() -> dict[str, float]:
-        with _Shown.started(world, (sys.executable, "-c", _INK)) as pane:
+        with Shown.started(world, (sys.executable, "-c", _INK)) as pane:
             pane.until("Thinking")
             pane.rest(2.0)
             return {"all": pane.share(_INK_S), "app": pane.share(_INK_S, whole=False)}
@@ -118,7 +118,7 @@ def busy(world: World) -> Result:
         with ExitStack() as stack:
             for _ in range(_BUSY):
                 stack.enter_context(Terminal.started(world, FLOOD)).hide()
-            app = stack.enter_context(_Shown(world, ()))
+            app = stack.enter_context(Shown(world, ()))
             app.until("calm")
             app.press("5", FLOOD[1][-10:])
             app.rest(1.0)
@@ -152,7 +152,7 @@ def _cat(world: World, name: str) -> Result:
 
     def work() -> dict[str, Any]:
         ours, theirs, spent = [], [], []
-        with _Shown.shell(world) as pane, tmux(world) as run:
+        with Shown.shell(world) as pane, tmux(world) as run:
             for entry in range(rounds + 2):
                 before = pane.processor_s()
                 ours.append(pane.run(f"cat {path}", f"o{entry}"))
@@ -168,11 +168,17 @@ def _cat(world: World, name: str) -> Result:
     return Result(name, ours.median / theirs.median, "x", Limit(_TMUX_RATIO), ours, theirs, ratios, facts=facts)
 
 
-class _Shown:
+class Shown:
     """A face of ours in a terminal that we read."""
 
-    def __init__(self, world: World, argv: tuple[str, ...], program: tuple[str, ...] = ("-m", "oulipoly_tui")) -> None:
-        env = world.env("terminals") | {"PS1": "$ ", "ENV": "", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    def __init__(
+        self,
+        world: World,
+        argv: tuple[str, ...],
+        program: tuple[str, ...] = ("-m", "oulipoly_tui"),
+        state: str = "terminals",
+    ) -> None:
+        env = world.env(state) | {"PS1": "$ ", "ENV": "", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         env |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
         self._before = _hosts_of(world)
         self._world = world
@@ -186,20 +192,20 @@ class _Shown:
 
     @classmethod
     @contextmanager
-    def started(cls, world: World, argv: tuple[str, ...]) -> Iterator[_Shown]:
+    def started(cls, world: World, argv: tuple[str, ...]) -> Iterator[Shown]:
         """Run a program in a bare pane, and end it afterwards."""
         with cls(world, ("terminal", "--", *argv)) as pane:
             yield pane
 
     @classmethod
     @contextmanager
-    def shell(cls, world: World) -> Iterator[_Shown]:
+    def shell(cls, world: World) -> Iterator[Shown]:
         """Run a shell in a bare pane."""
         with cls.started(world, ("sh", "-i")) as pane:
             pane.run("true", "ready")
             yield pane
 
-    def __enter__(self) -> _Shown:
+    def __enter__(self) -> Shown:
         """Return itself."""
         return self
 
@@ -215,7 +221,7 @@ class _Shown:
             self.rest(0.02)
         os.close(self._fd)
 
-    def _read(self, seconds: float) -> bool:
+    def read(self, seconds: float) -> bool:
         """Read what comes first within some seconds; tell whether anything came."""
         try:
             if not select.select([self._fd], [], [], max(0.0, seconds))[0]:
@@ -229,7 +235,7 @@ class _Shown:
         """Do nothing but read what is drawn: an app that nobody reads would wait for us."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self._read(end - time.monotonic())
+            self.read(end - time.monotonic())
 
     def type(self, text: str) -> None:
         """Type."""
@@ -241,7 +247,7 @@ class _Shown:
         while wanted not in self.drawn:
             if time.monotonic() > deadline:
                 raise BenchBroken(f"the pane did not show {text!r}: {bytes(self.drawn[-500:])!r}")
-            self._read(1.0)
+            self.read(1.0)
 
     def press(self, key: str, text: str) -> float:
         """Press a key and return the seconds until a text is drawn after it."""
@@ -297,11 +303,11 @@ def _hosts_of(world: World) -> set[int]:
 
 
 @contextmanager
-def _two_panes(world: World) -> Iterator[_Shown]:
+def _two_panes(world: World) -> Iterator[Shown]:
     """Show a shell and a flooding terminal side by side in one app."""
     with Terminal.started(world, FLOOD) as flooding, Terminal.started(world, ("sh", "-i")) as quiet:
         argv = (str(quiet.socket), str(flooding.socket))
-        with _Shown(world, argv, (str(Path(__file__).resolve().parent.parent / "two_panes.py"),)) as pane:
+        with Shown(world, argv, (str(Path(__file__).resolve().parent.parent / "two_panes.py"),)) as pane:
             pane.until("$")
             pane.rest(1.0)
             yield pane

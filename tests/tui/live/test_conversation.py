@@ -204,14 +204,40 @@ def test_what_is_on_the_screen_is_laid_out_once_however_long_it_is():
     assert drawn + 5_001 == layout.drawn  # what is out of sight is let go
 
 
+class Shown(App):
+    """An app that shows a conversation alone."""
+
+    def compose(self):
+        yield ConversationView(lambda: None)
+
+    def get_css_variables(self):
+        return {**super().get_css_variables(), "cursor": "blue", "cursor-style": "bold"}
+
+
+async def test_what_streams_in_is_painted_at_once_and_nothing_else(monkeypatch):
+    async with Shown().run_test(size=(40, 12)) as pilot:
+        view, talk = pilot.app.query_one(ConversationView), told(ev.ItemStarted(Item("m", "agent_message")))
+        view.begin(talk)
+        await pilot.pause()
+        rows = [view.render_line(y).text for y in range(12)]
+        painted = []
+
+        def paint(_screen, picture):
+            for part, strips in picture._parts:
+                painted.extend(part.line_range)
+                rows[part.y : part.bottom] = [strip.text for strip in strips]
+
+        monkeypatch.setattr(pilot.app, "_display", paint)
+        for number in range(30):
+            painted.clear()
+            text = f"word {number}\n" if number % 3 else "so "
+            view.changed(talk.apply(numbered(ev.ItemDelta("m", text), first=number + 2)))
+
+            assert [view.render_line(y).text for y in range(12)] == rows
+            assert len(painted) <= 2 or number > 10
+
+
 async def test_another_height_lays_nothing_out_anew():
-    class Shown(App):
-        def compose(self):
-            yield ConversationView(lambda: None)
-
-        def get_css_variables(self):
-            return {**super().get_css_variables(), "cursor": "blue", "cursor-style": "bold"}
-
     async with Shown().run_test(size=(80, 24)) as pilot:
         view = pilot.app.query_one(ConversationView)
         view.begin(told(*(ev.Notice(f"note {number}") for number in range(100))))

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.events import Numbered
     from oulipoly_engine.facade.live.sessions import LiveClient
 
-_FRAME_S = 0.04  # between two looks: as often as the screen is drawn
+_FRAME_S = 0.025  # between two looks: with what the host waits, a word is on the screen within 50 ms
 _FLOOD_S = 0.1  # between two looks at more than anybody can read
-_FLOOD = 1_000  # characters of a look
+_FLOOD = 600  # characters of a look
 _MOST = 400  # reads of one look
 
 Answered = Callable[[Mapping[str, Any], str], object]  # the answer's data, or what is wrong

@@ -100,7 +100,7 @@ class ConversationView(PlacesView):
         for place in places:
             self._drop(place)
         if self.is_following:
-            self._to_end()
+            self._follow()
         else:
             self._redraw()
 

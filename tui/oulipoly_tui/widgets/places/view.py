@@ -7,6 +7,7 @@ screen is ever measured.
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -340,6 +341,20 @@ class PlacesView(Lines, can_focus=True):
         self._from_below = True
         self._set_top(self._laid.end_top(self.size.height))
         self._row = max(0, len(self._lines_of_view()) - 1)
+
+    def _follow(self) -> None:
+        """Go to the end, and paint at once what is new on the screen: who follows waits for just that."""
+        before, row = self._view, self._row
+        self._from_below = True
+        self._top, self._view = self._laid.end_top(self.size.height), None
+        view = self._lines_of_view()
+        self._row = max(0, len(view) - 1)
+        rows = {y for y, (old, new) in enumerate(zip_longest(before or (), view)) if old != new}
+        rows |= {row, self._row} if row != self._row else set()
+        if before is None or len(rows) * 2 > self.size.height:
+            self.paint_all()
+        else:
+            self.paint_rows(*sorted(rows))
 
     def _put_cursor(self, row: int) -> None:
         """Draw the line that the cursor leaves and the one that it comes to."""
