@@ -203,6 +203,16 @@ def test_a_turn_of_which_nothing_is_heard_says_so(live):
     assert "0.2 s" in told[1].text
 
 
+def test_silence_is_counted_from_the_beginning_of_a_turn(live):
+    script = json.dumps([["say", "yes"]])
+    session, turn = live.begin_turn(script, runtime=live.scripted(), more={"notice_s": 0.3})
+    live.live.wait(session, turn)
+    time.sleep(0.4)  # nobody wants anything of it
+    assert "completed" == live.live.send(session, script, waits=True).status
+
+    assert not [one for one in live.live.events(session) if isinstance(one.event, Notice)]
+
+
 def test_it_never_says_that_it_is_ready(live):
     session = live.begin(runtime=live.scripted("silent", startup_timeout_ms=300))
 

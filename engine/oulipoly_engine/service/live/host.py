@@ -102,6 +102,7 @@ class Host:
         self._told_silence_s = 0.0  # since then
         self._interrupted_at: float | None = None
         self._turns_begun, self._last_turn = 0, ""
+        self._turn_was = ""  # at the last look
         self._mute_at = 0.0  # when its stdout was closed
         self._ending: tuple[str, str] | None = None  # reason, message: somebody wanted it to end
         self._ladder: list[tuple[float, Callable[[], None]]] = []
@@ -212,16 +213,18 @@ class Host:
 
     def _pump(self) -> None:
         """Do what the driver wants done."""
-        before = self._turn_id(), self.turns.is_open
+        was_open = self.turns.is_open
         data = self.turns.take()
         if self._wire_log is not None:
             self._wire_log.write("client->cli", data)
         self._unsent += data
-        if self._turn_id() != before[0]:
+        is_other = self._turn_id() != self._turn_was  # an order or what was read may have begun or ended one before we look
+        if is_other:
+            self._turn_was = self._turn_id()
             self._used_at = self._heard_at = time.monotonic()
             self._interrupted_at = None
         self._write()
-        if (self._turn_id(), self.turns.is_open) != before:  # the CLI has its message, and works meanwhile
+        if is_other or self.turns.is_open != was_open:  # the CLI has its message, and works meanwhile
             self._store.sync()
         self._checkpoint()
         failure = self.turns.failure
