@@ -60,7 +60,7 @@ async def test_a_long_burst_loses_nothing_and_keeps_its_order(app_world, running
 async def test_a_key_that_ends_a_dialog_waits_for_the_text_before_it(app_world, running, settled, count):
     sent = []
     async with running((120, 30)) as (app, pilot):
-        app.push_screen(Prompt("opus", "ada"), sent.append)
+        app.push_screen(Prompt("opus"), sent.append)
         await settled(pilot, lambda: isinstance(app.focused, TextArea))
         burst(app, *("a" * count), "f2")
         await settled(pilot, lambda: sent)

@@ -61,7 +61,7 @@ def place_of(app, text):
         (lambda: Reading("Text", ((("words", ""),),)), "esc: close", None),
         (lambda: Confirm("Sure?", "really", "do it"), "Yes, do it", True),
         (lambda: Confirm("Sure?", "really", "do it"), "No (n)", False),
-        (lambda: Prompt("opus", "work"), "esc: cancel", None),
+        (lambda: Prompt("opus"), "esc: cancel", None),
     ],
 )
 async def test_hints_can_be_clicked(box, clicked, expected):
@@ -94,7 +94,7 @@ async def test_refused_answer_keeps_the_box():
         lambda title: Choice(title, ROWS),
         lambda title: Reading(title, ((("words", ""),),)),
         lambda title: Confirm(title, "really", "do it"),
-        lambda title: Prompt(title, None),
+        Prompt,
     ],
 )
 async def test_markup_in_a_title_is_only_text(box):

@@ -38,6 +38,7 @@ def test_folders_come_first_and_hidden_names_only_when_asked_for():
 
     assert ["@x/a/", "@x/b.txt "] == [one.text for one in complete_file("x/", names)]
     assert ["@.git/"] == [one.text for one in complete_file(".", names)]
+    assert ["@README.md "] == [one.text for one in complete_file("re", [("README.md", False), ("src", True)])]
 
 
 @pytest.mark.parametrize(

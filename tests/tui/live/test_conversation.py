@@ -16,7 +16,7 @@ from oulipoly_engine.facade.live.sessions import LiveStatus
 from oulipoly_tui.view.live.block_lines import block_lines
 from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 from oulipoly_tui.view.live.lists import start_rows
-from oulipoly_tui.view.live.request_lines import answer_line, can, request_lines
+from oulipoly_tui.view.live.request_lines import answer_line, break_answers, can, request_lines
 from oulipoly_tui.view.live.stream import StreamLines
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, working_line
 from oulipoly_tui.view.transcript.markdown import markdown
@@ -103,6 +103,20 @@ def test_an_answered_request_is_open_no_more():
 
     assert {} == talk.requests
     assert "? Run ls · answered by ann@host" in text_of(talk)
+
+
+def test_a_plan_that_is_told_anew_takes_the_place_of_the_last_one():
+    talk = Conversation()
+    for number, done in enumerate((0, 1, 2)):
+        steps = tuple((text, "completed" if at < done else "pending") for at, text in enumerate(("read", "write")))
+        changed = talk.apply(
+            numbered(ev.ItemEnded(Item(f"p{number}", "plan", "completed", steps=steps), "t"), first=number + 1)
+        )
+        assert set(range(max(0, number - 1), number + 1)) == changed
+
+    assert ["  plan  0 of 2 done", "  plan  1 of 2 done", "  plan", "    [x] read", "    [x] write"] == [
+        line.rstrip() for line in text_of(talk).split("\n")
+    ]
 
 
 def test_output_is_folded_to_its_end_and_unfolded_whole():
@@ -287,6 +301,9 @@ def test_what_cannot_be_answered_here_says_why():
     assert "in the browser" in can(other, "approve")
     assert plain(answer_line(asks, keys)).startswith("a answer")
     assert " s " not in plain(answer_line(once, keys))
+    assert ["a approve  d deny", "c deny, interrupt"] == [
+        plain(line) for line in break_answers(answer_line(once, keys), 25)
+    ]
 
 
 @pytest.mark.parametrize("width", [20, 40, 76, 200])

@@ -115,15 +115,16 @@ async def test_a_long_request_is_shown_from_its_beginning_and_approved_when_its_
         commands = [f"echo {sign * 2000}; rm -rf {sign}" for sign in "vw"]
         await one.write(" ".join(f"[[approve:{command}]]" for command in commands))
         await one.asked()
-        await one.sees("scrolls on: approve when its end was seen", "d deny")
+        await one.sees("shows the rest: approve when it was seen", "d deny")
         await one.press("a")
         assert any("its end was not on the screen yet" in text for text in one.said)
         await one.press("G")
         await one.sees("rm -rf v", "a approve")
+        assert "more below" not in one.text()
         await one.pilot.pause(answer_guard.HELD_S + 0.05)
         await one.press("a")
         await one.until(lambda: one.pane.request is not None and "rm -rf w" in one.pane.request.prompt.command)
-        await one.sees("echo w", "scrolls on: approve")
+        await one.sees("echo w", "shows the rest: approve", "more below")
 
         assert 0 == one.panel.scroll_y
 
@@ -294,9 +295,9 @@ async def test_the_queue_is_edited_moved_and_taken_back(live):
         await one.sees("1. first", "2. second")
         await one.press("J")
         await one.sees("1. second", "2. first")
-        await one.press("x", "e", "end", *" too")  # at once: no key means a message that was taken back
-        await one.press("enter")
-        await one.until(lambda: ["second too"] == [item.text for item in one.pane.talk.queue])
+        await one.press("x", "e", *" too", "enter", "!")  # at once: no key means a message that was taken back
+        await one.press("ctrl+s")
+        await one.until(lambda: ["second too\n!"] == [item.text for item in one.pane.talk.queue])
 
 
 async def test_up_brings_back_what_was_sent(live):
@@ -327,7 +328,7 @@ async def test_commands_and_files_are_completed(live):
         await one.begin()
         one.composer.focus()
         await one.press(*"/re")
-        await one.sees("/review", "/rename")
+        await one.sees("/review", "/rename", "tab take it", "esc close the list")
         await one.press("down", "tab")
         assert "/rename " == one.composer.text
         one.composer.put("")

@@ -156,7 +156,7 @@ async def test_an_empty_prompt_says_what_it_waits_for(app_world, running, settle
         await pilot.press("p")
         await settled(pilot, lambda: isinstance(app.screen, Prompt))
         await pilot.press("f2")
-        await settled(pilot, lambda: "Type a prompt first" in _said(app))
+        await settled(pilot, lambda: "Type something first" in _said(app))
         assert isinstance(app.screen, Prompt)
 
 

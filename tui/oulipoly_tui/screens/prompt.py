@@ -1,4 +1,4 @@
-"""The prompt box of a one-shot."""
+"""A text of any length: the prompt of a one-shot, a message that waits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oulipoly_tui.view.frame.hints import BACK, link
 
 
 class Prompt(ModalScreen[str | None]):
-    """Asks for a prompt of any length; enter makes a new line, the button or ctrl+s sends."""
+    """Asks for a text of any length; enter makes a new line, the button or ctrl+s is the answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "cancel", priority=True),
@@ -24,28 +24,33 @@ class Prompt(ModalScreen[str | None]):
     ]
     DEFAULT_CSS = "Prompt TextArea { height: 8; border: tall $panel; }"
 
-    def __init__(self, model: str, account: str | None) -> None:
+    def __init__(self, title: str, value: str = "", deed: str = "send") -> None:
+        """deed: what the answer does, a verb."""
         super().__init__()
-        self._model = model
-        self._account = account
+        self._title, self._value, self._deed = title, value, deed
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical(classes="dialog") as box:
-            box.border_title = Content(f"prompt {self._model} → {self._account or 'nobody can serve now'}")
-            box.border_subtitle = f"{link('ctrl+s or F2: send', 'screen.send')} · {BACK}"
-            yield TextArea(tab_behavior="focus")
+            box.border_title = Content(self._title)
+            box.border_subtitle = f"{link(f'ctrl+s or F2: {self._deed}', 'screen.send')} · {BACK}"
+            yield TextArea(self._value, tab_behavior="focus")
             with Horizontal(classes="buttons"):
-                yield Button("Send", variant="primary")
+                yield Button(self._deed.capitalize(), variant="primary")
+
+    def on_mount(self) -> None:
+        """Write on behind what is there."""
+        area = self.query_one(TextArea)
+        area.move_cursor(area.document.end)
 
     def action_send(self) -> None:
-        """Send it, or say that there is nothing to send."""
+        """Answer with it, or say that there is nothing."""
         text = self.query_one(TextArea).text
         if text.strip():
             self.dismiss(text)
             return
         app: Any = self.app
-        app.say("Type a prompt first")
+        app.say("Type something first")
 
     @on(Button.Pressed)
     def _handle_press(self) -> None:

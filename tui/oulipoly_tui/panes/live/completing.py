@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from oulipoly_tui.widgets.live.composer import Composer
 
 
+_ROWS = 8  # of the list that are seen at once
+
+
 class CompletionList(VirtualList, can_focus=False):
     """Its keys come from the composer."""
 
@@ -36,6 +39,7 @@ class LiveCompleting:
     session: LiveSession | None
     talk: Conversation
     query_one: Callable[..., Any]
+    show_keys_soon: Callable[[], None]
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
         super().__init__(**more)
@@ -92,11 +96,13 @@ class LiveCompleting:
             self._offer(complete_file(wanted.begun, names))
 
     def _offer(self, found: tuple[Completion, ...]) -> None:
+        if bool(found) != bool(self._completions):
+            self.show_keys_soon()
         self._completions = found
         rows = self.query_one(CompletionList)
         rows.display = bool(found)
         self.composer.is_completing = bool(found)
         if found:
-            rows.styles.height = len(found)
+            rows.styles.height = min(_ROWS, len(found))
             rows.show_rows(completion_rows(found, max(20, rows.size.width or 60)))
             rows.action_first()

@@ -19,11 +19,11 @@ from oulipoly_tui.panes.live.following import LiveFollowing
 from oulipoly_tui.panes.live.orders import LiveOrders
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.live.block_lines import is_foldable
-from oulipoly_tui.view.live.composer_keys import composer_keys
+from oulipoly_tui.view.live.composer_keys import completion_keys, composer_keys
 from oulipoly_tui.view.live.conversation import elapsed_s
-from oulipoly_tui.view.live.request_lines import answer_line, request_lines, title_line
+from oulipoly_tui.view.live.request_lines import answer_line, break_answers, request_lines, title_line
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, queue_lines, working_line, writer_line
-from oulipoly_tui.view.transcript.spans import Line, wrap_lines
+from oulipoly_tui.view.transcript.spans import Line, cut
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.live.composer import Composer
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
@@ -106,7 +106,11 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         if self.session is None or not self.composer.has_focus:
             return None
         is_running, can_steer = self.talk.turn is not None, bool(self._capabilities.get("steer"))
-        rows = composer_keys(is_running=is_running, can_steer=can_steer, is_asked=self.request is not None)
+        rows = (
+            completion_keys()
+            if self.composer.is_completing
+            else composer_keys(is_running=is_running, can_steer=can_steer, is_asked=self.request is not None)
+        )
         return (*rows, *(row for row in (self._row(name) for name in _EVERYWHERE) if row is not None))
 
     def obstacle(self, action: str) -> str | None:
@@ -168,7 +172,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
     def on_descendant_focus(self) -> None:
         """Take note that the keys were elsewhere until now."""
         self.guard.cover(monotonic())
-        self.call_after_refresh(self._draw_request)
+        self.call_after_refresh(self.draw)
 
     def uncovered(self) -> None:
         """Take note that something lay over the request."""
@@ -238,9 +242,10 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         composer, is_running = self.composer, self.talk.turn is not None
         composer.takes_queue = is_running
         can_steer = bool(self._capabilities.get("steer"))
-        composer.placeholder = composer_hint(self.talk, self._standing(), can_steer=can_steer)
+        key = "" if composer.has_focus else self._key("live.write")
+        composer.placeholder = composer_hint(self.talk, self._standing(), can_steer=can_steer, write_key=key)
         name = self.talk.title or f"{self.session.runtime_id} {self.session.session_id[:8]}"
-        self.border_title = Content(f"{self._heading} · {' '.join(name.split())[:60]}")
+        self.border_title = Content(f"{self._heading} · {cut(' '.join(name.split()), 60)}")
         self.draw_working()
 
     def _draw_request(self) -> None:
@@ -262,7 +267,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         line = answer_line(request, keys, "" if panel.is_read else self._key("lists.last") or "scroll")
         if self.composer.has_focus:
             line = (("esc", "key"), (", then  ", "dim"), *line)
-        answers = wrap_lines((line,), max(20, self.size.width - 4))
+        answers = break_answers(line, max(20, self.size.width - 4))
         shown = self.query_one("#live-answers", Lines)
         shown.styles.height = len(answers)
         shown.show_lines(answers)

@@ -114,8 +114,6 @@ class LiveOrders:
                 self._fail(text, RunnerError(wrong))
             elif answer.get("steered") is False:
                 self.app.say(str(answer.get("message", "it waits for the end of the turn")))
-            elif answer.get("status") == "queued":
-                self.app.say("Queued: it is sent when the turn is over")
             elif answer.get("steered"):
                 self.app.say("Steers the running turn")
 

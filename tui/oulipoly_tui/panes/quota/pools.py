@@ -210,7 +210,7 @@ class PoolsPane(Pane):
             if text is not None:
                 self.wish("prompt", model, text)
 
-        self.app.push_screen(Prompt(model, found[0].next_account), send)
+        self.app.push_screen(Prompt(f"prompt {model} → {found[0].next_account or 'nobody can serve now'}"), send)
 
     def action_start_repl(self) -> None:
         """Open a terminal for this model, or a live session where its CLI can be driven and that is chosen."""

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import BACK, link
-from oulipoly_tui.view.live.models import Start, mend, picker_rows, read_start, reason_against
+from oulipoly_tui.view.live.models import Start, describe, picker_rows, read_start, reason_against
 from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
@@ -89,7 +89,7 @@ class ModelPicker(ModalScreen[Start | None]):
         key = self.query_one(VirtualList).cursor_key
         found = None if key is None else self._find(read_start(key))
         detail = self.query_one("#picker-detail", Lines)
-        text = "" if found is None else reason_against(found) or mend(found)
+        text = "" if found is None else describe(found)
         detail.show_lines(wrap_lines((((text, "dim"),),), max(20, detail.size.width)) if text else ())
 
     def _draw(self) -> None:

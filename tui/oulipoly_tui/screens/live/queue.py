@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.screens.question import Question
+from oulipoly_tui.screens.prompt import Prompt
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.live.lists import queue_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
@@ -68,7 +68,7 @@ class QueueScreen(ModalScreen[None]):
                 self._change("edit", found.message_id, text=text)
 
         if found is not None:
-            self.app.push_screen(Question("Message", "It is sent when the turn is over", found.text), on_asked)
+            self.app.push_screen(Prompt("Sent when the turn is over", found.text, "change"), on_asked)
 
     @on(VirtualList.Chosen)
     def _handle_choice(self) -> None:

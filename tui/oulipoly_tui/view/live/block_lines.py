@@ -81,6 +81,10 @@ def _message(block: Block, width: int) -> Iterator[TranscriptLine]:
 
 
 def _plan(block: Block, item: Item, width: int) -> Iterator[Line]:
+    if block.is_outdated:
+        done = sum(state == "completed" for _, state in item.steps)
+        yield ((_INDENT, ""), (cut(f"plan  {done} of {len(item.steps)} done", width - len(_INDENT)), "dim"))
+        return
     yield ((_INDENT, ""), ("plan", "strong"), (f"  {_state(item)}".rstrip(), "dim"))
     for text, state in item.steps:
         mark, tone = _STEPS.get(state, ("[ ] ", ""))

@@ -23,6 +23,7 @@ class Block(Record, frozen=False, eq=False):
     length: int = 0  # of the text, in characters
     beginning: int = 0  # how often the text has begun
     tone: Tone = "dim"  # of a note
+    is_outdated: bool = False  # a plan that has been told anew
     has_heading: bool = False  # the first message of the agent after somebody else's
 
     @property

@@ -9,7 +9,7 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.spans import Row, fit_text
 
-MOST = 8
+MOST = 200
 _COMMAND = re.compile(r"/([\w:.-]*)")
 _FILE = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 OWN_COMMANDS = (  # those of ours, which no CLI is given
@@ -54,7 +54,7 @@ def complete_command(begun: str, commands: Sequence[tuple[str, str]]) -> tuple[C
     """Return the commands that begin so, ours first."""
     names = {name for name, _ in OWN_COMMANDS}
     every = (*OWN_COMMANDS, *((name, note) for name, note in commands if name not in names))
-    fits = [Completion(f"/{name} ", note) for name, note in every if name.startswith(begun)]
+    fits = [Completion(f"/{name} ", note) for name, note in every if name.casefold().startswith(begun.casefold())]
     return tuple(fits[:MOST])
 
 
@@ -64,7 +64,9 @@ def complete_file(begun: str, names: Sequence[tuple[str, bool]]) -> tuple[Comple
     fits = sorted(
         (not is_folder, one, is_folder)
         for one, is_folder in names
-        if one.startswith(name) and (name.startswith(".") or not one.startswith(".")) and not re.search(r"\s", one)
+        if one.casefold().startswith(name.casefold())
+        and (name.startswith(".") or not one.startswith("."))
+        and not re.search(r"\s", one)
     )
     return tuple(Completion(f"@{folder}{slash}{one}{'/' if is_folder else ' '}") for _, one, is_folder in fits[:MOST])
 

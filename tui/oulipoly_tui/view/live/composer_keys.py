@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from oulipoly_tui.actions.action import Action
 
 
@@ -14,4 +16,18 @@ def composer_keys(*, is_running: bool, can_steer: bool, is_asked: bool) -> tuple
         rows.append(("composer.interrupt", "interrupt", "ctrl+c", 8))
     rows.append(("composer.leave", "answer the request" if is_asked else "leave the line", "escape", 9))
     rows += [("composer.new_line", "new line", "alt+enter", 4), ("composer.history", "sent before", "up", 3)]
+    return _actions(rows)
+
+
+def completion_keys() -> tuple[Action, ...]:
+    """Return what the keys do while the list of what a begun name can become is open."""
+    rows = [
+        ("composer.take", "take it", "tab", 9),
+        ("composer.move", "another one", "down", 8),
+        ("composer.close_list", "close the list", "escape", 9),
+    ]
+    return _actions(rows)
+
+
+def _actions(rows: Sequence[tuple[str, str, str, int]]) -> tuple[Action, ...]:
     return tuple(Action(name, label, label, keys=key, weight=weight) for name, label, key, weight in rows)

@@ -73,6 +73,8 @@ class Conversation:
         self._places: dict[str, int] = {}
         self._waited: set[str] = set()  # messages that were queued: the turns that they become have their ids
         self._notes = 0
+        self._plan = ""  # id of the latest one
+        self._outdated: set[int] = set()  # places of plans that were told anew since the last look
         self._speaker = ""  # of the latest message: its kind
 
     def apply(self, events: Iterable[Numbered]) -> set[int]:
@@ -84,6 +86,8 @@ class Conversation:
             place = self._apply(numbered.event, numbered.at)
             if place is not None:
                 changed.add(place)
+        changed |= self._outdated
+        self._outdated.clear()
         return changed
 
     def prepend(self, events: Iterable[Numbered]) -> int:
@@ -216,13 +220,25 @@ class Conversation:
         place = self._places.get(item.id)
         if place is not None:
             self.blocks[place].take_item(item)
+            self._take_plan(self.blocks[place], item)
             return place
         block = Block(item.id, at, turn_id)
         block.take_item(item)
+        self._take_plan(block, item)
         if item.kind in ("agent_message", "user_message"):
             block.has_heading = item.kind != self._speaker  # what tools did in between belongs to the agent
             self._speaker = item.kind
         return self._add(block)
+
+    def _take_plan(self, block: Block, item: Item) -> None:
+        """Take note of a plan that is told: it takes the place of the turn's last one."""
+        if item.kind != "plan" or not item.steps or block.is_outdated or block.id == self._plan:
+            return
+        place = self._places.get(self._plan)
+        if place is not None and self.blocks[place].turn_id == block.turn_id:
+            self.blocks[place].is_outdated = True
+            self._outdated.add(place)
+        self._plan = block.id
 
     def _note(self, text: str, tone: Tone, at: str, turn_id: str = "") -> int:
         self._notes += 1

@@ -89,9 +89,9 @@ def _start_words(kind: str, profile: Profile, said: str) -> str:
     if not kind:
         return said
     if not policy.policy:
-        return f"{said}, if it has such a mode; else {OWN_SETTINGS}" if kind == "acp" else OWN_SETTINGS
+        return f"{said}, if it can" if kind == "acp" else OWN_SETTINGS
     if policy.quality == "stricter_fallback":
-        return f"as near as its CLI comes to it: {policy.policy}, {policy.sandbox}".rstrip(", ")
+        return f"nearest to it: {policy.policy}, {policy.sandbox}".rstrip(", ")
     return said
 
 

@@ -19,12 +19,12 @@ from oulipoly_engine.core.live.runtime_status import (
 )
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.transcript.spans import Row, Tone, cut, fit_text
+from oulipoly_tui.view.transcript.spans import Row, Tone, cells, cut, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import PoolView
 
-_NAME = 24
+_NAME = 24  # columns, at most
 
 
 class Start(Record):
@@ -53,7 +53,9 @@ def read_start(key: str) -> Start:
 
 def picker_rows(pools: Sequence[PoolView], runtimes: Sequence[RuntimeSummary], width: int) -> tuple[Row, ...]:
     """Return the rows: the pools, then each runtime with its models below it."""
-    return (*_pool_rows(pools), *(row for one in runtimes for row in _runtime_rows(one, width)))
+    ids = max((cells(visible_line(one.runtime.id)) for one in runtimes), default=0)
+    column = min(_NAME, ids)  # of the runtimes' names: what is wrong with them needs the room
+    return (*_pool_rows(pools), *(row for one in runtimes for row in _runtime_rows(one, column, width)))
 
 
 def _pool_rows(pools: Sequence[PoolView]) -> Iterator[Row]:
@@ -64,11 +66,11 @@ def _pool_rows(pools: Sequence[PoolView]) -> Iterator[Row]:
         yield Row(Start(pool=one.model.name).key, (("  ", ""), (fit_text(name, _NAME), ""), (f" {told[0]}", told[1])))
 
 
-def _runtime_rows(one: RuntimeSummary, width: int) -> Iterator[Row]:
+def _runtime_rows(one: RuntimeSummary, column: int, width: int) -> Iterator[Row]:
     status, cause = describe_status(one.status), visible_line(describe_cause(one.status))
     tone: Tone = "good" if isinstance(one.status, Ready) else "warn" if one in list_usable((one,)) else "bad"
-    said = cut(f"  {cause}" if cause else "", max(0, width - _NAME - len(status) - 4))
-    name = fit_text(visible_line(one.runtime.id), _NAME)
+    said = cut(f"  {cause}" if cause else "", max(0, width - column - len(status) - 4))
+    name = fit_text(visible_line(one.runtime.id), column)
     yield Row(Start(runtime=one.runtime.id).key, ((name, "strong"), (f"  {status}", tone), (said, "dim")))
     for model in one.models:
         marks = " default" if model.is_default else ""
@@ -83,6 +85,12 @@ def _runtime_rows(one: RuntimeSummary, width: int) -> Iterator[Row]:
 def reason_against(one: RuntimeSummary) -> str | None:
     """Say why no session begins on a runtime, and how that is mended; None: one can."""
     return None if one in list_usable((one,)) else f"{one.runtime.id}: {describe_status(one.status)}. {mend(one)}"
+
+
+def describe(one: RuntimeSummary) -> str:
+    """Return all that is wrong with a runtime, and what makes it ready or tells more; empty: nothing is."""
+    cause = visible_line(describe_cause(one.status))
+    return ". ".join(filter(None, (f"{describe_status(one.status)}: {cause}" if cause else "", mend(one))))
 
 
 def mend(one: RuntimeSummary) -> str:

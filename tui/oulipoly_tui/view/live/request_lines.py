@@ -9,7 +9,7 @@ from oulipoly_engine.core.text.control_characters import visible_line, visible_t
 from oulipoly_tui.view.live.conversation import OpenRequest
 from oulipoly_tui.view.live.diff_lines import change_lines
 from oulipoly_tui.view.transcript.markdown import bar
-from oulipoly_tui.view.transcript.spans import Line, Span, wrap_lines
+from oulipoly_tui.view.transcript.spans import Line, Span, cells, plain, wrap_lines
 
 KINDS: Mapping[str, str] = {
     "command_approval": "run a command",
@@ -24,6 +24,7 @@ _ANSWERS = (  # method of the pane, what it does
     ("deny_with_reason", "deny, say why …"),
     ("cancel_request", "deny, interrupt"),
 )
+_BETWEEN: Span = ("  ", "")  # two answers
 APPROVALS = ("approve", "approve_for_session")  # only of what was read to its end
 
 
@@ -53,14 +54,29 @@ def answer_line(request: OpenRequest, keys: Mapping[str, str], end_key: str = ""
     """
     is_question = request.kind == "user_input"
     is_unread = bool(end_key) and not is_question and can(request, "approve") is None
-    spans: list[Span] = [(end_key, "key"), (" scrolls on: approve when its end was seen", "warn")] if is_unread else []
+    spans: list[Span] = [(end_key, "key"), (" shows the rest: approve when it was seen", "warn")] if is_unread else []
     for method, words in _ANSWERS:
         if is_unread and method in APPROVALS:
             continue
         if can(request, method) is None and keys.get(method):
             text = "answer" if is_question and method == "approve" else words
-            spans += [("  " if spans else "", ""), (keys[method], "key"), (f" {text}", "")]
+            spans += [*((_BETWEEN,) if spans else ()), (keys[method], "key"), (f" {text}", "")]
     return tuple(spans)
+
+
+def break_answers(line: Line, width: int) -> tuple[Line, ...]:
+    """Break a line of answers between two of them: never between a key and what it does."""
+    found: list[list[Span]] = [[]]
+    group: list[Span] = []
+    for span in (*line, _BETWEEN):
+        if span != _BETWEEN:
+            group.append(span)
+            continue
+        if found[-1] and cells(plain((*found[-1], _BETWEEN, *group))) > width:
+            found.append([])
+        found[-1] += ([_BETWEEN] if found[-1] else []) + group
+        group = []
+    return wrap_lines(map(tuple, found), width)
 
 
 def request_lines(request: OpenRequest, width: int) -> tuple[Line, ...]:

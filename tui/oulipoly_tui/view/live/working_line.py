@@ -102,13 +102,16 @@ def queue_lines(talk: Conversation, width: int, key: str, most: int = 2) -> tupl
     return tuple(lines)
 
 
-def composer_hint(talk: Conversation, standing: Standing, *, can_steer: bool) -> str:
-    """Return what Enter does now, for the empty composer."""
+def composer_hint(talk: Conversation, standing: Standing, *, can_steer: bool, write_key: str = "") -> str:
+    """Return what Enter does now, for the empty composer. write_key: gives it the keys, which it has not."""
     if standing.fence is not None:
         forks = f" · {standing.fork_key} forks it" if standing.fork_key else ""
         return f"it cannot go on: {visible_line(standing.fence) or 'its thread is lost'}{forks}"
+    is_ended = talk.turn is None and not standing.is_attached and not standing.is_connecting
+    if write_key:
+        return f"{write_key} writes a message{', which starts the session again' if is_ended else ''}"
     if talk.turn is not None:
-        return "enter steers the turn · tab queues" if can_steer else "enter queues: it is sent when the turn is over"
-    if not standing.is_attached and not standing.is_connecting:
+        return "enter steers the turn · tab queues" if can_steer else "enter queues: sent when the turn ends"
+    if is_ended:
         return "enter sends, and starts the session again"
     return "enter sends · alt+enter new line · / commands · @ files"

@@ -28,6 +28,7 @@ class RequestPanel(Lines, can_focus=True):
         super().__init__(id=id)
         self.is_read = False  # its end was on the screen
         self._request_id = ""
+        self._below = 0  # lines of the request below its beginning
 
     def show_request(self, request_id: str, lines: Sequence[Line], rows: int) -> None:
         """Show a request in so many rows at most, another one from its beginning."""
@@ -37,15 +38,20 @@ class RequestPanel(Lines, can_focus=True):
             self._request_id, self.is_read = request_id, False
         self.is_read = self.is_read or len(lines) <= rows
         self.styles.height = min(len(lines), rows) + 2
-        self.border_subtitle = "more below: scroll" if len(lines) > rows else ""
+        self._below = len(lines) - rows
         self.show_lines(lines)
+        self._tell_more()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Take note that the end is on the screen."""
         super().watch_scroll_y(old_value, new_value)
+        self._tell_more()
         if not self.is_read and round(new_value) >= self.max_scroll_y > 0:
             self.is_read = True
             self.post_message(self.Read())
+
+    def _tell_more(self) -> None:
+        self.border_subtitle = "more below: scroll" if round(self.scroll_y) < self._below else ""
 
     def action_down(self) -> None:
         """Scroll down."""
