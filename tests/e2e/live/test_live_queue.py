@@ -97,7 +97,10 @@ def test_following_until_idle_sees_the_running_turn_and_the_queue_to_their_end(l
 
     assert ["completed", "interrupted", "completed"] == [one["status"] for one in said if one["type"] == "turn_ended"]
     assert ids["next"] == said[-1]["turn_id"]
-    assert (0, b"") == (follows.returncode, subprocess.check_output(command))
+    assert 0 == follows.returncode
+    again = subprocess.check_output([*command, "--json", "--after", str(said[-1]["seq"] - 1)])
+    assert [said[-1]] == [json.loads(line) for line in again.splitlines()]
+    assert b"" == subprocess.check_output([*command, "--after", str(said[-1]["seq"])])
 
 
 def test_a_cli_that_has_ended_gets_no_message(live, tmp_path):

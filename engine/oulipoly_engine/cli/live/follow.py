@@ -28,7 +28,7 @@ def serve(context: Context, options: Namespace) -> int:
     """Print what happens."""
     live, shown = context.engine.live, _Lines()
     end = _Idleness(live, options.session) if options.until_idle else None
-    if end is not None and end.has_come:
+    if end is not None and end.is_behind(options.after):
         return 0
     for numbered in live.follow(options.session, options.after, deltas=not options.no_deltas):
         if options.json:
@@ -49,10 +49,9 @@ class _Idleness:
         self._awaited: set[str] = set()  # the turns that run or will run by themselves
         self._look()
 
-    @property
-    def has_come(self) -> bool:
-        """Return whether no turn runs and no message waits."""
-        return not self._awaited
+    def is_behind(self, number: int) -> bool:
+        """Return whether nothing comes after a number: no turn runs, no message waits, and all is told."""
+        return not self._awaited and self._last <= number
 
     def is_reached(self, numbered: ev.Numbered) -> bool:
         """Take an event, and tell whether it is the last one."""
@@ -61,7 +60,7 @@ class _Idleness:
         # What was waited for may have been taken back.
         if is_end or (isinstance(event, ev.QueueChanged) and self._awaited and numbered.seq > self._last):
             self._look()
-        return self.has_come and numbered.seq >= self._last
+        return self.is_behind(numbered.seq)
 
     def _look(self) -> None:
         status = self._live.status(self._session)
