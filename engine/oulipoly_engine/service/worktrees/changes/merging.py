@@ -47,6 +47,8 @@ def merge(
         plan = plan_merge(checkout, into)
         told = plan.preview
         if told.is_merged:
+            if not committed_only:  # what the agent has not committed is not there, whatever the branch says
+                _refuse_uncommitted(told)
             return Moved("merge", told.into, told.into_commit, told.into_commit, "", told.checkout)
         _refuse_conflicts(told.conflicts, told.branch, told.into)
         if not committed_only:

@@ -167,12 +167,15 @@ def test_what_is_merged_already_moves_nothing(repo, journal):
 
 
 def test_files_that_are_not_committed_are_not_left_out_in_silence(repo, journal):
-    repo.write("mine", "x\n")
-    repo.commit()
     repo.write("forgotten", "x\n")
-    for attempt in (merging.merge, merging.apply):
-        with pytest.raises(CheckoutDirty, match="forgotten is not committed"):
-            attempt(journal, repo.checkout)
+    for has_commit in (False, True):  # without any the branch itself is merged already
+        if has_commit:
+            repo.write("mine", "x\n")
+            repo.git("add", "mine", folder=repo.work)
+            repo.git("commit", "-qm", "mine", folder=repo.work)
+        for attempt in (merging.merge, merging.apply):
+            with pytest.raises(CheckoutDirty, match="forgotten is not committed"):
+                attempt(journal, repo.checkout)
 
     merging.merge(journal, repo.checkout, committed_only=True)
 
