@@ -37,6 +37,7 @@ def refused(done, code, *words):
         (("-m", "m", "-p", "/nowhere", "x"), 1, ("Error: ", "/nowhere")),
         (("-m", "m", "-p", "x" * 300, "x"), 2, ("argument -p/--project: ", "File name too long")),
         (("-m", "m", "-p", "", "x"), 2, ("argument -p/--project: ", "the path is empty")),
+        (("session", "new", "m", "--terminal", "--repo", "."), 2, ("--repo", "leave out --terminal")),
         (("session", "show", "ab\udcff"), 2, ("argument ID: ", "is not UTF-8 text")),
         (("session", "locate", "ab\udcff", "--json"), 2, ("invalid-session-id",)),
         (("session", "search", "ab\udcff"), 2, ("is not UTF-8 text",)),

@@ -186,6 +186,8 @@ def _new_work(context: Context, options: Namespace, folder: Path) -> int:
 def _new_terminal(context: Context, options: Namespace, folder: Path) -> int:
     if options.model is None or options.prompt is not None:
         raise UsageInvalid("--terminal takes a MODEL, and no --prompt or --runtime: type there")
+    if options.repo is not None or options.lifecycle is not None:
+        raise UsageInvalid("--repo and --lifecycle are for live sessions: leave out --terminal")
     opened = context.engine.new_terminals.begin(options.model, options.account, (80, 24), folder)
     if options.json:
         told = {"schema_version": SCHEMA_VERSION, "terminal_id": opened.terminal.id, "account": opened.account}
