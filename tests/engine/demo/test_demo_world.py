@@ -258,4 +258,5 @@ def test_remove_ends_the_terminals_of_the_world(root, agents):
     (terminal,) = json.loads(listed.stdout)["terminals"]
     assert b"ended sleep 600 in terminal" in removed.stdout
     assert not is_alive(terminal["pid"])
+    assert not is_alive(terminal["host_pid"])  # it would make the folder anew for what it still writes
     assert not root.exists()

@@ -83,6 +83,7 @@ def _end_terminals(root: Path, environ: Mapping[str, str]) -> None:
             diagnostics.note(f"Note: {error.message}")
         else:
             output.write_line(f"ended {one.label} in terminal {one.id}")
+    terminals.wait_for_hosts(survey.living)  # one that still writes would make the world's folder anew
 
 
 @contextmanager

@@ -5,7 +5,8 @@ Every method blocks and may be called from any thread; each opens and closes thi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.own_process import outer_prefixes
 from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.service.interactive.terminals import orphan_text, signal_number, to_json
@@ -35,6 +37,8 @@ __all__ = [
     "signal_number",
     "to_json",
 ]
+
+_AGAIN_S = 0.02  # between two looks at whether a host is gone
 
 
 class Killed(Record):
@@ -98,6 +102,12 @@ class Terminals:
         self._home.refuse_if_read_only("end a program")
         terminal = terminals.find(self._home.paths, self._home.clock, identity, orphaned=orphaned)
         return Killed(terminal, terminals.kill(self._home.paths, terminal, signal))
+
+    def wait_for_hosts(self, of: Collection[Terminal], patience_s: float = 10.0) -> None:
+        """Wait until the hosts of terminals that were ended have written down how, and are gone."""
+        deadline = time.monotonic() + patience_s
+        while any(is_alive(one.host_pid) for one in of) and time.monotonic() < deadline:
+            time.sleep(_AGAIN_S)
 
 
 def show(
