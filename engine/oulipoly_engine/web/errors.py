@@ -94,6 +94,8 @@ async def _tell_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - what it is registered for
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:])
+    if first["type"] == "json_invalid":  # then it is not a place in the document, but a number of a character
+        where = "body"
     return answer_client(request.scope, 400, "invalid-argument", f"{where or first['loc'][0]}: {first['msg']}")
 
 

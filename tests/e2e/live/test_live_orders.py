@@ -248,7 +248,7 @@ def test_a_session_whose_runtime_is_gone_says_so(live):
         ({"runtime": " "}, "no CLI that can be driven"),
         ({"runtime": "nobody"}, "no CLI that can be driven"),
         ({"profile": "root"}, "permission profile"),
-        ({"folder": "gone"}, "does not exist"),
+        ({"folder": "gone"}, "there is no folder"),
         ({"runtime": None, "model": "demo-codex", "account": "demo-claude1"}, "has no account"),
     ],
 )

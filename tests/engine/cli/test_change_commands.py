@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from contextlib import closing
 from datetime import UTC, datetime
@@ -189,6 +190,8 @@ def test_a_folder_without_git_says_so(bench):
     assert bench.json("changes", PLAIN)["git_available"] is False
     assert "not a git repository" in bench.run("diff", PLAIN, code=1)[1]
     assert bench.json("merge", PLAIN, code=1)["error"]["code"] == "git-unavailable"
+    shutil.rmtree(bench.work)
+    assert f"`agents worktree restore {SESSION}`" in bench.json("changes", SESSION)["reason"]
 
 
 def test_sessions_are_named_by_a_beginning_that_is_theirs_alone(bench, engine):

@@ -333,9 +333,10 @@ def _tell_moved(context: Context, options: Namespace, moved: Moved) -> int:
     if not moved.backup:
         diagnostics.note("there is nothing to do: it is there already")
         return 0
-    where = "" if moved.checkout is None else f", {len(moved.files)} files in {plain(moved.checkout)}"
+    files = f"{len(moved.files)} file{'' if len(moved.files) == 1 else 's'} in {plain(moved.checkout or '')}"
+    where = "" if moved.checkout is None else f", {files}"
     if moved.kind == "apply":
-        output.write_line(f"staged: {len(moved.files)} files in {plain(moved.checkout or '')}")
+        output.write_line(f"staged: {files}")
     else:
         output.write_line(f"{moved.branch or 'files'}: {moved.before[:10]} -> {moved.after[:10]}{where}")
     if moved.kind != "undo":

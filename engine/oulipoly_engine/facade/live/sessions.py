@@ -96,7 +96,7 @@ class LiveSessions(LiveRequests):
             raise UsageInvalid(f"there is no permission profile {wish.profile!r}: {', '.join(PROFILES)}")
         folder = wish.folder.absolute()
         if not folder.is_dir():
-            raise UsageInvalid(f"the folder {folder} does not exist")
+            raise UsageInvalid(f"there is no folder {folder}")
         with self._home.lend_store() as store:
             session, decision_json, why = choose_session(
                 self._home, self.catalogue(), store, wish, folder.resolve(), guard or Guard()

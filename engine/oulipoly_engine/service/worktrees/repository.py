@@ -61,7 +61,7 @@ class Repository(Record):
 def open_repository(folder: Path) -> Repository:
     """Return the repository that a folder lies in. Raises RepositoryUnusable, which says what to do."""
     if not folder.is_dir():
-        raise RepositoryUnusable(f"the folder {folder} does not exist: name a folder of a git repository")
+        raise RepositoryUnusable(f"there is no folder {folder}: name a folder of a git repository")
     git = Git(Path(os.path.realpath(folder)))
     common = _ask(git, "--git-common-dir", folder)
     own = _ask(git, "--absolute-git-dir", folder)

@@ -42,7 +42,8 @@ def open_checkout(place: Place) -> Checkout:
     """
     folder = place.folder
     if not folder.is_dir():
-        raise GitUnavailable(f"the folder {folder} is gone: `agents worktree restore` brings a removed worktree back")
+        restore = f": `agents worktree restore {place.session_id}` brings a removed worktree back"
+        raise GitUnavailable(f"the folder {folder} is gone{restore if place.repository else ''}")
     is_worktree = place.repository is not None
     git = git_in(folder, above=folder.parent if is_worktree else None)
     result = look(git, "rev-parse", "--is-bare-repository", "--git-common-dir", "--show-toplevel")
