@@ -3,15 +3,20 @@
 import importlib
 import pkgutil
 import re
+from contextlib import closing
+from datetime import UTC, datetime
 
 import peewee
 import pytest
 
 from oulipoly_engine import store
+from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
 from oulipoly_engine.store import models
 from oulipoly_engine.store.base.compiled import Compiled
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_requests, live_sessions
 from oulipoly_engine.store.models.base import Row
 from oulipoly_engine.store.models.damage import find_damage
 
@@ -118,3 +123,17 @@ def test_a_new_state_file_is_whole_whatever_models_are_loaded(tmp_path):
     _models()
 
     assert find_damage(path) is None
+
+
+def test_what_live_sessions_write_is_not_damage(tmp_path):
+    path, now = tmp_path / "state.db", datetime(2026, 11, 23, tzinfo=UTC)
+    with closing(open_store(path)) as store:
+        live_sessions.insert(store, LiveSession("s", "/w", "codex", "codex", "m", now, now))
+        for name in ("open", "answered"):
+            request = LiveRequest(name, "s", "t", "1", "command_approval", "pending", Prompt("ls"), now)
+            live_requests.insert(store, request)
+        live_requests.settle(store, "answered", "answered", now, decision="approve", answered_by="ann@desk")
+        assert find_damage(path) is None
+        store.execute("UPDATE live_requests SET prompt = '{' WHERE request_id = 'open'")
+
+    assert "live_requests.prompt has a value that cannot be" == find_damage(path)

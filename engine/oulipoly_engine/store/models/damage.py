@@ -12,17 +12,53 @@ from pathlib import Path
 from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.orm import BigIntegerField, DoubleField, Field, IntegerField, TextField
 from oulipoly_engine.store.base.state_path import read_only_uri
-from oulipoly_engine.store.models import archive, ledger, quota, runs, search, sessions, setup, transcripts
+from oulipoly_engine.store.models import (
+    archive,
+    artifacts,
+    ledger,
+    live,
+    quota,
+    runs,
+    search,
+    sessions,
+    setup,
+    transcripts,
+    web,
+    worktrees,
+)
 from oulipoly_engine.store.models.base import Row
 
-MODULES = (archive, ledger, quota, runs, search, sessions, setup, transcripts)
+MODULES = (
+    archive,
+    artifacts,
+    ledger,
+    live,
+    quota,
+    runs,
+    search,
+    sessions,
+    setup,
+    transcripts,
+    web,
+    worktrees,
+)
 _TYPES: tuple[tuple[type[Field], tuple[str, ...]], ...] = (
     (BigIntegerField, ("integer",)),
     (IntegerField, ("integer",)),
     (DoubleField, ("real", "integer")),
     (TextField, ("text",)),
 )
-_DOCUMENTS = ("decision", "source_json", "properties")
+_DOCUMENTS = (  # by their tables: a request's decision is a word
+    "decisions.decision",
+    "invocation_returned_artifacts.source_json",
+    "setup_nodes.properties",
+    "live_sessions.opening",
+    "live_events.event",
+    "live_requests.prompt",
+    "runtime_probes.summary",
+    "worktrees.settings",
+    "worktree_operations.detail",
+)
 _STEPS = 100_000  # of SQLite's machine between two looks at the clock, some milliseconds
 
 
@@ -61,5 +97,5 @@ def _conditions() -> Iterator[tuple[str, str, str]]:
                 yield table, name, f"typeof({name}) NOT IN ({allowed})"
             if isinstance(field, TextField) and (name.endswith("_at") or name == "timestamp"):
                 yield table, name, f"{name} IS NOT NULL AND julianday({name}) IS NULL"
-            if name in _DOCUMENTS:
+            if f"{table}.{name}" in _DOCUMENTS:
                 yield table, name, f"{name} IS NOT NULL AND NOT json_valid({name})"
