@@ -260,6 +260,8 @@ def test_changes_are_staged_committed_and_merged_by_forms(browser, repository):
     place, folder = f"/sessions/{key}", Path(browser.engine.work.find(key).worktree.path)
     name = "a b%41\udcff&<c>.txt"
     (folder / name).write_text("one\ntwo\n")
+    assert "&amp;&lt;c&gt;.txt" in browser.page(f"{place}/move?act=merge").partition("commit first")[2]
+    assert "unknown" not in browser.page(place)
 
     token = re.search(r'name="path" value="([^"]+)"', browser.page(f"{place}/changes"))[1]
     assert 303 == browser.post(f"{place}/git", op="stage", path=token).status_code

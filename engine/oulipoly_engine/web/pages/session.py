@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.requests import TurnInFlight
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.web.access.viewer import check_scope
 from oulipoly_engine.web.api.engine import NotFound, find_work
@@ -74,6 +75,7 @@ def _show(page: Page) -> Response:
         "session.html",
         work=work,
         session=work.session,
+        pool="" if work.session.model_name == UNKNOWN_MODEL else work.session.model_name,
         standing=standing_of(work),
         entries=shown,
         cursor=cursor,
