@@ -60,6 +60,8 @@ def test_the_process_is_an_invocation_and_its_turns_are_its_children(live, done,
     assert {live.live.find(session).native_id} == {row["session_id"] for row in rows}
     traced = agents("trace", process["invocation_uuid"]).out
     assert all(row["invocation_uuid"][:8] in traced for row in rows)
+    assert traced == agents("trace", session).out  # whose invocation's id nobody is told
+    assert turns[0]["invocation_uuid"][:8] in agents("trace", live.live.turns(session)[0].turn_id).out
 
 
 def test_it_is_listed_once_with_its_account(live, done, agents, told):

@@ -12,7 +12,9 @@ from oulipoly_engine.facade import output
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print the tree of an invocation."""
     parser = Parser(prog=f"{context.program} {name}", description="Show a run and everything it started.")
-    parser.add_argument("invocation", metavar="RUN", help="the id that OULIPOLY_INVOCATION shows, or its beginning")
+    parser.add_argument(
+        "invocation", metavar="RUN", help="the id that OULIPOLY_INVOCATION shows, or that of a live session or its turn"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON document")
     form.add_argument("--transcript", action="store_true", help="append the session's stored text")

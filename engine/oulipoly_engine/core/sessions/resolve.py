@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts.accounts import Model
+from oulipoly_engine.core.accounts.accounts import Model, group_name
 from oulipoly_engine.errors import SessionAmbiguous, SessionIdInvalid, SessionNotFound
 from oulipoly_engine.records import Record
 
@@ -143,7 +143,7 @@ def choose_model(
     """
     if explicit is not None:
         return ModelChoice(explicit)
-    named = [name for name in (invoked, chain_model) if name is not None and name != UNKNOWN_MODEL]
+    named = [name for name in (invoked, chain_model) if name is not None and group_name(name)[0] != UNKNOWN_MODEL]
     known = next((name for name in named if name in configured), None)
     return ModelChoice(known, missing=named[0] if known is None and named else None)
 

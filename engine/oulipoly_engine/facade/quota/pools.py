@@ -102,7 +102,7 @@ class Pools:
         invocation: the id of a run, or the beginning of a recent one's.
         """
         with self._home.lend_store_to_read() as store:
-            stored = invocations.decision_json(store, orphans.find_run(store, invocation).row_id)
+            stored = invocations.decision_json(store, orphans.find_run_or_live(store, invocation).row_id)
         if stored is None:
             message = f"the run {invocation} was started without a choice, so there is no decision to explain"
             raise InvocationNotFound(message)

@@ -120,6 +120,31 @@ def find_run(store: Store, text: str) -> Invocation:
     raise InvocationNotFound(message)
 
 
+def find_run_or_live(store: Store, text: str) -> Invocation:
+    """As `find_run`; the id of a live session or of its turn means the run of its last process, or of that turn."""
+    try:
+        return find_run(store, text)
+    except InvocationNotFound:
+        row = _find_live(store, text) if text else None
+        if row is None:
+            raise
+        return row
+
+
+def _find_live(store: Store, text: str) -> Invocation | None:
+    from oulipoly_engine.store.live import live_sessions  # noqa: PLC0415 - a run's own id needs none of it
+
+    turn = live_sessions.find_turn(store, text)
+    if turn is not None:
+        return invocations.find(store, turn.invocation_uuid or "")
+    sessions = live_sessions.find(store, text)
+    turns = live_sessions.turns_of(store, sessions[0].session_id) if len(sessions) == 1 else ()
+    last = next((one.invocation_uuid for one in reversed(turns) if one.invocation_uuid), "")
+    row = invocations.find(store, last)
+    process = None if row is None or row.parent_row_id is None else invocations.uuid_of(store, row.parent_row_id)
+    return invocations.find(store, process) if process else row
+
+
 def _normalize(text: str) -> str:
     """Return a whole id as it is stored, however it is written."""
     try:

@@ -36,11 +36,11 @@ class Tracer(Record, frozen=False):
     _located: dict[tuple[str, str], tuple[str | None, TranscriptState]] = field(default_factory=dict)
 
     def trace(self, text: str) -> Node:
-        """Return the tree below an invocation; the beginning of a recent one's id is enough.
+        """Return the tree below an invocation, a live session's last process or a turn of it; beginnings will do.
 
         Raises InvocationNotFound.
         """
-        return self._node(orphans.find_run(self.store, text), 0)
+        return self._node(orphans.find_run_or_live(self.store, text), 0)
 
     def _node(self, row: Invocation, depth: int) -> Node:
         self._seen.add(row.row_id)

@@ -137,6 +137,7 @@ def test_too_short_a_beginning_finds_nothing():
         pytest.param("x", "m", "m", ModelChoice("x"), id="asked for"),
         pytest.param(None, "m", "n", ModelChoice("m"), id="last run"),
         pytest.param(None, "<unknown>", "n", ModelChoice("n"), id="chain"),
+        pytest.param(None, "<unknown>~process", "<unknown>", ModelChoice(None), id="a live session's of no pool"),
         pytest.param(None, "gone", "n", ModelChoice("n"), id="last run's is gone"),
         pytest.param(None, None, "<unknown>", ModelChoice(None), id="imported"),
         pytest.param(None, "gone", "gone too", ModelChoice(None, "gone"), id="both gone"),
