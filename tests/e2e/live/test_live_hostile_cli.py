@@ -218,6 +218,11 @@ def test_it_never_says_that_it_is_ready(live):
 
     failed = end(live, session, SessionFailed)
     assert ("timed_out", True) == (failed.reason, "0 s" not in failed.message)
+    live.until_closed(session)
+    assert ("closed", failed.message) == (live.live.status(session).status, live.live.find(session).status_reason)
+    live.scripted()
+    assert "completed" == live.live.send(session, "1", waits=True).status
+    assert "" == live.live.find(session).status_reason
 
 
 def test_it_ends_at_once(live):

@@ -430,8 +430,10 @@ def _log(context: Context, options: Namespace) -> int:
     text = context.engine.work.log_tail(options.session, None if options.all else options.lines)
     if options.json:
         output.write_json({"schema_version": SCHEMA_VERSION, "lines": text.splitlines()})
-    else:
+    elif text:
         output.write_block(text)
+    else:
+        diagnostics.note("it has no log: one is kept of sessions with --repo or --lifecycle alone")
     return 0
 
 

@@ -130,8 +130,8 @@ class SessionTurns:
                 if self.failure is not None:
                     return  # the first one is the cause
                 self.failure = event
-                if event.reason in (failures.THREAD_LOST, failures.THREAD_MISMATCH):
-                    self._change(status="fenced", status_reason=event.message)
+                is_lost = event.reason in (failures.THREAD_LOST, failures.THREAD_MISMATCH)
+                self._change(status="fenced" if is_lost else self.session.status, status_reason=event.message)
             case ev.SettingsChanged():
                 self.model, self.policy = event.model or self.model, event.policy or self.policy
             case ev.NameChanged():
@@ -441,6 +441,7 @@ class SessionTurns:
     def fail(self, event: ev.SessionFailed) -> None:
         """Take it that the session cannot be opened."""
         self.failure = event
+        self._change(status_reason=event.message)
         self._say(event)
 
     # The end -------------------------------------------------------------------------------------------------------

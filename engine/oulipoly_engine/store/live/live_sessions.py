@@ -100,7 +100,7 @@ def change_opening(store: Store, session_id: str, now: datetime, changes: Mappin
 
 def begin_process(store: Store, session: LiveSession, now: datetime) -> None:
     """Note that a process of a session begins: it has not ended any more."""
-    told: dict[str, Any] = {"ended": "", "exit_code": None, "closed_at": None}
+    told: dict[str, Any] = {"ended": "", "exit_code": None, "closed_at": None, "status_reason": ""}
     update(store, session.session_id, now, generation=session.generation + 1, status="active", **told)
 
 
