@@ -4,12 +4,17 @@ import json
 import os
 import shutil
 import stat
+from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 
+from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts import new_account
 from oulipoly_engine.service.sessions.journal import JournalFolder
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_sessions
 
 
 @pytest.fixture
@@ -267,8 +272,15 @@ def test_a_backup_that_cannot_work_here_is_refused(home, run, backup, said):
 
 def test_a_rename_keeps_readings_sessions_and_pools_and_can_be_undone(home, world, ann, run):
     (config(home) / "app.toml").write_text('[views.mine]\nfilter = "x account:work,cx -account:work2" # of work\n')
+    with (config(home) / "config.toml").open("a") as settings:
+        settings.write('\n[runtimes.work] # of work\nidle_session_ttl_secs = 60\nenv = { A = "1" }\n\n')
+        settings.write('[runtimes."other"]\nkind = "acp"\nprogram = "other"\naccount = "work"\n')
     before = files(home)
     run("-m", "claude", "hello")
+    now = datetime(2026, 11, 23, tzinfo=UTC)
+    with closing(open_store(from_environment().state_db)) as store:
+        for session, runtime in (("s", "work"), ("t", "other")):
+            live_sessions.insert(store, LiveSession(session, "/w", runtime, "claude", "m", now, now, account="work"))
     done = run("account", "rename", "work", "job", "--yes")
     assert 0 == done.returncode, done.stderr
     names = {
@@ -279,11 +291,16 @@ def test_a_rename_keeps_readings_sessions_and_pools_and_can_be_undone(home, worl
     assert [] == world.rows("SELECT 1 FROM invocations WHERE provider_name = 'work'")
     assert 'name = "job"' in text(home, "models/claude.toml")
     assert 'default_provider = "job"' in text(home, "config.toml")
+    assert "[runtimes.job] # of work" in text(home, "config.toml")
+    assert 'account = "job"' in text(home, "config.toml")
+    kept = world.rows("SELECT runtime_id, account FROM live_sessions ORDER BY session_id")
+    assert [("job", "job"), ("other", "job")] == [(row["runtime_id"], row["account"]) for row in kept]
     assert 'filter = "x account:job,cx -account:work2" # of work' in text(home, "app.toml")
     assert b"no problems" in run("config", "check").stdout
     assert 0 == run("account", "undo", "--yes").returncode
     assert before == files(home)
     assert {"work"} == {row["account"] for row in world.rows("SELECT account FROM quota_windows")}
+    assert ["work", "other"] == [row["runtime_id"] for row in world.rows("SELECT runtime_id FROM live_sessions")]
 
 
 def test_a_removal_leaves_the_home_and_can_be_undone(home, ann, run):

@@ -19,6 +19,7 @@ from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.accounts.clis import account_files
 from oulipoly_engine.core.accounts.clis.account_files import Login
+from oulipoly_engine.core.live.runtimes import normalise_id
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
@@ -59,7 +60,7 @@ def add(paths: Paths, models: Path, additions: Sequence[Addition]) -> tuple[File
 def remove(paths: Paths, models: Path, account: str) -> tuple[FileChange, ...]:
     """Return the changes that take an account out of every file; a pool that it was alone in is deleted."""
     changes = [_without_table(path, account) for path in (paths.providers, paths.sessions)]
-    changes.append(_edit_default(paths.settings, account, None))
+    changes.append(_without_default(paths.settings, account))
     changes += [
         _without_member(read_file(models / f"{name}.toml"), account) for name in load.list_models(paths, models)
     ]
@@ -69,7 +70,7 @@ def remove(paths: Paths, models: Path, account: str) -> tuple[FileChange, ...]:
 def rename(paths: Paths, models: Path, account: str, new: str) -> tuple[FileChange, ...]:
     """Return the changes that give an account another name in every file."""
     changes = [_rename_table(path, account, new) for path in (paths.providers, paths.sessions)]
-    changes.append(_edit_default(paths.settings, account, new))
+    changes.append(_rename_in_settings(paths.settings, account, new))
     changes += [_rename_member(models / f"{name}.toml", account, new) for name in load.list_models(paths, models)]
     changes.append(_rename_in_views(app_file.path_of(paths), account, new))
     return tuple(change for change in changes if change is not None)
@@ -172,10 +173,14 @@ def _count_comments(lines: Sequence[str], place: int) -> int:
     return sum(1 for _ in before)
 
 
-def _heading_of(account: str) -> re.Pattern[str]:
-    """Return what recognises the headings of an account's tables; the first group is what stands before its name."""
+def _heading_of(account: str, above: str = "") -> re.Pattern[str]:
+    """Return what recognises the headings of an account's tables; the first group is what stands before its name.
+
+    above: the table that they are in.
+    """
     written = "|".join(re.escape(form) for form in {account, f'"{account}"', f"'{account}'", _quote(account)})
-    return re.compile(rf"^(\s*\[\[?\s*)(?:{written})(?=\s*[.\]])", re.MULTILINE)
+    outer = rf"{above}\s*\.\s*" if above else ""
+    return re.compile(rf"^(\s*\[\[?\s*{outer})(?:{written})(?=\s*[.\]])", re.MULTILINE)
 
 
 def _without_member(file: TomlFile, account: str) -> FileChange | None:
@@ -236,17 +241,45 @@ def _rename_table(path: Path, account: str, new: str) -> FileChange | None:
     return _change(file, _heading_of(account).sub(lambda found: found[1] + _quote(new), file.text), expected)
 
 
-def _edit_default(path: Path, account: str, new: str | None) -> FileChange | None:
+def _without_default(path: Path, account: str) -> FileChange | None:
     file = toml_file.read(path)  # a broken config.toml counts as empty everywhere
     if file.failure is not None or file.data.get("default_provider") != account:
         return None
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as above
 
-    if new is None:
-        expected = {name: value for name, value in file.data.items() if name != "default_provider"}
-        return _edit(file, lambda document: toml_edit.remove(document, "default_provider"), expected)
-    expected = {**file.data, "default_provider": new}
-    return _edit(file, lambda document: toml_edit.set_value(document, "default_provider", new), expected)
+    expected = {name: value for name, value in file.data.items() if name != "default_provider"}
+    return _edit(file, lambda document: toml_edit.remove(document, "default_provider"), expected)
+
+
+def _rename_in_settings(path: Path, account: str, new: str) -> FileChange | None:
+    """Change the default account, the tables of its runtime, and the runtimes that use its login."""
+    file = toml_file.read(path)  # as above
+    if file.failure is not None:
+        return None
+    runtimes = file.data.get("runtimes")
+    runtimes = runtimes if isinstance(runtimes, dict) else {}
+    own = [key for key in runtimes if normalise_id(key) == normalise_id(account)]
+    users = [key for key, table in runtimes.items() if isinstance(table, dict) and table.get("account") == account]
+    is_default = file.data.get("default_provider") == account
+    if not (own or users or is_default):
+        return None
+    expected = {**file.data, **({"default_provider": new} if is_default else {})}
+    if own or users:
+        tables = {key: {**table, "account": new} if key in users else table for key, table in runtimes.items()}
+        expected["runtimes"] = {new if key in own else key: table for key, table in tables.items()}
+
+    def change(document: Any) -> None:  # noqa: ANN401 - tomlkit's
+        from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as above
+
+        if is_default:
+            toml_edit.set_value(document, "default_provider", new)
+        for key in users:
+            toml_edit.set_value(document["runtimes"][key], "account", new)
+
+    text = _text_after(file, change)
+    for key in own:
+        text = _heading_of(key, "runtimes").sub(lambda found: found[1] + _quote(new), text)
+    return _change(file, text, expected)
 
 
 def _rename_in_views(path: Path, account: str, new: str) -> FileChange | None:
@@ -285,15 +318,18 @@ def _rename_in_filter(text: str, account: str, new: str) -> str:
 
 
 def _edit(file: TomlFile, change: Callable[[Any], None], expected: Mapping[str, Any]) -> FileChange:
+    return _change(file, _text_after(file, change), expected)
+
+
+def _text_after(file: TomlFile, change: Callable[[Any], None]) -> str:
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as above
 
     document = toml_edit.parse(file.text)
     try:
         change(document)
-        text = toml_edit.render(document)
+        return toml_edit.render(document)
     except (ValueError, TypeError, KeyError, AttributeError) as error:  # tomlkit's own, for layouts that it cannot edit
         raise _refusal(file) from error
-    return _change(file, text, expected)
 
 
 def _change(file: TomlFile, text: str, expected: Mapping[str, Any]) -> FileChange:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from oulipoly_engine.core.live.runtimes import normalise_id
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.models.base import Row
 from oulipoly_engine.store.models.damage import MODULES
@@ -19,12 +20,19 @@ def rename_account(store: Store, account: str, new: str) -> None:
     """
     with store.write():
         _rename_searched(store, account, new)
+        _rename_runtime(store, normalise_id(account), normalise_id(new))
         for table, column in _find_columns():
             if table not in _SEARCHED:
                 store.execute(f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?", (new, account))  # noqa: S608 - our own names
         # The runtime that an account has by itself has its name, too.
         own = "UPDATE live_sessions SET runtime_id = ? WHERE runtime_id = ? AND account = ?"
         store.execute(own, (new, account, new))
+
+
+def _rename_runtime(store: Store, runtime: str, new: str) -> None:
+    """Rename what is an account's by its name: the runtime that its live sessions go on in."""
+    for table in ("live_sessions", "runtime_probes"):
+        store.execute(f"UPDATE OR REPLACE {table} SET runtime_id = ? WHERE runtime_id = ?", (new, runtime))  # noqa: S608 - our own names
 
 
 def has_rows(store: Store, account: str) -> bool:
