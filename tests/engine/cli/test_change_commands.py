@@ -108,6 +108,7 @@ def test_from_the_first_look_to_the_merge(bench):
     refused = bench.json("merge", SESSION, code=1)["error"]
     assert (refused["code"], refused["files"]) == ("uncommitted-changes", ["README.md"])
     assert bench.json("merge", SESSION, "--dry-run", code=1)["uncommitted"] == ["README.md"]
+    assert "1 commit, 1 file," in bench.run("merge", SESSION, "--dry-run", code=1)[0]
     bench.run("changes", SESSION, "--discard", "README.md")
 
     moved = bench.json("merge", SESSION)

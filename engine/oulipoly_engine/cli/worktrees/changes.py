@@ -291,7 +291,9 @@ def _preview_lines(told: MergePreview) -> list[str]:
         lines = [f"{told.into} has all of {told.branch} already"]
     else:
         way = "a fast-forward" if told.is_fast_forward else "a merge commit"
-        lines = [f"{told.branch} into {told.into}: {len(told.commits)} commits, {len(told.files)} files, {way}"]
+        lines = [
+            f"{told.branch} into {told.into}: {_count(told.commits, 'commit')}, {_count(told.files, 'file')}, {way}"
+        ]
     lines += [f"  {one.sha[:10]} {plain(one.subject)}" for one in told.commits]
     for title, files in (
         ("conflicts", told.conflicts),
@@ -326,6 +328,10 @@ def _apply(context: Context, options: Namespace) -> int:
     return _tell_moved(context, options, changes.apply(options.session, committed_only=options.committed_only))
 
 
+def _count(things: Sequence[object], one: str) -> str:
+    return f"{len(things)} {one}{'' if len(things) == 1 else 's'}"
+
+
 def _tell_moved(context: Context, options: Namespace, moved: Moved) -> int:
     if options.json:
         output.write_json({"schema_version": SCHEMA_VERSION, **asdict(moved), "backup": moved.backup or None})
@@ -333,7 +339,7 @@ def _tell_moved(context: Context, options: Namespace, moved: Moved) -> int:
     if not moved.backup:
         diagnostics.note("there is nothing to do: it is there already")
         return 0
-    files = f"{len(moved.files)} file{'' if len(moved.files) == 1 else 's'} in {plain(moved.checkout or '')}"
+    files = f"{_count(moved.files, 'file')} in {plain(moved.checkout or '')}"
     where = "" if moved.checkout is None else f", {files}"
     if moved.kind == "apply":
         output.write_line(f"staged: {files}")

@@ -143,7 +143,7 @@ def _untracked(checkout: Checkout, path: str, found: os.stat_result) -> bytes:
     if b"\0" in content[:_BINARY_PROBE]:
         return added_file(name, b"") + b"Binary files /dev/null and b/%s differ\n" % name.replace(b"\n", b"?")
     if len(content) > DIFF_LIMIT:
-        raise FileTooLarge(_too_large(path, len(content)), size=len(content))
+        raise FileTooLarge(_too_large(path, len(content), DIFF_LIMIT), size=len(content))
     told = added_file(name, content, is_executable=bool(found.st_mode & stat.S_IXUSR))
     if len(told) > DIFF_LIMIT:
         raise FileTooLarge(f"the diff of {path!r} has more than {DIFF_LIMIT >> 10} KB: look at it in its folder")

@@ -225,8 +225,8 @@ def test_a_large_diff_is_refused_and_a_huge_file_is_not_even_read(repo):
     with (repo.work / "huge").open("wb") as file:
         file.truncate(LARGE)
     repo.write("text", "a" * (2 << 20))
-    for path in ("long", "huge"):
-        with pytest.raises(FileTooLarge):
+    for path, limit in (("long", "512,000"), ("huge", "16,777,216")):
+        with pytest.raises(FileTooLarge, match=f"more than the {limit} "):
             file_diff(repo.checkout, path)
     for path in ("huge", "text"):
         with pytest.raises(FileTooLarge):
