@@ -24,9 +24,6 @@ def rename_account(store: Store, account: str, new: str) -> None:
         for table, column in _find_columns():
             if table not in _SEARCHED:
                 store.execute(f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?", (new, account))  # noqa: S608 - our own names
-        # The runtime that an account has by itself has its name, too.
-        own = "UPDATE live_sessions SET runtime_id = ? WHERE runtime_id = ? AND account = ?"
-        store.execute(own, (new, account, new))
 
 
 def _rename_runtime(store: Store, runtime: str, new: str) -> None:
