@@ -198,7 +198,7 @@ def read_processes(name):
     for number, text in enumerate((WIRES / f"{name}.jsonl").read_text().splitlines(), 1):
         record = json.loads(text)
         message, is_client = record["msg"], record["dir"].startswith("client->")
-        if (record["dir"], str(message)[:5]) == ("note", "exit ") or (is_client and word_of(message) == "initialize"):
+        if record["dir"] == "note" and str(message).startswith(("exit ", "stdout eof")):
             processes.append([])
         if (is_client or record["dir"].endswith("->client")) and "_raw" not in message:
             processes[-1].append({"is_client": is_client, "msg": message, "line": number})
@@ -206,7 +206,7 @@ def read_processes(name):
 
 
 def read_scenes(name):
-    """Return each turn of a recording, together with how its session had been opened."""
+    """Return each turn of a recording, together with how its session had been opened, and with which steps of ours."""
     for process in read_processes(name):
         starts = [n for n, one in enumerate(process) if one["is_client"] and word_of(one["msg"]) in TURNS]
         for number, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True)):
@@ -216,7 +216,7 @@ def read_scenes(name):
                 one["is_answered"] = (one["msg"].get("id") or one["msg"].get("request_id", "none")) in answered
             yield {
                 "opening": process[: starts[0]],
-                "asked": [one["msg"].get("id") for one in process[: starts[0]] if word_of(one["msg"]) in OPENED],
+                "steps": steps_of(process[: starts[0]], session_of(process[starts[0]]["msg"])),
                 "turn": turn,
                 "session": session_of(process[starts[0]]["msg"]),
                 "turn_session": session_of(turn[0]["msg"]),
@@ -234,12 +234,28 @@ def session_of(message):
     return told.get("threadId") or told.get("sessionId", "")
 
 
+def steps_of(opening, session):
+    """Return where a client greets, and where it opens the session: by its last attempt, or by the one that did."""
+    steps, opened = {}, False
+    for place, one in enumerate(opening):
+        message = one["msg"]
+        word = word_of(message)
+        if one["is_client"] and word in OPENED and not opened:
+            steps["open"] = place
+            answers = [told["msg"] for told in opening if told["msg"].get("id") == message["id"]]
+            opened = session in json.dumps([told for told in answers if "result" in told])
+        elif one["is_client"] and word in ("initialize", "initialized"):
+            steps.setdefault(word, place)
+    return steps
+
+
 def open_well(scene):
     """Return how a scene's session was opened, as if it had been a new one and no attempt had failed."""
-    session = scene["session"]
-    for one in scene["opening"]:
+    opening, session = scene["opening"], scene["session"]
+    asked = opening[scene["steps"]["open"]]["msg"]["id"] if "open" in scene["steps"] else None
+    for one in opening:
         message = one["msg"]
-        if not one["is_client"] and {"id", "method"} & message.keys() == {"id"} and message["id"] in scene["asked"]:
+        if not one["is_client"] and "method" not in message and asked == message.get("id", "none"):
             result = {"sessionId": session, **message.get("result", {"thread": {"id": session}})}
             one = one | {"msg": {"id": message["id"], "result": result}}
         yield one
@@ -290,7 +306,7 @@ class Drill:
         if not again:  # which begins another one with what was said
             assert "fenced" == self.live.live.status(session).status
             return
-        self.watch(session)
+        watch(self.live, session, lambda one: is_end_of(one, [again]))
         assert [again] == [one.turn_id for one in self.live.live.turns(session) if one.kind == "recovery"]
 
     def open(self, line, death):

@@ -218,7 +218,7 @@ class Host:
         if self._wire_log is not None:
             self._wire_log.write("client->cli", data)
         self._unsent += data
-        is_other = self._turn_id() != self._turn_was  # an order or what was read may have begun or ended one before we look
+        is_other = self._turn_id() != self._turn_was  # an order may have begun or ended one
         if is_other:
             self._turn_was = self._turn_id()
             self._used_at = self._heard_at = time.monotonic()
