@@ -298,10 +298,10 @@ async def test_order_and_grouping_change_by_steps(sessions):
         for order in ("created", "turns"):
             await one.press("s")
             await one.sees(f"{order} ▼ · by workspace")
-        await one.until(lambda: "Mend" in one.rows("sessions")[1])
+        await one.until(lambda: any("Mend" in row for row in one.rows("sessions")[1:2]))
         await one.press("w")
         await one.sees("by account")
-        await one.until(lambda: "eve" in one.rows("sessions")[0] and not listed(one, "/w/beta 1"))
+        await one.until(lambda: any("eve" in row for row in one.rows("sessions")[:1]) and not listed(one, "/w/beta 1"))
 
 
 @keys("sessions.sort_used", "U")
@@ -318,7 +318,7 @@ async def test_capitals_sort_by_a_column_and_turn_it_round(sessions):
             before = edge(one)
             await one.press(key)
             await one.until(lambda before=before: edge(one) != before)
-            await one.until(lambda expected=expected: expected in one.rows("sessions")[1])
+            await one.until(lambda expected=expected: any(expected in row for row in one.rows("sessions")[1:2]))
             before = edge(one)
             await one.press(key)
             await one.until(lambda before=before: edge(one) != before)

@@ -15,6 +15,12 @@ def view(one):
     return one.app.frame.query_one("#transcript-view", TranscriptView)
 
 
+def place(one):
+    """Return the number of the entry under the cursor; None: there is none yet."""
+    here = view(one).here
+    return None if here is None else here[0]
+
+
 async def go_to_text(one, text):
     """Put the cursor on a text by finding it."""
     await one.press("slash")
@@ -53,7 +59,7 @@ async def test_find_goes_to_the_text_and_on_to_the_next_and_back(transcript):
         assert 4 == view(one).here[0]
         for key, expected in (("n", 5), ("n", 7), ("N", 5)):
             await one.press(key)
-            await one.until(lambda expected=expected: view(one).here[0] == expected)
+            await one.until(lambda expected=expected: place(one) == expected)
 
 
 @keys("transcript.turn_next", "right_square_bracket")
@@ -63,7 +69,7 @@ async def test_find_goes_to_the_text_and_on_to_the_next_and_back(transcript):
 async def test_brackets_go_from_turn_to_turn_and_braces_to_the_user_s(transcript):
     async with transcript() as one:
         await one.press("left_curly_bracket")
-        await one.until(lambda: view(one).here[0] == 6)
+        await one.until(lambda: place(one) == 6)
         for key, expected in (
             ("left_square_bracket", 5),
             ("left_square_bracket", 4),
@@ -72,7 +78,7 @@ async def test_brackets_go_from_turn_to_turn_and_braces_to_the_user_s(transcript
             ("left_curly_bracket", 4),
         ):
             await one.press(key)
-            await one.until(lambda expected=expected: view(one).here[0] == expected)
+            await one.until(lambda expected=expected: place(one) == expected)
             assert "4 Transcript" in one.text
 
 
