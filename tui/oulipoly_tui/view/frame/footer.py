@@ -25,8 +25,11 @@ def hints(actions: Sequence[Action], width: int, *, density: str = "full") -> tu
     if density == "off":
         return ()
     chosen = [action for action in actions if action.weight is not None]
-    while chosen and sum(_width(action, density) for action in chosen) > width:
-        chosen.remove(min(reversed(chosen), key=lambda action: action.weight or 0))
+    taken = sum(_width(action, density) for action in chosen)
+    while chosen and taken > width:
+        least = min(reversed(chosen), key=lambda action: action.weight or 0)
+        chosen.remove(least)
+        taken -= _width(least, density)
     found: list[Hint] = []
     at = 0
     for action in chosen:
