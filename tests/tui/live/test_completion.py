@@ -30,7 +30,7 @@ def test_what_is_begun_is_found(before, found):
 def test_our_commands_come_first_and_no_name_twice():
     found = complete_command("re", [("review", "the CLI's own"), ("release", "")])
 
-    assert ["/review ", "/rename ", "/release "] == [one.text for one in found]
+    assert ["/review ", "/rename ", "/resume ", "/release "] == [one.text for one in found]
 
 
 def test_folders_come_first_and_hidden_names_only_when_asked_for():

@@ -1,10 +1,14 @@
 """Talking to a live session in the app: what is sent, seen, approved and not approved by accident."""
 
+import os
+import signal
+
 import pytest
 from textual.events import Paste
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live.events import Item, ItemEnded
+from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_tui.commands.palette import offers
@@ -350,6 +354,20 @@ async def test_a_session_whose_process_has_ended_says_so_and_a_message_starts_it
         await one.sees("● ended", "its process has ended", "enter sends, and starts the session again")
         await one.write("two")
         await one.sees("● ready", "You said: two")
+
+
+async def test_a_turn_whose_process_was_lost_is_told_and_gone_on_with(live):
+    async with live() as one:
+        session = await one.begin()
+        await one.write("[[stall:60]] paint the roof")
+        await one.until(lambda: one.pane.talk.turn is not None)
+        (host,) = hosts.survey(one.paths)
+        os.kill(host.host_pid, signal.SIGKILL)
+        await one.sees("● turn cut off", "its process was lost while this turn ran", "/resume goes on with the turn")
+        await one.open(session.session_id)
+        await one.sees("● turn cut off")
+        await one.write("/resume")
+        await one.sees("✓ done", "● ready", "its process ended before it did")
 
 
 async def test_the_inbox_lists_what_is_asked_and_goes_to_it(live):

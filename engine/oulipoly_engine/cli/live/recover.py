@@ -62,9 +62,5 @@ def _resume(context: Context, name: str, arguments: list[str]) -> int:
 
 def _statuses(context: Context) -> Mapping[str, AnyStatus]:
     """Return how the runtimes stand; those whose turns were left are asked now."""
-    runtimes = context.engine.runtimes
-    known = {summary.runtime.id: summary.status for summary in runtimes.summaries()}
-    left = sorted({turn.runtime_id for turn in context.engine.live.left_turns()} & known.keys())
-    if left:
-        known |= {summary.runtime.id: summary.status for summary in runtimes.refresh(left)}
-    return known
+    left = {turn.runtime_id for turn in context.engine.live.left_turns()}
+    return context.engine.runtimes.statuses(left)

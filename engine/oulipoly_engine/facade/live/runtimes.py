@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from oulipoly_engine.core.accounts.clis.cli import LoginCommand
 from oulipoly_engine.core.live.catalogue import Catalogue, describe_left_out
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.runtime_status import (
+    AnyStatus,
     Diagnostic,
     Disabled,
     Ready,
@@ -76,6 +77,12 @@ class Runtimes:
         for runtime, kept in do_side_by_side(jobs):
             self._keep(runtime, kept)
         return self._summarize(catalogue, asked)
+
+    def statuses(self, asked: Set[str] = frozenset()) -> Mapping[str, AnyStatus]:
+        """Return how the runtimes stand, by their ids; those of `asked` that there are say so themselves, now."""
+        known = {one.runtime.id: one.status for one in self.summaries()}
+        names = sorted(asked & known.keys())
+        return known | {one.runtime.id: one.status for one in self.refresh(names)} if names else known
 
     def models(self, name: str) -> tuple[ModelInfo, ...]:
         """Return the models of a runtime, which is asked for them where it never was.

@@ -188,8 +188,7 @@ class LiveFollowing:
     def _take_last(self, session_id: str, events: tuple[Numbered, ...]) -> None:
         if self.session is None or self.session.session_id != session_id or self._connection is not None:
             return
-        self.view.changed(self.talk.apply(events))
-        self.talk.lose_process()
+        self.view.changed(self.talk.apply(events) | self.talk.lose_process())
         self.draw()
         app: Any = self.app
         app.show_keys()

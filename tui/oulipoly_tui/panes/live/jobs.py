@@ -43,6 +43,12 @@ def open_session(engine: Engine, identity: str) -> Opened:
     return Opened(status, events, requests, client)
 
 
+def resume_turn(engine: Engine, turn_id: str) -> None:
+    """Have the agent go on with a turn whose process was lost. Raises RequestRefused where it cannot."""
+    left = {one.runtime_id for one in engine.live.left_turns() if one.turn_id == turn_id}
+    engine.live.resume_turn(turn_id, engine.runtimes.statuses(left))
+
+
 def list_folder(workspace: str, folder: str) -> tuple[tuple[str, bool], ...]:
     """Return what a folder below the workspace holds, and what of it is a folder itself; nothing where it cannot."""
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.errors import RunnerError
 from oulipoly_tui.driver.copying import copy
+from oulipoly_tui.panes.live.jobs import resume_turn
 from oulipoly_tui.view.live.completion import own_command
 
 if TYPE_CHECKING:
@@ -143,8 +144,19 @@ class LiveOrders:
                 getattr(self, f"action_{'edit_queue' if name == 'queue' else name}")()
             case "interrupt":
                 self._interrupt()
+            case "resume":
+                self._resume()
             case _:
                 self.order(_ORDERS[name])
+
+    def _resume(self) -> None:
+        """Have the agent go on with the turn that was under way when its process was lost."""
+        turn_id = self.talk.left_turn
+        if not turn_id:
+            self.app.say("No turn of this session was cut off")
+            return
+        work = partial(resume_turn, self.app.engine, turn_id)
+        self.app.work("resume", work, lambda _: self._again(""), partial(self._fail, ""), title="starting the CLI")
 
     # ---- keys
 

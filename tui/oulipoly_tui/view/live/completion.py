@@ -20,6 +20,7 @@ OWN_COMMANDS = (  # those of ours, which no CLI is given
     ("model", "choose another model"),
     ("queue", "change what waits to be sent"),
     ("interrupt", "end the running turn"),
+    ("resume", "go on with a turn whose process was lost"),
     ("close", "end the process; a message starts it again"),
 )
 

@@ -69,6 +69,7 @@ class Conversation:
         self.models: tuple[ev.ModelInfo, ...] = ()
         self.is_open = False
         self.clients = ev.ClientsChanged()  # who has control, and who is attached
+        self.left_turn = ""  # id of a turn that was under way when its process was lost
         self.ended = ""  # why its process is gone; empty: it is not, as far as we know
         self._places: dict[str, int] = {}
         self._waited: set[str] = set()  # messages that were queued: the turns that they become have their ids
@@ -120,6 +121,7 @@ class Conversation:
             self.turn = None
         usage = {name: value for name, value in dict(status.usage).items() if value is not None}
         self.usage = replace(self.usage, **usage)
+        self.left_turn = (status.turn_id or "") if status.status == "recoverable" else ""
         self.is_open = status.status in ("running", "waiting_input")
         self.ended = "" if self.is_open or status.status == "starting" else self.ended or status.status
 
@@ -127,10 +129,15 @@ class Conversation:
         """Take who is there, as the host has answered it."""
         self.clients = ev.ClientsChanged(answer["controller"], answer["since"], tuple(answer["attached"]))
 
-    def lose_process(self) -> None:
-        """Take note that no process of it lives, whatever its last events said."""
+    def lose_process(self) -> set[int]:
+        """Take note that no process of it lives, whatever its last events said; return the places that changed."""
+        changed = set()
+        if self.turn is not None:
+            self.left_turn = self.turn.turn_id
+            changed.add(self._note("its process was lost while this turn ran", "warn", "", self.left_turn))
         self.is_open, self.turn, self.clients = False, None, ev.ClientsChanged()
         self.requests.clear()
+        return changed
 
     @property
     def may_do(self) -> str:
@@ -186,7 +193,7 @@ class Conversation:
     def _apply_to_session(self, event: ev.AnyEvent, at: str) -> int | None:
         match event:
             case ev.SessionOpened():
-                self.is_open, self.ended = True, ""
+                self.is_open, self.ended, self.left_turn = True, "", ""
                 self.model, self.policy = event.model or self.model, event.policy or self.policy
                 self.commands, self.models = event.commands or self.commands, event.models or self.models
             case ev.SettingsChanged():

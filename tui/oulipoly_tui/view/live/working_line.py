@@ -39,7 +39,7 @@ def state_of(talk: Conversation, standing: Standing) -> tuple[str, Tone]:
         doing = {"compact": "compacting", "review": "reviewing"}.get(talk.turn.kind, running)
         return f"{doing} {duration(standing.elapsed_s)}".rstrip(), "accent"
     if not standing.is_attached:
-        return "ended", "dim"
+        return ("turn cut off", "warn") if talk.left_turn else ("ended", "dim")
     return "ready" if talk.is_open else "starting", "good"
 
 
@@ -108,10 +108,15 @@ def composer_hint(talk: Conversation, standing: Standing, *, can_steer: bool, wr
         forks = f" · {standing.fork_key} forks it" if standing.fork_key else ""
         return f"it cannot go on: {visible_line(standing.fence) or 'its thread is lost'}{forks}"
     is_ended = talk.turn is None and not standing.is_attached and not standing.is_connecting
+    resumes = "/resume goes on with the turn that was cut off" if is_ended and talk.left_turn else ""
+    if write_key and resumes:
+        return f"{write_key} writes a message · {resumes}"
     if write_key:
         return f"{write_key} writes a message{', which starts the session again' if is_ended else ''}"
     if talk.turn is not None:
         return "enter steers the turn · tab queues" if can_steer else "enter queues: sent when the turn ends"
+    if resumes:
+        return f"enter sends · {resumes}"
     if is_ended:
         return "enter sends, and starts the session again"
     return "enter sends · alt+enter new line · / commands · @ files"
