@@ -382,7 +382,7 @@ async def test_the_inbox_lists_what_is_asked_and_goes_to_it(live):
         await one.until(lambda: 2 == len(one.app.screen_stack))
         await one.sees("wants to run a command", COMMAND)
         await one.press("enter")
-        await one.until(lambda: one.pane.session.session_id == first.session_id and one.pane.request is not None)
+        await one.until(lambda: one.pane.session.session_id == first.session_id and one.panel.has_focus)
 
 
 async def test_the_next_alert_goes_to_a_request(live):

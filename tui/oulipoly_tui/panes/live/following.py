@@ -135,7 +135,8 @@ class LiveFollowing:
             self._connection.order("clients", {"tell": True}, self._take_clients)
         self.draw()
         app: Any = self.app
-        if app.frame.current is self and app.screen is app.frame and not self.composer.has_focus:
+        is_writing = is_same and self.composer.has_focus  # what was written to another session is no reason to stay
+        if app.frame.current is self and app.screen is app.frame and not is_writing:
             self.focus_inside()
         app.show_keys()
 

@@ -60,8 +60,8 @@ def request_rows(found: Sequence[LiveRequest], names: Mapping[str, str], width: 
     for one in found:
         who = visible_line(names.get(one.session_id, one.session_id[:8]))
         age = f"  {words.age(one.created_at, now)}"
-        head = f"{cut(who, max(8, width // 3))} wants to {KINDS.get(one.kind, 'ask')}: "
-        what = visible_line(one.prompt.command or one.prompt.title)
+        head = f"{cut(who, max(8, width // 4))} wants to {KINDS.get(one.kind, 'ask')}: "
+        what = visible_line(one.prompt.title or one.prompt.command)
         text = cut(what, max(8, width - cells(head) - cells(age)))
         rows.append(Row(one.request_id, ((head, "warn"), (text, ""), (age, "dim"))))
     return tuple(rows)
