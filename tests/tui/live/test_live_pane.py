@@ -471,6 +471,19 @@ async def test_a_session_that_cannot_go_on_offers_a_fork(live):
         await one.until(lambda: one.pane.session.session_id != session.session_id and one.pane.talk.is_open)
 
 
+async def test_a_fork_says_which_turn_it_ends_with_and_where_its_past_is(live):
+    async with live() as one:
+        session = await one.begin()
+        for number, text in enumerate(("paint", "mend the door"), 1):
+            await one.write(text)
+            await one.until(lambda count=number: count == one.text().count("✓ done"))
+        await one.press("escape", *"gjj", "f")
+        await one.sees("to the end of the turn “paint”")
+        await one.press("y")
+        await one.until(lambda: one.pane.session.session_id != session.session_id)
+        await one.sees(f"goes on from session {session.session_id[:8]}")
+
+
 async def test_who_writes_elsewhere_is_shown_and_taking_over_is_told_once(live):
     async with live((80, 24)) as one:
         session = (await one.begin()).session_id

@@ -116,6 +116,9 @@ class LiveFollowing:
             return
         talk = Conversation(self.app.engine.live.name)
         talk.take_status(opened.status)  # first: the events were read after it
+        source = opened.status.session.forked_from
+        if source and len(opened.events) < WINDOW:
+            talk.tell_source(source)
         talk.apply(opened.events)
         talk.requests = {one.request_id: OpenRequest(one.request_id, one.kind, one.prompt) for one in opened.requests}
         if opened.client is None:

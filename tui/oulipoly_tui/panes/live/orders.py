@@ -10,6 +10,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.panes.live.jobs import resume_turn
 from oulipoly_tui.view.live.completion import own_command
+from oulipoly_tui.view.transcript.spans import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -215,8 +216,9 @@ class LiveOrders:
             return
         is_end = here is None or self.view.is_following or here[0] >= len(self.talk.blocks) - 1
         turn_id = "" if is_end or here is None else self.talk.turn_at(here[0])
-        where = "to the turn under the cursor" if turn_id else "with all of its past"
-        text = f"Another session begins {where}. This one stays as it is."
+        said = next((one.text for one in self.talk.blocks if turn_id and one.turn_id == turn_id and one.text), "")
+        where = f"to the end of the turn “{cut(' '.join(said[:200].split()), 40)}”" if turn_id else "to its end"
+        text = f"Another session begins with the past of this one {where}. This one stays as it is."
 
         def on_asked(yes: bool | None) -> None:
             if yes:
@@ -224,7 +226,8 @@ class LiveOrders:
                 self.app.work("fork", work, on_forked, title="forking the session")
 
         def on_forked(begun: Any) -> None:  # noqa: ANN401 - facade's Begun
-            self.app.say(f"Forked: {begun.why}")
+            left = f"; left behind: {', '.join(begun.losses)}" if begun.losses else ""
+            self.app.say(f"Forked: {begun.why}{left}")
             self.open_session(begun.session.session_id)
 
         self.app.push_screen(Confirm("Fork this session?", text, "fork it"), on_asked)

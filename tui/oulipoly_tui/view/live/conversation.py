@@ -125,6 +125,10 @@ class Conversation:
         self.is_open = status.status in ("running", "waiting_input")
         self.ended = "" if self.is_open or status.status == "starting" else self.ended or status.status
 
+    def tell_source(self, session_id: str) -> None:
+        """Begin with where the past of a fork stands."""
+        self._note(f"goes on from session {session_id[:8]}: what was said before stands there", "dim", "")
+
     def take_clients(self, answer: Mapping[str, Any]) -> None:
         """Take who is there, as the host has answered it."""
         self.clients = ev.ClientsChanged(answer["controller"], answer["since"], tuple(answer["attached"]))
