@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.live.requests import SessionIsOneshot, TurnInFlight
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.worktrees.work import NewWork
@@ -133,8 +134,13 @@ def test_a_session_that_waits_can_be_cancelled(live):
     config.write_text("work_max_running = 1\n" + config.read_text())
     begin(live)
     second = begin(live, prompt="never")
+    third = begin(live, prompt="never")
+    assert "queued" == live.live.status(third).status
+    assert 0 == main(["session", "cancel", third])
     assert "canceled" == live.engine.work.cancel(second)
-    assert ("canceled", 0) == (live.engine.work.find(second).status, live.engine.work.find(second).queued)
+    for session in (second, third):
+        assert ("canceled", 0) == (live.engine.work.find(session).status, live.engine.work.find(session).queued)
+        assert ("closed", "canceled") == (live.live.status(session).status, live.live.find(session).ended)
 
 
 def test_the_log_has_what_the_cli_wrote_and_none_of_its_secrets(live, tmp_path):

@@ -246,9 +246,10 @@ def _status(context: Context, options: Namespace) -> int:
         output.write_json({"schema_version": SCHEMA_VERSION, **status_json(status)})
         return 0
     session = status.session
+    how = f", {session.ended}" if status.status == "closed" and session.ended not in ("", "closed") else ""
     lines = [
         f"{session.session_id}  {plain(session.title) or '(no title)'}",
-        f"status:   {status.status}" + (f": {plain(session.status_reason)}" if session.status_reason else ""),
+        f"status:   {status.status}{how}" + (f": {plain(session.status_reason)}" if session.status_reason else ""),
         f"runtime:  {session.runtime_id}" + (f", account {session.account}" if session.account else ""),
         f"model:    {plain(status.model) or 'as its CLI chooses'}",
         f"may do:   {plain(describe_policy(str(session.opening.get('profile', '')), status.policy))}",
@@ -299,6 +300,7 @@ def status_json(status: LiveStatus) -> dict[str, Any]:
         "title": session.title or None,
         "status": status.status,
         "status_reason": session.status_reason or None,
+        "ended": session.ended or None,
         "busy": status.busy,
         "turn_id": status.turn_id,
         "pending_approval": status.pending_approval,
@@ -317,6 +319,14 @@ def status_json(status: LiveStatus) -> dict[str, Any]:
         "controlled_since": status.clients.since or None,
         "attached": list(status.clients.attached),
     }
+
+
+def _cancel(context: Context, options: Namespace) -> int:
+    if context.engine.live.status(options.session).status == "queued":  # it waits for a free place: no host knows it
+        context.engine.work.cancel(options.session)
+        _tell({}, options, "cancel: done")
+        return 0
+    return _order("cancel")(context, options)
 
 
 def _order(verb: str, *, starts: bool = False) -> Callable[[Context, Namespace], int]:
@@ -450,6 +460,6 @@ _VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespac
     "review": (_add_review, _review),
     "model": (_add_model, _model),
     "close": (_nothing, _order("close")),
-    "cancel": (_nothing, _order("cancel")),
+    "cancel": (_nothing, _cancel),
     "log": (_add_log, _log),
 }

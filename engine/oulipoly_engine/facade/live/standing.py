@@ -28,7 +28,7 @@ class LiveStatus(Record):
     """How a session stands."""
 
     session: LiveSession
-    status: str  # starting, running, waiting_input, closed, recoverable, fenced
+    status: str  # queued, starting, running, waiting_input, closed, recoverable, fenced
     busy: bool = False
     turn_id: str | None = None
     pending_approval: bool = False
@@ -93,8 +93,10 @@ def _judge(
         status = "fenced"
     elif is_alive:
         status = "running" if turn_id is not None else "waiting_input"
-    else:
-        status = "closed" if turn_id is None else "recoverable"
+    elif turn_id is not None:
+        status = "recoverable"
+    else:  # one that waits for a free place was never begun
+        status = "queued" if queue and not session.generation and not session.ended else "closed"
     able = session.opening.get("capabilities")
     return LiveStatus(
         session,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.view.live.conversation import Queued
 
 _STATES: Mapping[str, tuple[str, Tone]] = {
+    "queued": ("queued", "dim"),
     "starting": ("starting", "dim"),
     "running": ("running", "accent"),
     "waiting_input": ("ready", "good"),
