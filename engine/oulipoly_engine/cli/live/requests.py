@@ -12,6 +12,7 @@ from oulipoly_engine.cli.live.session import SCHEMA_VERSION
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
@@ -63,7 +64,7 @@ def _list(context: Context, options: Namespace) -> int:
                 one.request_id,
                 one.session_id[:8],
                 one.kind,
-                one.status,
+                describe_end(one.status, one.decision),
                 ago(one.created_at, now),
                 plain(one.prompt.title),
             )

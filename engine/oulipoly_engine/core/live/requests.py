@@ -72,6 +72,8 @@ def check(request: LiveRequest, decision: Decision, answers: Mapping[str, Sequen
     """Refuse what this request cannot be answered with. Raises RequestStale or RequestRefused."""
     if request.status != "pending":
         who = f" by {request.answered_by}" if request.answered_by else ""
+        if request.status == "expired":  # then it is what has happened
+            who = f": {request.answered_by}" if request.answered_by else ""
         raise RequestStale(f"the request {request.request_id} is {request.status} already{who}")
     if request.kind == "user_input":
         if decision not in ("answer", "cancel", "expire"):
