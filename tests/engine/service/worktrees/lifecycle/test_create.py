@@ -91,7 +91,7 @@ def test_what_cannot_have_a_worktree_is_refused_and_nothing_is_left(repo, trees,
     subprocess.run(["git", "init", "-q", "-b", "main", empty], check=True)
     cases = [
         (("s1", plain), RepositoryUnusable, "not in a git repository: run `git init`"),
-        (("s1", tmp_path / "gone"), RepositoryUnusable, "does not exist"),
+        (("s1", tmp_path / "gone"), RepositoryUnusable, "there is no folder"),
         (("s1", bare), RepositoryUnusable, "is a bare repository"),
         (("s1", repo.folder / ".git"), RepositoryUnusable, "not in a git repository"),
         (("s1", empty), BaseMissing, "has no commit yet"),
