@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from textual.app import App
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live.events import FileChange, Item, Numbered, Prompt, Usage
+from oulipoly_engine.core.live.events import FileChange, Item, Numbered, Prompt, Question, Usage
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.facade.live.sessions import LiveStatus
@@ -294,12 +294,13 @@ def test_hidden_characters_of_a_command_are_seen_before_it_is_approved():
 def test_what_cannot_be_answered_here_says_why():
     keys = {"approve": "a", "approve_for_session": "s", "deny": "d", "cancel_request": "c"}
     other = OpenRequest("r", "other", Prompt("Sign in", note="in the browser"))
-    asks = OpenRequest("r", "user_input", Prompt("Colour?"))
+    asks = OpenRequest("r", "user_input", Prompt("Colour?", questions=(Question("q", "Colour?"),)))
     once = OpenRequest("r", "command_approval", Prompt("Run", "ls"))
 
     assert "c deny, interrupt" == plain(answer_line(other, keys))
     assert "in the browser" in can(other, "approve")
     assert plain(answer_line(asks, keys)).startswith("a answer")
+    assert ["Colour?"] == list(map(plain, request_lines(asks, 80)))
     assert " s " not in plain(answer_line(once, keys))
     assert ["a approve  d deny", "c deny, interrupt"] == [
         plain(line) for line in break_answers(answer_line(once, keys), 25)

@@ -97,7 +97,7 @@ async def test_a_key_that_comes_as_the_request_comes_up_approves_nothing(live, m
         await one.press("a")
 
         assert one.pane.request is not None
-        assert "Too soon: the request has just come up" in one.said
+        assert "Too soon after it came up or got the keys: press it again" in one.said
 
 
 async def test_a_held_key_approves_nothing(live, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 SEEN_S, PAUSE_S = 0.5, 0.5
 HELD_S = 1.0  # a key that is held down comes again after 660 ms at most, then many times a second
-_TOO_SOON = "too soon: the request has just come up"
+_TOO_SOON = "too soon after it came up or got the keys: press it again"
 _TYPED_ON = "not answered: that key came in the middle of others"
 
 

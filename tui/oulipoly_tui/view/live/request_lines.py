@@ -93,7 +93,7 @@ def reach_lines(request: OpenRequest) -> tuple[tuple[Line, ...], tuple[Line, ...
 
 
 def _lines(prompt: Prompt, kind: str, width: int) -> Iterator[Line]:
-    if prompt.title and prompt.title != prompt.command:
+    if prompt.title and prompt.title not in (prompt.command, *(one.text for one in prompt.questions)):
         yield ((visible_line(prompt.title), "strong"),)
     for line in visible_text(prompt.command).split("\n") if prompt.command else ():
         yield from bar(line, width, "accent", "key")
