@@ -5,7 +5,7 @@ Each part is a small class with one purpose. They know each other and `AppInterf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -82,6 +82,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self._collector = QuietCollector(share_heap())
         self._ticks = 0
         self._left: dict[str, object] = {}
+        self.keep: Callable[[Mapping[str, object]], object] = lambda _: None  # writes a layout down
         let_strips_go()
         let_removed_widgets_go()
         if self.options.reduced_motion:
@@ -150,6 +151,11 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
     def layout_state(self) -> dict[str, object]:
         """Return what shall be the same at the next start; after the end, what it was then."""
         return {**self._frame.state(), "theme": self.theme} if self._frame.is_running else self._left
+
+    def keep_layout(self) -> None:
+        """Write the layout down now: an app that is killed does not come to its end."""
+        if self._frame.is_running and not self.options.read_only:
+            self.keep(self.layout_state())
 
     # ---- what Textual asks for
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import SystemClock
@@ -139,6 +140,7 @@ def _run_app(paths: Paths, arguments: Sequence[str]) -> int:
         wishes,
         read_options=lambda: options(paths, arguments),
     )
+    app.keep = partial(save_layout, paths)
     try:
         result = app.run()
     finally:  # a crash does not go through the app's own end

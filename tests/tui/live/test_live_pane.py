@@ -35,8 +35,11 @@ async def test_a_session_goes_on_without_the_app_and_what_was_written_is_kept(li
         session = await one.begin()
         await one.write(f"[[approve:{COMMAND}]] please")
         await one.until(lambda: one.pane.request is not None)
+        kept = []
+        one.app.keep = kept.append
         one.composer.put("and then")
-        saved = one.app.layout_state()
+        await one.until(lambda: "and then" in str(kept))  # without an end of the app, which may be killed
+        saved = kept[-1]
 
     async with live(saved=saved) as again:
         await again.until(lambda: again.pane is not None and again.pane.request is not None)

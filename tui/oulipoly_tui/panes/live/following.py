@@ -31,6 +31,7 @@ class LiveFollowing:
     draw: Callable[[], None]
     draw_working: Callable[[], None]
     focus_inside: Callable[[], None]
+    keep_soon: Callable[[], None]
     remove_class: Callable[..., Any]
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
@@ -127,6 +128,7 @@ class LiveFollowing:
         if not is_same:
             self._keep_draft()
             self.composer.put(self._drafts.get(opened.status.session.session_id, ""))
+            self.keep_soon()
         self.session, self.talk = opened.status.session, talk
         self._capabilities = opened.status.capabilities
         self._has_all = len(opened.events) < WINDOW

@@ -31,12 +31,15 @@ from oulipoly_tui.widgets.live.request_panel import RequestPanel
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from oulipoly_tui.actions.action import Action
 
 _ANSWERS = ("approve", "approve_for_session", "deny", "deny_with_reason", "cancel_request")
 _NEEDS = {"compact": "compaction", "review": "review", "model": "set_model"}  # of the driver, as far as it is known
 _EVERYWHERE = ("frame.palette", "frame.attention")  # rows whose keys work in the line that is written on too
 _TICK_S = 1.0
+_REST_S = 2.0  # without a key, until what is written is kept
 _REQUEST_SHARE = 0.5  # of the pane's height, at most
 _EMPTY: tuple[Line, ...] = (
     (("No live session is open.", "strong"),),
@@ -55,6 +58,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         super().__init__(id=id)
         self._heading = ""  # of the pane's border
         self.interrupting = ""
+        self._keeping: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the conversation, the request, the queue and the line to write on."""
@@ -195,6 +199,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
 
     @on(Composer.Edited)
     def _handle_edit(self) -> None:
+        self.keep_soon()
         self.composer.sent = self.talk.messages() + self._unseen_sent()
         self.look_for_completions()
 
@@ -211,6 +216,13 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
     @on(ConversationView.Moved)
     def _handle_move(self) -> None:
         self.show_keys_soon()
+
+    def keep_soon(self) -> None:
+        """Have what is open and what is written kept, once the hand rests."""
+        if self._keeping is not None:
+            self._keeping.stop()
+        app: Any = self.app
+        self._keeping = self.set_timer(_REST_S, app.keep_layout)
 
     def _unseen_sent(self) -> list[str]:
         known = set(self.talk.messages())
