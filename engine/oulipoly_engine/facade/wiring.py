@@ -263,7 +263,25 @@ class Wiring(Record):
         """Return what finds sessions and settles how they go on. is_shown: a person sees the CLI's screen."""
         from oulipoly_engine.service.runs.resume import Resumer
 
-        return Resumer(store, accounts, models, settings, mover, self.clock, note, freshness, is_shown=is_shown)
+        return Resumer(
+            store,
+            accounts,
+            models,
+            settings,
+            mover,
+            self.clock,
+            note,
+            freshness,
+            is_shown=is_shown,
+            find_live=lambda native_id: self._find_live(store, native_id),
+        )
+
+    def _find_live(self, store: Store, native_id: str) -> str:
+        from oulipoly_engine.service.live import hosts
+        from oulipoly_engine.store.live import live_sessions
+
+        found = (one.session_id for one in live_sessions.find(store, native_id) if one.native_id == native_id)
+        return next((one for one in found if hosts.is_held(self.paths, one)), "")
 
     def launcher(
         self,

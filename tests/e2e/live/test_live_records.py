@@ -141,3 +141,17 @@ def test_scripts_get_what_is_promised(live, tmp_path, agents, told):
     ]
     later = agents("session", "follow", session, "--json", "--after", str(kept[-2].seq)).out.splitlines()
     assert followed[-1:] == [json.loads(line) for line in later]
+
+
+def test_a_session_is_not_resumed_in_a_second_process(live, agents):
+    session, turn = live.begin_turn("hello", runtime=None, model="demo-codex")
+    live.live.wait(session, turn)
+    native = live.live.find(session).native_id
+    refused = agents("resume", "--session-id", native, "--prompt", "and now?")
+    live.live.order(session, "close", starts=False)
+    live.until_closed(session)
+    allowed = agents("resume", "--session-id", native, "--prompt", "and now?")
+
+    assert 1 == refused.code
+    assert f"agents session send {session} TEXT" in refused.err
+    assert 0 == allowed.code, allowed.err

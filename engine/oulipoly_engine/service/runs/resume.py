@@ -77,6 +77,7 @@ class Resumer(Record):
     note: Callable[[str], None]
     freshness: Freshness | None = None
     is_shown: bool = False  # stderr is a terminal: longer details are left out
+    find_live: Callable[[str], str] | None = None  # gives the live session that has a CLI's session open, "" for none
 
     def settle(self, wish: ResumeRequest, working_directory: Path) -> Resumption:
         """Return how a session goes on, after a move where one is called for.
@@ -98,7 +99,17 @@ class Resumer(Record):
                 raise RequestRefused(message)
             arguments.fork_args(account, "any")  # refused before anything is announced
             return replace(settled, reason=f"a fork begins where its session lies, on {session.account}")
+        self._refuse_live(session)
         return self._place(settled, ())
+
+    def _refuse_live(self, session: ResolvedSession) -> None:
+        """Refuse a session that a live session's process has open: two that write one transcript spoil it."""
+        live = "" if self.find_live is None else self.find_live(session.session_id)
+        if live:
+            raise RequestRefused(
+                f"session {session.session_id} is open in a live session: `agents session send {live} TEXT` goes on "
+                f"there, and `agents session close {live}` ends its process first"
+            )
 
     def after_quota_failure(self, before: Resumption, tried: Sequence[str]) -> Resumption | None:
         """Return the same session on another account, moved there; None when it has to stay where it is."""
