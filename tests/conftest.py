@@ -220,7 +220,7 @@ def commands():
 def agents(home, commands):
     """Run our command as a user would and return the finished process, bytes captured."""
 
-    def run(*arguments, stdin=b"", env=None, cwd=None, timeout=25):
+    def run(*arguments, stdin=b"", env=None, cwd=None, timeout=60):
         env = dict(os.environ) | {key: str(value) for key, value in (env or {}).items()}
         return commands.run([*map(str, arguments)], stdin, env, cwd or home, timeout)
 
@@ -334,7 +334,7 @@ class LiveWorld:
             client.follow(after)
             yield client
 
-    def until(self, session, is_it, *, after=0, within_s=20.0):
+    def until(self, session, is_it, *, after=0, within_s=60.0):
         """Follow a session until an event that is meant; returns it."""
         deadline = time.monotonic() + within_s
         with self.live.connect(session) as client:
@@ -353,7 +353,7 @@ class LiveWorld:
 
     def until_closed(self, session):
         """Wait for the end of a session's process; returns all events that are kept."""
-        deadline = time.monotonic() + 20.0
+        deadline = time.monotonic() + 60
         while self.host_of(session) is not None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -401,7 +401,7 @@ class LiveWorld:
         for host in hosts.survey(self.engine.paths):
             with suppress(Exception):
                 self.live.order(host.session_id, "cancel", starts=False)
-        deadline = time.monotonic() + 10.0
+        deadline = time.monotonic() + 60
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.01)
         for pid in left:

@@ -41,7 +41,7 @@ def loaded_modules(tmp_path, home):
             capture_output=True,
             env=dict(os.environ),
             cwd=home,
-            timeout=25,
+            timeout=60,
             check=False,
         )
         assert expects == done.returncode, done.stderr.decode()
@@ -120,7 +120,7 @@ def test_drivers_of_other_databases_that_are_installed_are_not_loaded(tmp_path, 
         text=True,
         env={**os.environ, "PYTHONPATH": str(folder)},
         cwd=home,
-        timeout=25,
+        timeout=60,
         check=False,
     )
 
@@ -141,7 +141,7 @@ def test_what_peewee_gets_in_place_of_modules_no_other_thread_can_meet(home):
         "print(sorted(met), len(SqliteDatabase.__name__))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
     assert ("[] 14\n", "") == (done.stdout, done.stderr)
 
@@ -258,7 +258,7 @@ def test_no_command_of_the_headless_face_loads_the_screen_s_libraries():
         f"{{'textual', 'rich', 'oulipoly_tui', *{_SERVER}}}))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 0, done.stderr
     count, *found = done.stdout.split()
@@ -294,7 +294,7 @@ def test_the_first_frame_waits_for_no_engine_and_no_heavy_widget():
         f"print(*(name for name in {late!r} if name in sys.modules))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 0, done.stderr
     assert [] == done.stdout.split()

@@ -24,7 +24,7 @@ def wheel(tmp_path_factory):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=25,
+        timeout=60,
         check=False,
     )
     assert built.returncode == 0, built.stderr

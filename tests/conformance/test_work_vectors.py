@@ -63,7 +63,7 @@ def git(folder, *words):
     return done.stdout.decode().strip()
 
 
-def until(look, within_s=15.0):
+def until(look, within_s=60.0):
     """Return what a look gives as soon as it is true."""
     deadline = time.monotonic() + within_s
     while not (seen := look()):
@@ -539,7 +539,7 @@ class Served:
         if not self.token:
             del headers["authorization"]
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.url + path, data, headers), timeout=20) as answer:
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, data, headers), timeout=60) as answer:
             text = answer.read().decode()
         return text if accept == "text/html" else json.loads(text)
 

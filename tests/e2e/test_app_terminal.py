@@ -46,7 +46,7 @@ def start():
             env=env,
             cwd=str(demo.project),
             encoding="utf-8",
-            timeout=20,
+            timeout=60,
             dimensions=dimensions,
         )
         app.delayafterclose = app.delayafterterminate = app.ptyproc.delayafterclose = 0
@@ -162,7 +162,7 @@ def test_a_terminal_that_goes_away_leaves_no_app_behind(built, start):
     app.expect("demo-codex1")
     app.ptyproc.fileobj.close()  # hangs up: the kernel says so, and wakes whoever was stopped
 
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while app.isalive() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not app.isalive()

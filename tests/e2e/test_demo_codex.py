@@ -26,7 +26,7 @@ def run(demo, *arguments, stdin=b"", **env):
         capture_output=True,
         cwd=demo.project,
         env=world.environment_for(demo, os.environ) | env,
-        timeout=20,
+        timeout=60,
         check=False,
     )
 

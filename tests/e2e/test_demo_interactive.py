@@ -31,7 +31,7 @@ def open_cli(demo):
             env=full,
             cwd=str(demo.project),
             encoding="utf-8",
-            timeout=15,
+            timeout=60,
             dimensions=(24, 80),
         )
         cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0

@@ -21,7 +21,7 @@ def script(tmp_path):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env=world.environment_for(demo, os.environ) | {"DEMO_NOW": NOW},
-            timeout=20,
+            timeout=60,
             check=False,
         )
 

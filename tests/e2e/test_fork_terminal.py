@@ -27,7 +27,7 @@ def talk(demo):
         env = world.environment_for(demo, os.environ) | {"TERM": "xterm-256color", "NO_COLOR": "1"}
         argv = ["-m", "oulipoly_tui", *arguments]
         cli = pexpect.spawn(
-            sys.executable, argv, env=env, cwd=str(demo.project), encoding="utf-8", timeout=20, dimensions=(24, 80)
+            sys.executable, argv, env=env, cwd=str(demo.project), encoding="utf-8", timeout=60, dimensions=(24, 80)
         )
         cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
         try:

@@ -83,7 +83,7 @@ def paths(home):
         pids |= {one.host_pid, one.pid, one.screen_pid} - {0}
         with contextlib.suppress(OSError):
             os.kill(one.host_pid, signal.SIGTERM)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while any(map(_lives, pids)) and time.monotonic() < deadline:
         time.sleep(0.01)
     shutil.rmtree(found.runtime, ignore_errors=True)

@@ -106,7 +106,7 @@ def test_two_moves_at_once_end_in_one_place(run, session, demo):
         subprocess.Popen([*command, f"demo-claude{number}"], env=env, cwd=demo.project, stdout=-1, stderr=-1)
         for number in (2, 3, 2, 3)
     ]
-    codes = [(process.communicate(timeout=25), process.returncode)[1] for process in moving]
+    codes = [(process.communicate(timeout=60), process.returncode)[1] for process in moving]
 
     owner = json.loads(run("session", "locate", session).stdout)["provider_name"]
     assert 0 in codes

@@ -38,7 +38,6 @@ def test_first_command_of_all_may_start_a_terminal(run, home):
     assert {} == open_to_others(home)
 
 
-@pytest.mark.timeout(120)  # 5 s of work, on a machine that may be busy
 def test_whatever_commands_leave_is_private(run, home, tmp_path):
     world = ("demo", "--root", tmp_path / "new" / "world")
     inside = (*world, "--")

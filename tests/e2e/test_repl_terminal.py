@@ -35,7 +35,7 @@ def start(demo):
             env=env,
             cwd=str(demo.project),
             encoding="utf-8",
-            timeout=20,
+            timeout=60,
             **{"dimensions": (24, 80)} | changes,
         )
         cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0

@@ -36,7 +36,7 @@ def test_a_shell_completes_commands_options_and_models(name, environ):
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
     arguments, first = START[name]
-    shell = pexpect.spawn(name, arguments, env=environ, encoding="utf-8", timeout=25, dimensions=(40, 120))
+    shell = pexpect.spawn(name, arguments, env=environ, encoding="utf-8", timeout=60, dimensions=(40, 120))
     try:
         shell.sendline(f'{first}; eval "$(agents completion {name})"; echo set""up')
         shell.expect("setup\r\n")
@@ -61,7 +61,7 @@ def test_fish_completes(line, offered, environ):
         pytest.skip("fish is not installed")
     asked = f"agents completion fish | source; complete -C '{line}'"
 
-    done = subprocess.run(["fish", "--no-config", "-c", asked], env=environ, capture_output=True, text=True, timeout=25)
+    done = subprocess.run(["fish", "--no-config", "-c", asked], env=environ, capture_output=True, text=True, timeout=60)
 
     assert done.returncode == 0, done.stderr
     assert [offered] == [shown.split("\t")[0] for shown in done.stdout.splitlines()]

@@ -299,7 +299,7 @@ def test_app_starts_in_a_folder_full_of_stale_sockets(start, paths):
     app.send("5")
 
     app.expect("found")
-    deadline = time.monotonic() + 20  # they are removed while the app goes on
+    deadline = time.monotonic() + 60  # they are removed while the app goes on
     while [only(paths).id] != sorted({path.name.partition(".")[0] for path in paths.runtime.iterdir()}):
         assert time.monotonic() < deadline
         time.sleep(0.02)

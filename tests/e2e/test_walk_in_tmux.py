@@ -17,10 +17,7 @@ from oulipoly_demo.world import Options
 PATIENCE_S = 40
 ASKED = "What is a turtle, in one line?"
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux"),
-    pytest.mark.timeout(180),
-]
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux")
 
 
 class Tmux:

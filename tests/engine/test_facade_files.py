@@ -68,7 +68,7 @@ from oulipoly_engine.service.detached import ended
 print(ended.__module__, sys.modules["oulipoly_engine.terminal.host"] is former["terminal.host"])
 """
 
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=25, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
 
     assert ("oulipoly_engine.facade.runs.detached False\n", "") == (done.stdout, done.stderr)
 

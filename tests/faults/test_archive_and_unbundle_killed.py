@@ -114,7 +114,7 @@ def run(folder, body, steps):
     """Run a body in a process that dies at a step; return its exit code."""
     program = PRELUDE + textwrap.dedent(body)
     words = [sys.executable, "-c", program, str(folder), str(steps), str(Path(__file__).parent)]
-    return subprocess.run(words, check=False, capture_output=True, timeout=25).returncode
+    return subprocess.run(words, check=False, capture_output=True, timeout=60).returncode
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 5, 9, 10, 13, 20])

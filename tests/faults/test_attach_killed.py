@@ -25,7 +25,7 @@ def run(env, home):
 
     def start(*arguments, program=(sys.executable, "-m", "oulipoly_tui"), dimensions=(24, 80)):
         words = [*program[1:], *arguments]
-        child = pexpect.spawn(program[0], words, env=env, cwd=str(home), timeout=20, dimensions=dimensions)
+        child = pexpect.spawn(program[0], words, env=env, cwd=str(home), timeout=60, dimensions=dimensions)
         child.delaybeforesend = None
         children.append(child)
         return child

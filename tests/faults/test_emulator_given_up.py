@@ -48,7 +48,7 @@ def attach(env, home):
 
     def start(*words):
         argv = ["-m", "oulipoly_tui", "attach", *words]
-        child = pexpect.spawn(sys.executable, argv, env=env, cwd=str(home), timeout=20, dimensions=(24, 80))
+        child = pexpect.spawn(sys.executable, argv, env=env, cwd=str(home), timeout=60, dimensions=(24, 80))
         child.delaybeforesend = None
         children.append(child)
         return child

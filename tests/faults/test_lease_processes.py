@@ -83,7 +83,7 @@ def _race(processes, folder, count):
     for process in ready:
         process.stdin.write("\n")
         process.stdin.flush()
-    return sorted(process.communicate(timeout=20)[0].strip() for process in ready)
+    return sorted(process.communicate(timeout=60)[0].strip() for process in ready)
 
 
 def test_of_many_at_once_exactly_one_wins(folder, processes):
@@ -103,7 +103,7 @@ def test_holder_killed_in_the_middle_of_a_decision_leaves_no_lock(folder, proces
     stuck.stdin.flush()
     assert "stuck\n" == stuck.stdout.readline()
     stuck.send_signal(signal.SIGKILL)
-    stuck.wait(timeout=10)
+    stuck.wait(timeout=60)
 
     lease = Leases(folder, SystemClock()).acquire(SESSION, "acc")
 
@@ -112,7 +112,7 @@ def test_holder_killed_in_the_middle_of_a_decision_leaves_no_lock(folder, proces
 
 def test_killed_holder_s_lease_lasts_until_its_end(folder, processes):
     holder = _start(processes, folder, _TAKE)
-    assert "won\n" == holder.communicate("\n", timeout=20)[0]
+    assert "won\n" == holder.communicate("\n", timeout=60)[0]
 
     with pytest.raises(RunnerError) as caught:
         Leases(folder, SystemClock()).acquire(SESSION, "acc")
@@ -122,7 +122,7 @@ def test_killed_holder_s_lease_lasts_until_its_end(folder, processes):
 def test_full_disk_leaves_neither_lease_nor_part_of_one(folder, processes):
     writer = _start(processes, folder, _NO_SPACE)
 
-    said = writer.communicate("\n", timeout=20)[0]
+    said = writer.communicate("\n", timeout=60)[0]
 
     assert "operational-error 1\n" == said
     assert ["sentinel.lock"] == [path.name for path in folder.iterdir()]

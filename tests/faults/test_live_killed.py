@@ -50,7 +50,7 @@ def answer(live, event):
             return
 
 
-def until(condition, within_s=20.0):
+def until(condition, within_s=60.0):
     deadline = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < deadline

@@ -80,7 +80,7 @@ def storm(folder):
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
-    answers = [process.communicate(timeout=28) for process in processes]
+    answers = [process.communicate(timeout=60) for process in processes]
     assert [(0, "")] * PROCESSES == [
         (process.returncode, stderr) for process, (_, stderr) in zip(processes, answers, strict=True)
     ]

@@ -57,7 +57,7 @@ class Appended:
             assert b"ready\n" == process.stdout.readline()
             yield written
         finally:
-            out, _ = process.communicate(timeout=25)
+            out, _ = process.communicate(timeout=60)
         written.append(int(out))
 
     def replace_often(self, rounds):

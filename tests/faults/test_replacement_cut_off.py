@@ -74,7 +74,7 @@ class Cut:
             [sys.executable, str(UNTIL), step, deed, str(self.input), SESSION],
             input=b"",
             capture_output=True,
-            timeout=25,
+            timeout=60,
             check=False,
         )
         return done.stdout.decode()
@@ -256,7 +256,7 @@ def test_start_during_a_replacement_leaves_its_journal_alone(cut):
     assert b"held\n" == process.stdout.readline()
 
     told, busy = cut.start(), cut.replace(cut.old_export).returncode
-    out, _ = process.communicate(b"go on\n", timeout=25)
+    out, _ = process.communicate(b"go on\n", timeout=60)
 
     assert ("", 13, b"done\n") == (told, busy, out)
     assert ("new", []) == (cut.state(), cut.leftovers())
@@ -274,7 +274,7 @@ def test_many_at_once_leave_one_whole_transcript(cut):
             )
         )
     for process in started:
-        process.communicate(timeout=25)
+        process.communicate(timeout=60)
     codes = [process.returncode for process in started]
 
     assert {0, 13} >= set(codes)

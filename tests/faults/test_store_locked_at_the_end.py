@@ -17,7 +17,7 @@ def lock_while_running(path, seconds):
     """Lock a state file as soon as a run stands in it, in a thread; then for some seconds."""
 
     def work():
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             time.sleep(0.05)
             if not path.exists():

@@ -158,7 +158,6 @@ class Machine(RuleBasedStateMachine):
         self.repo.assert_sound()
 
 
-@pytest.mark.timeout(120)
 def test_any_order():
     run(3, 8)
 

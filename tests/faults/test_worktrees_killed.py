@@ -58,7 +58,7 @@ def work_in(repo, path, number):
 
 def settled(trees, repo):
     """Return the state of the worktree once whoever comes next has settled it, which is the same every time."""
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + 60
     while trees.reconcile():  # a git that the killed process had started may hold the locks for a moment
         assert time.monotonic() < deadline
     while any(one.worktree.state in ("creating", "removing") for one in trees.list(measures=False)):

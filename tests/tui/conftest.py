@@ -23,7 +23,7 @@ from oulipoly_tui.panes.table import PANES
 
 GOLDENS = Path(__file__).parent / "goldens"
 # So long until something that must happen counts as missing; nothing waits for it when all is well.
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 _STEP_S = 0.02
 
 

@@ -39,7 +39,7 @@ def answering(status, body):
 def run_script(name, base_url_variable, port, credentials):
     environ = {"PATH": os.environ["PATH"], base_url_variable: f"http://127.0.0.1:{port}"}
     command = [sys.executable, str(SCRIPTS / name), str(credentials)]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=25)
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=60)
 
 
 def usage_driver(name, base_url_variable):
@@ -63,7 +63,7 @@ def usage_driver(name, base_url_variable):
 def run_on_folder(name, folder, state_dir, **more):
     environ = {"PATH": os.environ["PATH"], "STATE_DIR": str(state_dir), **more}
     command = [sys.executable, str(SCRIPTS / name), str(folder)]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=25)
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=60)
 
 
 def printed_entries(name, folder, state_dir):

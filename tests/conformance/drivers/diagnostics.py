@@ -36,7 +36,7 @@ def drive_e2e(vector, tmp_path):
         capture_output=True,
         env=env | {"HOME": str(home)},
         cwd=home,
-        timeout=25,
+        timeout=60,
         check=False,
     )
 

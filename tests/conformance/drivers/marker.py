@@ -22,7 +22,7 @@ def run(tmp_path, *arguments, stdin=b""):
         capture_output=True,
         env=env | {"HOME": str(home)},
         cwd=home,
-        timeout=25,
+        timeout=60,
         check=False,
     )
 

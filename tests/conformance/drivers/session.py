@@ -132,7 +132,7 @@ class _World:
 
     def run(self, *arguments):
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=25)
+        out, err = process.communicate(timeout=60)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def pause(self, *arguments):
@@ -326,7 +326,7 @@ class _Replacing(_World):
         )
 
     def replace_until(self, step, deed, lines):
-        return self.start_until(step, deed, lines).communicate(timeout=25)[0]
+        return self.start_until(step, deed, lines).communicate(timeout=60)[0]
 
     def rows(self, what="turn_id", table="session_turns"):
         with closing(sqlite3.connect(self.data / "state.db")) as connection:
@@ -413,7 +413,7 @@ def _two_imports(vector, world):
     first = world.start_until("journaled", "hold", lines)
     assert "held\n" == first.stdout.readline()
     second = world.replace(lines)
-    out, _ = first.communicate("go on\n", timeout=25)
+    out, _ = first.communicate("go on\n", timeout=60)
     assert vector["expected"] == {"one_exit": 0 if out == "done\n" else 1, "other_exit": second.returncode}
     assert ["recover-turn-1", "recover-turn-2"] == [row["turn_id"] for row in world.rows()]
 

@@ -51,7 +51,7 @@ def script_of(given):
 def usage():
     """Run the command."""
     command = [sys.executable, "-m", "oulipoly_tui", "--usage"]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=25, check=False)
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
 
 
 def rows_of(stdout):

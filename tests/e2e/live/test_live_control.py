@@ -23,7 +23,7 @@ class Watched:
     def __init__(self, client):
         self.client, self.seen = client, []
 
-    def until(self, is_it, within_s=20.0):
+    def until(self, is_it, within_s=60.0):
         """Return the first event that is meant, once it has come."""
         deadline = time.monotonic() + within_s
         while not (found := [one for one in self.seen if is_it(one.event)]):

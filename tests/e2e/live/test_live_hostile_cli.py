@@ -274,7 +274,7 @@ def test_a_client_leaves_no_thread(live):
     session, _turn = run(live, ["say", "hi"], ["exit", 0])
     live.until_closed(session)
 
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not set(threading.enumerate()) <= set(before):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -85,7 +85,7 @@ def test_it_is_exported_and_shown(live, done, agents):
 
 def test_a_session_that_a_command_has_left_is_no_orphan(live, agents):
     command = (sys.executable, "-m", "oulipoly_tui", "session", "new", "demo-codex", "--json")
-    begun = subprocess.run(command, capture_output=True, check=True, timeout=25)
+    begun = subprocess.run(command, capture_output=True, check=True, timeout=60)
     session = json.loads(begun.stdout)["session_id"]
 
     for words in (("terminals",), ("session", "list"), ("-m", "demo-codex", "x")):

@@ -64,7 +64,7 @@ def test_the_next_process_is_told_what_was_said_before(live, begin, mood, kind):
 def test_a_turn_that_cannot_be_interrupted_is_timed_out_all_the_same(live, begin):
     session = begin("quiet", "plain", turn_silence_s=0.3)
     live.engine.work.send(session, "hush")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while live.engine.work.messages(session)[-1].status != "failed":
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -74,7 +74,7 @@ def test_an_answer_can_be_read_while_it_is_written(live, begin):
     session = begin()
     work = live.engine.work
     work.send(session, "STREAM")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (told := work.messages(session)[-1]).content and time.monotonic() < deadline:
         time.sleep(0.02)
 

@@ -37,7 +37,7 @@ def begin(live, repository, runtime="demo-codex1", **more):
     return live.engine.work.begin(NewWork(**given))
 
 
-def until(is_true, within_s=20.0):
+def until(is_true, within_s=60.0):
     deadline = time.monotonic() + within_s
     while not is_true():
         assert time.monotonic() < deadline

@@ -34,7 +34,7 @@ def write(path, *records):
 def run(name, base, session_id=SID, script=None):
     environ = {"PATH": os.environ["PATH"], "SESSION_ID": session_id}
     command = [sys.executable, str(script or SCRIPTS / name), str(base)]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=25)
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=60)
 
 
 def answer(name, base, session_id=SID):

@@ -86,7 +86,7 @@ class Bench:
         """Run the script."""
         command = [sys.executable, str(script or SCRIPTS / self.name), *(arguments or (str(self.base),))]
         environ = {"PATH": os.environ["PATH"], "STATE_DIR": str(self.state), **environ}
-        return subprocess.run(command, env=environ, capture_output=True, check=False, timeout=25)
+        return subprocess.run(command, env=environ, capture_output=True, check=False, timeout=60)
 
 
 @pytest.fixture(params=NAMES)
@@ -196,7 +196,7 @@ def test_reader_that_goes_away_loses_no_turn(projects):
     projects.append(b"".join(claude(f"u{number}", "x" * 1000) for number in range(500)))
     command = f"'{sys.executable}' '{SCRIPTS / projects.name}' '{projects.base}' | head -c 10"
     environ = {"PATH": os.environ["PATH"], "STATE_DIR": str(projects.state)}
-    done = subprocess.run(("sh", "-c", command), env=environ, capture_output=True, check=False, timeout=25)
+    done = subprocess.run(("sh", "-c", command), env=environ, capture_output=True, check=False, timeout=60)
 
     assert b"" == done.stderr
     assert 500 == len(projects.read())

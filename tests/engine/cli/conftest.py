@@ -58,7 +58,7 @@ def talk(home, machine):
             env=dict(os.environ) | machine | {"FAKE_CLI": mood, "TERM": "xterm"} | variables,
             cwd=str(home),
             encoding="utf-8",
-            timeout=25,
+            timeout=60,
             dimensions=(40, 200),
         )
         cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0

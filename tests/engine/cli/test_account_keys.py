@@ -247,7 +247,7 @@ def test_a_keyring_is_offered_where_there_is_one(home, machine, answer):
         env=dict(os.environ) | machine | {"TERM": "xterm"},
         cwd=str(home),
         encoding="utf-8",
-        timeout=25,
+        timeout=60,
         dimensions=(40, 200),
     )
     cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0

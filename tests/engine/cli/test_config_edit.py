@@ -170,7 +170,7 @@ def test_edit_tells_the_line_and_leaves_the_file(file, change, told, paths, edit
 def test_edit_goes_on_where_it_was(paths, editor, tmp_path):
     editor("""if grep -q soon "$1"; then sed -i s/soon/20/ "$1"; else sed -i s/60/soon/ "$1"; fi""")
     arguments = ["-m", "oulipoly_tui", "config", "edit"]
-    asked = pexpect.spawn(sys.executable, arguments, env=dict(os.environ), encoding="utf-8", timeout=25)
+    asked = pexpect.spawn(sys.executable, arguments, env=dict(os.environ), encoding="utf-8", timeout=60)
     asked.expect_exact("Edit again? (Y/n)")
     asked.sendline("")
     asked.expect_exact("wrote ")

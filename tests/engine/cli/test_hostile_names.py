@@ -559,7 +559,6 @@ def test_every_command_is_read():
     assert {entry.name for entry in commands.SUBCOMMANDS if not entry.module} == {*NOUNS}
 
 
-@pytest.mark.timeout(200)
 @pytest.mark.parametrize("form", ["pipe", "pty"])
 def test_no_command_prints_a_name_raw(form, tmp_path):
     said = run_in_a_world(form, tmp_path)

@@ -83,7 +83,7 @@ def test_nothing_waits_for_a_pipe_or_fills_its_memory_from_a_device(linked, kind
 
     commands = (["session-scan"], ["session", "show", SESSION], ["session", "move", SESSION, "b"], ["report"])
 
-    assert [0, 0, 12, 0] == [linked.run(*command, timeout=20).returncode for command in commands]
+    assert [0, 0, 12, 0] == [linked.run(*command, timeout=60).returncode for command in commands]
 
 
 def test_an_account_whose_home_and_projects_are_links_works_as_before(linked):

@@ -43,7 +43,7 @@ def ada(world):
     ids=["pool", "session", "account-alone"],
 )
 def test_interactive_run_has_the_models_arguments_behind_the_accounts(ada, command, got):
-    cli = pexpect.spawn(sys.executable, ["-m", "oulipoly_tui", *command], cwd=str(ada.home), timeout=25)
+    cli = pexpect.spawn(sys.executable, ["-m", "oulipoly_tui", *command], cwd=str(ada.home), timeout=60)
     cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
     cli.expect(r"got: ([^\r\n]*)\r\n")
     said = cli.match[1].decode()

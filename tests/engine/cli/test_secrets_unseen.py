@@ -163,7 +163,6 @@ def assert_all_unseen(world, *commands):
     return done
 
 
-@pytest.mark.timeout(120)  # a dozen commands
 def test_what_was_said_is_listed_and_found_without_secrets(world):
     scan(world, f"deploy with {KEY}", f"a needle beside {KEY}")
 
@@ -181,7 +180,6 @@ def test_what_was_said_is_listed_and_found_without_secrets(world):
     assert [True] * len(done) == [b"[redacted]" in one.stdout for one in done], [one.stdout for one in done]
 
 
-@pytest.mark.timeout(120)  # a dozen commands
 def test_name_and_note_of_a_session_are_shown_without_secrets(world):
     scan(world, "a needle")
 

@@ -214,7 +214,7 @@ def test_ctrl_c_ends_the_turn_that_runs_and_the_set_up(world, model, agents):
             break
     wait_for(lambda: (model.folder / "prompt-1").exists())
     process.send_signal(signal.SIGINT)
-    _out, err = process.communicate(timeout=25)
+    _out, err = process.communicate(timeout=60)
 
     assert process.returncode == 130, err
     assert [row["outcome"] for row in world.rows("SELECT outcome FROM setup_runs")] == ["cancelled"]
@@ -234,7 +234,7 @@ def test_a_kill_while_a_change_is_asked_for_leaves_nothing_of_it(world, model, a
         if b'"need_input"' in line:
             break
     process.kill()
-    process.communicate(timeout=25)
+    process.communicate(timeout=60)
 
     assert before == {path: path.read_bytes() for path in world.config.rglob("*") if path.is_file()}
     past = json.loads(agents("setup", "history", "--json").stdout)["setups"]
@@ -254,13 +254,13 @@ def test_a_kill_while_an_agreed_command_runs_ends_the_command_and_its_children(m
     process.stdin.flush()
     wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
     process.kill()
-    process.communicate(timeout=25)
+    process.communicate(timeout=60)
 
     wait_for(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
 
 
 def wait_for(is_so):
-    deadline = time.monotonic() + 25
+    deadline = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -269,7 +269,7 @@ def wait_for(is_so):
 def test_without_any_stdin_the_first_question_ends_it(world, model, home):
     model.reply([{"type": "ask_user", "action": {"type": "confirm", "title": "t", "message": "m"}}])
     command = [sys.executable, "-m", "oulipoly_tui", "setup", "run", "--json", "x"]
-    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, cwd=home, timeout=25)
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, cwd=home, timeout=60)
 
     assert (done.returncode, done.stderr) == (1, b"")
 

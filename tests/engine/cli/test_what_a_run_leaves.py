@@ -50,7 +50,7 @@ def test_transcript_of_a_run_is_kept_as_it_left_it(claude):
 
 def test_run_that_the_app_started_leaves_the_same(claude):
     command = [sys.executable, "-m", "oulipoly_engine.cli.runs.app_one_shot", "--model", "m"]
-    done = subprocess.run(command, input=b"go", capture_output=True, timeout=25, check=False)
+    done = subprocess.run(command, input=b"go", capture_output=True, timeout=60, check=False)
     listed = json.loads(claude.run("session", "archive", "--list", "--json").stdout)
     session = json.loads(claude.run("session", "show", SESSION, "--json", "--no-scan").stdout)
 
@@ -98,7 +98,7 @@ def test_what_needs_a_deleted_transcript_says_that_a_copy_is_kept(claude, comman
 @pytest.mark.parametrize("command", [("resume", SESSION), ("session", "unbundle"), ("-m", "m"), ("--resume", SESSION)])
 def test_closed_stdin_is_no_input_and_no_crash(claude, command):
     line = f"exec {sys.executable} -m oulipoly_tui {' '.join(command)} <&-"
-    done = subprocess.run(["sh", "-c", line], capture_output=True, timeout=25, check=False)
+    done = subprocess.run(["sh", "-c", line], capture_output=True, timeout=60, check=False)
 
     assert b"Traceback" not in done.stderr
     assert done.returncode in (1, 2)

@@ -42,7 +42,7 @@ def start(bench, deadly=0):
 
 def test_two_processes_at_once_count_each_call_once(bench):
     both = [start(bench), start(bench)]
-    complaints = [process.communicate(timeout=25)[1] for process in both]
+    complaints = [process.communicate(timeout=60)[1] for process in both]
 
     assert [(0, b"")] * 2 == [(process.returncode, text) for process, text in zip(both, complaints, strict=True)]
     assert bench.truth() == bench.found()
@@ -52,7 +52,7 @@ def test_two_processes_at_once_count_each_call_once(bench):
 def test_a_process_killed_in_the_middle_of_a_batch_leaves_whole_batches(bench, statement):
     bench.store.close()
     killed = start(bench, statement)
-    killed.communicate(timeout=25)
+    killed.communicate(timeout=60)
 
     assert -signal.SIGKILL == killed.returncode
     bench.store = open_store(bench.folder / "state.db")

@@ -27,7 +27,7 @@ def holder(path):
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert "True" == process.stdout.readline().strip()
     yield process
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
 
 
 def is_free(path):
@@ -57,13 +57,13 @@ def test_an_exception_frees_the_lock(path):
 
 def test_another_process_holds_it_until_it_ends(path, holder):
     assert not is_free(path)
-    holder.communicate(timeout=20)
+    holder.communicate(timeout=60)
     assert is_free(path)
 
 
 def test_a_killed_holder_frees_it(path, holder):
     holder.kill()
-    holder.wait(timeout=20)
+    holder.wait(timeout=60)
 
     assert is_free(path)
 

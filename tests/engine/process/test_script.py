@@ -15,7 +15,7 @@ def script(line, timeout_s=10.0, **options):
 
 
 def wait_for(is_so):
-    deadline = time.monotonic() + 25
+    deadline = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -44,7 +44,7 @@ def test_work_runs_side_by_side_and_comes_as_it_ends():
 
 def test_no_more_than_asked_for_run_at_once():
     running, most, lock = [], [], threading.Lock()
-    together = threading.Barrier(3, timeout=20)
+    together = threading.Barrier(3, timeout=60)
 
     def work(item):
         with lock:
@@ -178,6 +178,6 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=25, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
 
     assert (["the work was told to end", "interrupted"], "") == (done.stdout.splitlines(), done.stderr)

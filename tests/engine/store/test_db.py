@@ -248,7 +248,7 @@ def test_processes_that_create_and_write_at_once_lose_nothing(path):
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
-    codes = [process.wait(timeout=25) for process in processes]
+    codes = [process.wait(timeout=60) for process in processes]
     for process in processes:
         process.stdin.close()
         process.stdout.close()

@@ -335,7 +335,7 @@ def test_two_processes_index_every_turn_once_while_a_third_writes(rows, tmp_path
         worker.stdin.write(b"go\n")
         worker.stdin.flush()
     rows.change("DELETE FROM session_turns WHERE id % 100 = 0")
-    counts = [int(worker.communicate(timeout=20)[0]) for worker in workers]
+    counts = [int(worker.communicate(timeout=60)[0]) for worker in workers]
     rows.index()
 
     assert 990 <= sum(counts) <= 1000

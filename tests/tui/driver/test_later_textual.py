@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the app keeps Textual's own driver")
 
-_PATIENCE_S = 20.0
+_PATIENCE_S = 60.0
 # A Textual in which a name is called otherwise, everywhere: its sources are changed as they are imported.
 _PROGRAM = r"""
 import importlib.machinery, re, sys

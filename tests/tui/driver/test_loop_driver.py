@@ -18,7 +18,7 @@ from oulipoly_tui.driver import driver
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the app keeps Textual's own driver")
 
-_PATIENCE_S = 20.0
+_PATIENCE_S = 60.0
 _PROGRAM = """
 import asyncio, json, sys
 from textual import constants

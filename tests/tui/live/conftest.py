@@ -24,7 +24,7 @@ from oulipoly_tui.view.live import answer_guard
 from oulipoly_tui.widgets.live.composer import Composer
 from oulipoly_tui.widgets.live.request_panel import RequestPanel
 
-PATIENCE_S = 20.0  # a loaded machine; nothing waits that long unless a promise is broken
+PATIENCE_S = 60.0  # a loaded machine; nothing waits that long unless a promise is broken
 MODEL = "demo-codex"
 
 

@@ -18,7 +18,7 @@ from oulipoly_engine.terminal.host.handles import Rules
 from oulipoly_engine.terminal.host.runtime_folder import Terminal
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
-PATIENCE_S = 20.0  # a loaded machine; nothing waits that long unless a promise is broken
+PATIENCE_S = 60.0  # a loaded machine; nothing waits that long unless a promise is broken
 
 
 def lives(pid):

@@ -21,7 +21,6 @@ def served(bench, policy):
     return statistics.median(simulate(seed, LOAD, policy).first_refusal for seed in SEEDS)
 
 
-@pytest.mark.timeout(120)
 def test_default_serves_more_before_the_first_refusal(bench):
     ours = served(bench, "ours (fewest-calls)")
 
