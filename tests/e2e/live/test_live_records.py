@@ -9,6 +9,7 @@ import pytest
 
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.live.events import type_of
+from oulipoly_engine.service.live import hosts
 
 
 @pytest.fixture
@@ -155,3 +156,22 @@ def test_a_session_is_not_resumed_in_a_second_process(live, agents):
     assert 1 == refused.code
     assert f"agents session send {session} TEXT" in refused.err
     assert 0 == allowed.code, allowed.err
+
+
+def test_a_session_whose_host_ends_between_reading_and_looking_is_no_lost_one(live, monkeypatch):
+    session, turn = live.begin_turn("the only thing", runtime=None, model="demo-codex")
+    live.live.wait(session, turn)
+    look = hosts.survey
+
+    def look_late(paths):
+        monkeypatch.setattr(hosts, "survey", look)
+        live.live.order(session, "close", starts=False)
+        live.until_closed(session)
+        return look(paths)
+
+    for describe in (live.engine.live.status, live.engine.work.find):
+        live.live.send(session, "again", waits=True)
+        monkeypatch.setattr(hosts, "survey", look_late)
+        shown = describe(session)
+        assert ("closed", 0) == (shown.session.ended, shown.session.exit_code)
+        assert (None, "closed") == (shown.turn_id, shown.status)

@@ -50,9 +50,14 @@ def describe(
         asking = live_requests.asking_sessions(store)
         queues = live_queue.waiting_of(store, ids)
     living = {host.session_id for host in hosts.survey(paths)}
+    ended = hosts.ended_meanwhile(store, sessions, living)
+    if ended:
+        unfinished = live_sessions.open_turn_ids(store, ended)
+        turns = {key: turn for key, turn in turns.items() if key not in ended or key in unfinished}
     found = []
-    for session in sessions:
-        identity = session.session_id
+    for before in sessions:
+        identity = before.session_id
+        session = ended.get(identity, before)
         is_alive = identity in living
         asks, queue = identity in asking, queues.get(identity, ())
         status = _judge(session, turns.get(identity), queue, is_alive=is_alive, asks=asks)

@@ -267,6 +267,11 @@ class WorkSessions:
             waiting = live_queue.count_waiting(store)
             trees = {one.session_id: one for one in worktree_rows.list_worktrees(store)}
         living = {host.session_id: host for host in hosts.survey(self._home.paths)}
+        with self._home.lend_store_to_read() as store:
+            ended = hosts.ended_meanwhile(store, sessions, living)
+            unfinished = live_sessions.open_turn_ids(store, ended)
+        open_turns = {key: turn for key, turn in open_turns.items() if key not in ended or key in unfinished}
+        sessions = [ended.get(session.session_id, session) for session in sessions]
         homes = {one.account: self._home_of(one) for one in {each.account: each for each in sessions}.values()}
         told = []
         for session in sessions:

@@ -6,7 +6,7 @@ import hashlib
 import select
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +15,7 @@ import msgspec
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live.events import Numbered
+from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.errors import RunnerError, SpawnFailed
 from oulipoly_engine.host import launcher, runtime_folder
 from oulipoly_engine.host.link import HostGone, HostUnreachable, Link
@@ -24,7 +25,7 @@ from oulipoly_engine.process.command import describe_exit, watched
 from oulipoly_engine.service.live.protocol import LIVE, Answer, Client, Follow, Happened, Order
 from oulipoly_engine.service.live.session_host import HostAnswer, HostOrder, LiveHost
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_requests
+from oulipoly_engine.store.live import live_requests, live_sessions
 
 _HOST = "oulipoly_engine.service.live.session_host"
 _ID_DIGITS = 12
@@ -180,6 +181,21 @@ def reach(paths: Paths, session_id: str, client: Client) -> LiveClient:
 def survey(paths: Paths) -> tuple[LiveHost, ...]:
     """Return the hosts that live, and remove the files of those that do not."""
     return runtime_folder.survey(paths.live_runtime, LiveHost).living
+
+
+def ended_meanwhile(
+    store: Store, sessions: Iterable[LiveSession], living: Container[str]
+) -> Mapping[str, LiveSession]:
+    """Return those of these sessions whose host wrote their end and went between their reading and the look for hosts.
+
+    A host writes how a session has ended before it goes: who reads first and looks then takes it for a lost one.
+    """
+    seem_lost = [
+        session.session_id
+        for session in sessions
+        if session.generation and not session.ended and session.session_id not in living
+    ]
+    return live_sessions.find_ended(store, seem_lost) if seem_lost else {}
 
 
 def is_held(paths: Paths, session_id: str) -> bool:

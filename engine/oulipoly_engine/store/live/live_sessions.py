@@ -60,6 +60,14 @@ def find(store: Store, identity: str) -> tuple[LiveSession, ...]:
     return exact or found
 
 
+def find_ended(store: Store, session_ids: Collection[str]) -> dict[str, LiveSession]:
+    """Return those of these sessions that have ended, by their ids."""
+    row = LiveSessionRow
+    query = row.select(*_SESSION).where(row.session_id.in_(each_of(session_ids)) & (row.ended != ""))
+    with store.read():
+        return {session.session_id: session for session in map(_read_session, store.rows(query))}
+
+
 def find_in(store: Store, session_id: str, folder: str) -> tuple[LiveSession, ...]:
     """Return the sessions that a worktree is for: the one that it was made for, and all that work in its folder."""
     row = LiveSessionRow
