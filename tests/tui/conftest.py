@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from textual import app as textual_app
 from textual import pilot as textual_pilot
+from textual.screen import Screen
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.facade.snapshot import SnapshotMaker
@@ -28,17 +29,41 @@ _STEP_S = 0.02
 
 
 @pytest.fixture(autouse=True)
-def _idle_is_idle(monkeypatch):
-    """Have a pilot wait until the app has nothing to do; Textual takes an app that gets no processor for idle."""
-    wait_for_idle = textual_pilot.wait_for_idle
+def _idle_is_idle(monkeypatch, request):
+    """Have a pilot wait until the app has nothing to do, and draw then; Textual takes a starved app for idle.
 
-    async def wait(*limits):
-        await wait_for_idle(*limits)
+    What comes between two keys is drawn once: a third of what these tests ask of the processor were pictures that
+    nobody looks at. A test that is about drawing itself is marked `draws_at_once`.
+    """
+    wait_for_idle, draw = textual_pilot.wait_for_idle, Screen._compositor_refresh
+    waiting = set()
+
+    def draw_later(screen):
+        if screen is screen.app.screen:
+            waiting.add(screen)
+            screen._dirty_widgets.clear()  # the compositor keeps their regions
+            screen.app._update_mouse_over(screen)
+        else:
+            draw(screen)
+
+    async def settle():
         loop, turns = asyncio.get_running_loop(), 0
         while turns < 3:  # what one turn has called is done in the next
             await asyncio.sleep(0)
             turns = 0 if loop._ready else turns + 1
 
+    async def wait(*limits):
+        await wait_for_idle(*limits)
+        await settle()
+        while waiting:
+            screen = waiting.pop()
+            if screen.is_running and screen.app.is_running:
+                with screen.app._context(), screen._context():
+                    draw(screen)
+            await settle()
+
+    if request.node.get_closest_marker("draws_at_once") is None:
+        monkeypatch.setattr(Screen, "_compositor_refresh", draw_later)
     for module in (textual_app, textual_pilot):
         monkeypatch.setattr(module, "wait_for_idle", wait)
 

@@ -10,7 +10,10 @@ from oulipoly_engine.core.artifacts.addresses import Address, returns_of, scratc
 from oulipoly_engine.core.artifacts.versions import NewVersion
 from oulipoly_engine.facade.sessions.values import ExportOptions
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="paths of temporary folders are longer elsewhere")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="paths of temporary folders are longer elsewhere"),
+    pytest.mark.draws_at_once,
+]
 
 _REVIEW = b"# Review\n\nBoth are mended.\ntoken = sk-ant-api03-" + b"Ab1Cd2Ef3G" * 4 + b"\n"
 SIZES = ((60, 20), (80, 24), (200, 50))

@@ -396,6 +396,7 @@ async def test_each_of_the_16_colours_is_drawn_as_the_program_is_told_it(bench, 
     assert expected == [Color.parse(part.style.color.name).name for part in row][:16]
 
 
+@pytest.mark.draws_at_once
 async def test_rows_under_a_notice_are_drawn_by_textual(monkeypatch):
     drawn, app = [], Bench()
     async with app.run_test(size=(40, 10), notifications=True) as pilot:
