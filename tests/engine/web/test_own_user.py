@@ -10,7 +10,8 @@ import threading
 
 import pytest
 
-from oulipoly_engine.web.access.own_user import is_own_user
+from oulipoly_engine.web.access.gate import Gate, Serving
+from oulipoly_engine.web.access.own_user import find_owner, is_own_user
 from oulipoly_engine.web.serve import start
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose a connection is")
@@ -44,6 +45,53 @@ def test_a_connection_of_another_user_is_not_ours():
             with served:
                 assert not is_own_user(served.getpeername(), served.getsockname())
             other.stdin.close()
+
+
+ROW = "  1: 0100007F:{local:04X} 0100007F:{remote:04X} {state} 0:0 00:0 0 {user} 0 {inode} 1\n"
+HEADING = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+
+
+@pytest.mark.parametrize(
+    ("state", "user", "inode", "owner"),
+    [("01", 1000, 77, 1000), ("01", 0, 77, 0), ("01", 0, 0, None), ("05", 0, 0, None), ("06", 0, 0, None)],
+    ids=["held", "held by root", "closed in its queue", "FIN_WAIT2", "TIME_WAIT"],
+)
+def test_a_connection_that_nobody_holds_has_no_owner_although_the_system_says_root(state, user, inode, owner):
+    ours = ROW.format(local=8787, remote=40000, state="01", user=0, inode=1)
+    theirs = ROW.format(local=40000, remote=8787, state=state, user=user, inode=inode)
+
+    assert owner == find_owner([HEADING, ours, theirs], ("127.0.0.1", 40000), ("127.0.0.1", 8787))
+
+
+@linux
+@pytest.mark.skipif(os.geteuid() != 0, reason="root's alone are the connections that nobody holds")
+async def test_who_closes_after_the_check_of_the_header_is_not_taken_for_root(engine):
+    served = []
+
+    async def app(*_):
+        served.append("a request")
+
+    with socket.socket() as listener, socket.socket() as client:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        client.connect(listener.getsockname())
+        connection, _ = listener.accept()
+        ends = {"client": client.getsockname(), "server": connection.getsockname()}
+        answers = []
+
+        async def receive():
+            client.close()
+            return {"type": "http.request", "body": b"{}", "more_body": False}
+
+        async def send(message):
+            answers.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/sessions", "query_string": b"", **ends}
+        scope |= {"headers": [(b"host", b"localhost"), (b"content-length", b"2")]}
+        with connection:
+            await Gate(app, engine, Serving(trusts_own_user=True))(scope, receive, send)
+
+    assert (401, []) == (answers[0]["status"], served)
 
 
 @pytest.fixture

@@ -104,6 +104,8 @@ class Gate:
                 await self._app(scope, receive, send_with_headers)
                 return
             body = await _read_body(headers, receive)
+            if viewer is not None and viewer.device_id == OWN_USER and not await self._is_own_user(scope):
+                raise _not_paired()  # its connection was closed, or is another's by now
             await serve_once(self._app, self._engine, viewer, body, scope, receive, send_with_headers)
         except Refusal as refusal:
             if refusal.status == 401 and _is_page(scope["method"], headers):
@@ -151,18 +153,22 @@ class Gate:
             address = "" if is_open else scope["state"]["address"]
             device = await run_in_threadpool(self._authenticate, token, address)
         is_direct = self._serving.trusts_own_user and not any(name in headers for name in _PASSED_ON)
-        if not token and is_direct and (not is_open or path == "/health"):
-            client, server = scope.get("client"), scope.get("server")
-            if client and server and await run_in_threadpool(is_own_user, tuple(client), tuple(server)):
-                return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
+        if not token and is_direct and (not is_open or path == "/health") and await self._is_own_user(scope):
+            return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
         if device is None and not is_open:
-            raise Refusal(401, "not-paired", "this device is not paired: run `agents device pair` on the computer")
+            raise _not_paired()
         if device is None:
             return None
         if device.request_id is not None and path != f"/requests/{device.request_id}" and not is_open:
             raise Refusal(403, "not-allowed", "this token answers one request and does nothing else")
         is_confirmed = device.is_confirmed(self._engine.surroundings.clock.now())
         return Viewer(device.name, device.device_id, device.scopes, is_confirmed)
+
+    async def _is_own_user(self, scope: Scope) -> bool:
+        client, server = scope.get("client"), scope.get("server")
+        if not client or not server:
+            return False
+        return await run_in_threadpool(is_own_user, tuple(client), tuple(server))
 
     def _token(self, headers: Headers) -> str:
         kind, _, token = headers.get("authorization", "").partition(" ")
@@ -206,6 +212,10 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
                     return b"".join(parts)
     except TimeoutError as error:
         raise Refusal(408, "timed-out", "the body took too long") from error
+
+
+def _not_paired() -> Refusal:
+    return Refusal(401, "not-paired", "this device is not paired: run `agents device pair` on the computer")
 
 
 def host_name(host: str) -> str:
