@@ -101,11 +101,12 @@ class Hub:
 
     # Listening -------------------------------------------------------------------------------------------------------
     def join(self, session_id: str, listener: Listener) -> None:
-        """Tell a listener what happens in a session from now on."""
+        """Tell a listener what happens in a session from now on; it finds in the store what was before."""
+        last = self._last_number(session_id)
         with self._lock:
             follower = self._followers.get(session_id)
             if follower is None or not follower.add(listener):
-                follower = self._followers[session_id] = _Follower(self._engine, session_id, listener)
+                self._followers[session_id] = _Follower(self._engine, session_id, listener, last)
 
     def leave(self, session_id: str, listener: Listener) -> None:
         """Tell it no more; a thread for which nobody listens ends."""
@@ -162,6 +163,12 @@ class Hub:
         """Return how many threads follow sessions, and how many listen."""
         return len(self._followers), len(self._everybody())
 
+    def _last_number(self, session_id: str) -> int:
+        with suppress(RunnerError):
+            events = self._engine.live.events(session_id, None, 1)
+            return events[-1].seq if events else 0
+        return 0
+
     def _everybody(self) -> list[Listener]:
         with self._lock:
             return [*self._all, *(one for follower in self._followers.values() for one in follower.listeners)]
@@ -170,12 +177,13 @@ class Hub:
 class _Follower:
     """The thread of one session."""
 
-    def __init__(self, engine: Engine, session_id: str, listener: Listener) -> None:
+    def __init__(self, engine: Engine, session_id: str, listener: Listener, last: int) -> None:
+        """last: the number of the last event, read before the listener reads the store: so no event is missed."""
         self._engine, self._session_id = engine, session_id
         self._lock = threading.Lock()
         self.listeners: set[Listener] = {listener}
         self._is_over = False
-        self._last = 0  # the number that was told last
+        self._last = last  # the number that was told last
         self._open: dict[str, tuple[Numbered, list[str]]] = {}  # what is being said, and its text so far
         self._nobody, self._woken = threading.Event(), threading.Event()
         threading.Thread(target=self._run, name=f"follow {session_id[:8]}", daemon=True).start()
@@ -213,7 +221,6 @@ class _Follower:
                     listener.drop()
 
     def _follow(self) -> None:
-        self._last = self._last_number()
         while not self._nobody.is_set():
             try:
                 with self._engine.live.connect(self._session_id) as client:
@@ -247,12 +254,6 @@ class _Follower:
         with suppress(RunnerError):
             while events := self._engine.live.events_after(self._session_id, self._last, PAGE):
                 self._tell(events)
-
-    def _last_number(self) -> int:
-        with suppress(RunnerError):
-            events = self._engine.live.events(self._session_id, None, 1)
-            return events[-1].seq if events else 0
-        return 0
 
     def _tell(self, events: Sequence[Numbered]) -> None:
         if not events:

@@ -1,14 +1,18 @@
 """What happens reaches everybody who listens: each event once, in order, from any number on; and nobody else."""
 
+import asyncio
 import json
 import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
+from oulipoly_engine.core.live.events import Numbered, SessionClosed
+from oulipoly_engine.facade.live.sessions import HostUnreachable
 from oulipoly_engine.web import streams
 from oulipoly_engine.web.serve import start
 
@@ -215,3 +219,44 @@ async def test_who_does_not_keep_up_is_dropped():
 
     with pytest.raises(streams.Dropped):
         await listener.take(1)
+
+
+class LateFollower:
+    """The events of a session without a process, whose following thread begins only once a listener has read them."""
+
+    def __init__(self):
+        self.kept = [Numbered(1, "2026-11-28T08:00:00Z", SessionClosed("closed"))]
+        self.was_read = threading.Event()
+
+    def events(self, _session_id, _after, limit):
+        self._wait_in_thread()
+        return self.kept[-limit:]
+
+    def connect(self, _session_id):
+        self._wait_in_thread()
+        raise HostUnreachable("it has no process")
+
+    def events_after(self, _session_id, after, _limit):
+        page = [event for event in self.kept if event.seq > after]
+        if not self.was_read.is_set():
+            self.kept.append(Numbered(2, "2026-11-28T08:00:01Z", SessionClosed("closed")))
+            self.was_read.set()
+        return page
+
+    def _wait_in_thread(self):
+        if threading.current_thread().name.startswith("follow"):
+            assert self.was_read.wait(60)
+
+
+async def test_an_event_between_the_reading_of_the_store_and_the_following_reaches_its_listener():
+    live = LateFollower()
+    engine = SimpleNamespace(live=live)
+    listener = streams.Listener("a device")
+    seen = b""
+    async with asyncio.timeout(60):
+        async for data in streams.follow(streams.Hub(engine), engine, "s1", listener, 0, 60.0):
+            seen += data
+            if b"id: 2" in seen:
+                break
+
+    assert [b"id: 1", b"id: 2"] == [line for line in seen.splitlines() if line.startswith(b"id: ")]
