@@ -14,14 +14,17 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Self
 
+import h11
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.web.access.gate import Serving
+from oulipoly_engine.web.access.forwarded import Network
+from oulipoly_engine.web.access.gate import BODY_PATIENCE_S, Serving
 from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.attention import Attention
+from oulipoly_engine.web.connections import BoundedListener, Connections, find_limits
 from oulipoly_engine.web.notices import Notices
 from oulipoly_engine.web.streams import Hub
 
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     from oulipoly_engine.web.access.authority import Certificate
 
 DEFAULT_PORT = 8787
-HEADERS_PATIENCE_S = 20.0  # for the first request of a connection
+HEADERS_PATIENCE_S = 20.0  # for a request's header, also of a second one on the same connection
+UPLOAD_PATIENCE_S = BODY_PATIENCE_S + 5.0  # for its body: who reads it gives it up before, and says so
+READING_PATIENCE_S = 60.0  # for a client that takes nothing of its answer
 _PATIENCE_S = 3  # for answers that are under way when it ends
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _BACKLOG = 256
@@ -40,7 +45,7 @@ class Server:
     """A server whose socket listens; a context that ends what belongs to it."""
 
     def __init__(
-        self, engine: Engine, bound: socket.socket, serving: Serving, certificate: Certificate | None, address: str
+        self, engine: Engine, bound: BoundedListener, serving: Serving, certificate: Certificate | None, address: str
     ) -> None:
         self._engine, self._socket, self._certificate = engine, bound, certificate
         self.port: int = bound.getsockname()[1]
@@ -74,7 +79,9 @@ class Server:
             log_config=None,
             access_log=False,
             lifespan="off",
+            loop="asyncio",  # another one would accept without our socket
             http=_Protocol,
+            ws="none",
             server_header=False,
             proxy_headers=False,
             timeout_keep_alive=30,
@@ -102,15 +109,62 @@ class Server:
 
 
 class _Protocol(H11Protocol):
-    """uvicorn's protocol, which gives up who connects and asks nothing: such clients would take all places."""
+    """uvicorn's protocol, which gives up who sends half a request or reads no answer: such clients took all places.
+
+    A timer runs while a request is awaited, each time anew, and none while we are at work:
+
+        header (20 s) -> body (25 s) -> answer -> idle, with uvicorn's own timer -> header ...
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _reading_timer: asyncio.TimerHandle | None = None
+    _awaited: object = None  # what the timer runs for: the client's state, as h11 names it
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        self.loop.call_later(HEADERS_PATIENCE_S, self._give_up)
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._await_request()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.conn.their_state is not h11.IDLE:  # what was sent in advance is the next request already
+            self._await_request()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reading_timer = self.loop.call_later(READING_PATIENCE_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _cancel(self._reading_timer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        _cancel(self._timer)
+        _cancel(self._reading_timer)
+
+    def _await_request(self) -> None:
+        state = self.conn.their_state
+        if state is self._awaited:
+            return
+        _cancel(self._timer)
+        self._awaited = state
+        if state is h11.IDLE:
+            self._timer = self.loop.call_later(HEADERS_PATIENCE_S, self._give_up)
+        elif state is h11.SEND_BODY:
+            self._timer = self.loop.call_later(UPLOAD_PATIENCE_S, self._give_up)
 
     def _give_up(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
+        if not self.transport.is_closing():
             self.transport.close()
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
 
 
 class _Uvicorn(uvicorn.Server):
@@ -145,19 +199,22 @@ def start(
     port: int | None,
     names: tuple[str, ...] = (),
     behind_proxy: bool = False,
+    proxies: tuple[Network, ...] = (),
     reloads: bool = False,
 ) -> Server:
     """Return a server that listens. port: None: the usual one, or any where it is taken; 0: any.
 
-    Another address than this computer's own gets TLS, unless a proxy has it. Raises RequestRefused.
+    Another address than this computer's own gets TLS, unless proxies are named: then nobody else is served there.
+    proxies: whose word counts besides that of one on this computer. Raises RequestRefused.
     """
     certificate = None
+    behind_proxy = behind_proxy or bool(proxies)
     own = ipaddress.ip_address(address)
     hosts = ["127.0.0.1", "localhost", "::1", *(name.lower() for name in names)]
     if not own.is_loopback:
         shown = _own_address(address) if own.is_unspecified else address
         hosts += [shown, socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"]
-        if not behind_proxy:
+        if not proxies:
             from oulipoly_engine.web.access.authority import make_certificate  # noqa: PLC0415 - 60 ms, not for loopback
 
             certificate = make_certificate(engine.surroundings.paths.data / "web", hosts, engine.surroundings.clock)
@@ -165,7 +222,10 @@ def start(
     # A further name means that something passes requests on, which may be a process of the same user.
     trusts = own.is_loopback and not behind_proxy and not names
     known = tuple(dict.fromkeys(hosts))
-    serving = Serving(known, bound.getsockname()[1], certificate is not None, behind_proxy, trusts)
+    serving = Serving(known, bound.getsockname()[1], certificate is not None, behind_proxy, proxies, trusts)
+    bound.connections = Connections(
+        find_limits(), proxies=proxies if behind_proxy else None, only_proxies=not own.is_loopback and bool(proxies)
+    )
     server = Server(engine, bound, serving, certificate, address)
     if behind_proxy and names:  # by which others reach it
         server.public_url = f"https://{names[0]}"
@@ -173,7 +233,7 @@ def start(
     return server
 
 
-def _bind(address: str, port: int | None) -> tuple[socket.socket, bool]:
+def _bind(address: str, port: int | None) -> tuple[BoundedListener, bool]:
     wanted = DEFAULT_PORT if port is None else port
     try:
         return _listen(address, wanted), False
@@ -183,8 +243,8 @@ def _bind(address: str, port: int | None) -> tuple[socket.socket, bool]:
         raise RequestRefused(f"cannot listen on {address} port {wanted}: {error.strerror or error}") from error
 
 
-def _listen(address: str, port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+def _listen(address: str, port: int) -> BoundedListener:
+    listener = BoundedListener(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))

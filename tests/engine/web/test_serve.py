@@ -13,6 +13,7 @@ import threading
 import time
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
+from ipaddress import ip_network
 
 import httpx
 import pytest
@@ -113,7 +114,16 @@ def test_a_port_that_was_asked_for_is_not_replaced(agents, home):
 
 
 @pytest.mark.parametrize(
-    "words", [["--port", "70000"], ["--host", "evil.example"], ["--host", ""], ["--allow-host", "a b"]], ids=str
+    "words",
+    [
+        ["--port", "70000"],
+        ["--host", "evil.example"],
+        ["--host", ""],
+        ["--allow-host", "a b"],
+        ["--proxy", "proxy.example"],
+        ["--proxy", "0.0.0.0/0"],
+    ],
+    ids=str,
 )
 def test_what_cannot_be_meant_is_refused(agents, home, words):
     assert 2 == agents("serve", *words).returncode
@@ -277,21 +287,64 @@ def test_a_killed_server_leaves_sessions_running(live):
         assert 1 == len(live.engine.web.servers())  # the killed one is not taken for one that runs
 
 
+FIRST = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
+
+
 @pytest.mark.parametrize(
-    "said", [b"", b"GET /health HTTP/1.1\r\nhost: loc", b"\x16\x03\x01"], ids=["nothing", "half", "TLS"]
+    "said",
+    [
+        b"",
+        b"GET /health HTTP/1.1\r\nhost: loc",
+        b"\x16\x03\x01",
+        b"POST /pair HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{",
+        b"GET /health HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{",
+        FIRST + b"GET /health HTTP/1.1\r\nhost: loc",
+    ],
+    ids=["nothing", "half a header", "TLS", "half a body", "half a body that nobody reads", "half in advance"],
 )
-def test_who_connects_and_asks_nothing_is_given_up(home, monkeypatch, said):
-    monkeypatch.setattr(serve, "HEADERS_PATIENCE_S", 0.1)
+def test_who_sends_half_a_request_is_given_up(impatient, said):
+    client = socket.create_connection(("127.0.0.1", impatient), timeout=60)
+    with client, suppress(ConnectionError):  # it may be given up before it has said anything
+        client.sendall(said)
+        read_to_the_end(client)
+
+
+def test_who_sends_half_of_a_second_request_is_given_up(impatient):
+    with socket.create_connection(("127.0.0.1", impatient), timeout=60) as client:
+        client.sendall(FIRST)
+        assert b"200 OK" in client.recv(4096)
+        with suppress(ConnectionError):
+            client.sendall(FIRST[:20])
+            read_to_the_end(client)
+
+
+@pytest.fixture
+def impatient(home, monkeypatch):
+    """The port of a server that waits a moment for a request. uvicorn's own patience with one that is idle stays."""
+    monkeypatch.setattr(serve, "HEADERS_PATIENCE_S", 0.3)
+    monkeypatch.setattr(serve, "UPLOAD_PATIENCE_S", 0.3)
     server = start(Engine(), address="127.0.0.1", port=0)
     with server:
         thread = threading.Thread(target=server.run)
         thread.start()
         try:
-            client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-            with client, suppress(ConnectionError):  # it may be given up before it has said anything
-                client.sendall(said)
-                while client.recv(1000):
-                    pass
+            yield server.port
         finally:
             server.stop()
             thread.join(10)
+
+
+def read_to_the_end(client):
+    while client.recv(4096):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("address", "proxies", "is_tls"),
+    [("127.0.0.1", (), False), ("0.0.0.0", (), True), ("0.0.0.0", ("192.0.2.7/32",), False)],
+    ids=["this computer", "all addresses", "a named proxy"],
+)
+def test_behind_a_proxy_only_a_named_one_elsewhere_is_served_without_tls(home, address, proxies, is_tls):
+    networks = tuple(map(ip_network, proxies))
+    with start(Engine(), address=address, port=0, behind_proxy=True, proxies=networks) as server:
+        assert is_tls == server.url.startswith("https")

@@ -50,6 +50,13 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument(
         "--behind-proxy", action="store_true", help="a proxy on this computer speaks TLS and passes requests on"
     )
+    parser.add_argument(
+        "--proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="the same for a proxy elsewhere, by its address or network; nobody else is served without TLS; repeatable",
+    )
     parser.add_argument("--json", action="store_true", help="print the address and a code as one line of JSON")
     parser.add_argument("--reload", action="store_true", help="start again when a file of this program changes")
     options = parser.parse(arguments)
@@ -75,6 +82,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         port=options.port,
         names=tuple(options.allow_host),
         behind_proxy=options.behind_proxy,
+        proxies=tuple(ipaddress.ip_network(text, strict=False) for text in options.proxy),
         reloads=options.reload,
     )
     with server:
@@ -106,6 +114,14 @@ def _check(options: Namespace) -> None:
     except ValueError as error:
         message = f"argument --host: {options.host[:60]!r} is not an address, such as 127.0.0.1 or 0.0.0.0"
         raise UsageInvalid(message) from error
+    for text in options.proxy:
+        try:
+            names_everybody = ipaddress.ip_network(text, strict=False).prefixlen == 0
+        except ValueError as error:
+            message = f"argument --proxy: {text[:60]!r} is not an address or a network, such as 192.0.2.7 or 10.0.0.0/8"
+            raise UsageInvalid(message) from error
+        if names_everybody:
+            raise UsageInvalid(f"argument --proxy: {text!r} is everybody: name the proxy's own address")
     for name in options.allow_host:
         if not name or len(name) > 253 or any(not (letter.isalnum() or letter in ".-:") for letter in name):
             raise UsageInvalid(f"argument --allow-host: {name[:60]!r} is not a host's name")

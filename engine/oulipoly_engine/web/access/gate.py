@@ -16,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from oulipoly_engine.core.web.devices import Device, TooManyTries
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
+from oulipoly_engine.web.access.forwarded import Network, find_client, is_proxy
 from oulipoly_engine.web.access.idempotency import serve_once
 from oulipoly_engine.web.access.own_user import is_own_user
 from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
@@ -55,6 +56,7 @@ class Serving(Record):
     port: int = 0
     is_tls: bool = False
     behind_proxy: bool = False
+    proxies: tuple[Network, ...] = ()  # whose word counts then, besides that of this computer's own
     trusts_own_user: bool = False  # it listens on this computer alone: processes of the same user need no token
 
     @property
@@ -95,10 +97,12 @@ class Gate:
 
         headers = Headers(scope=scope)
         try:
-            self._check_host(headers)
-            self._check_origin(scope["method"], headers)
+            host = self._host(scope, headers)
+            self._check_host(host, headers)
+            self._check_origin(scope["method"], host, headers)
             state = scope.setdefault("state", {})
             state["address"], state["viewer"] = self._address(scope, headers), None
+            state["is_https_outside"] = self._is_https_outside(scope, headers)
             state["viewer"] = viewer = await self._find_viewer(scope, headers)
             if scope["method"] in _SAFE:
                 await self._app(scope, receive, send_with_headers)
@@ -119,28 +123,36 @@ class Gate:
             await answer_client(scope, status_of(error), error.slug, error.message)(scope, receive, send_with_headers)
 
     # Where it comes from ---------------------------------------------------------------------------------------------
-    def _check_host(self, headers: Headers) -> None:
+    def _check_host(self, host: str, headers: Headers) -> None:
         """Refuse names that are not ours: a page whose name was bound to our address must not pass for us."""
-        if len(headers.getlist("host")) != 1 or host_name(self._host(headers)) not in self._serving.hosts:
+        if len(headers.getlist("host")) != 1 or host_name(host) not in self._serving.hosts:
             raise Refusal(421, "host-unknown", "this server is not known by that name: start it with --allow-host NAME")
 
-    def _host(self, headers: Headers) -> str:
-        forwarded = headers.get("x-forwarded-host", "") if self._serving.behind_proxy else ""
+    def _host(self, scope: Scope, headers: Headers) -> str:
+        forwarded = headers.get("x-forwarded-host", "") if self._believes(scope) else ""
         return forwarded or headers.get("host", "")
 
-    def _check_origin(self, method: str, headers: Headers) -> None:
+    def _believes(self, scope: Scope) -> bool:
+        """Return whether a proxy whose word counts passes the request on."""
+        return self._serving.behind_proxy and is_proxy(_peer(scope), self._serving.proxies)
+
+    def _is_https_outside(self, scope: Scope, headers: Headers) -> bool:
+        """Return whether the client's browser speaks TLS, with us or with a proxy."""
+        told = headers.get("x-forwarded-proto", "") if self._believes(scope) else ""
+        return self._serving.is_tls or (self._serving.behind_proxy and told != "http")
+
+    def _check_origin(self, method: str, host: str, headers: Headers) -> None:
         """Refuse changes that another site's page asks for; one on another port of this computer is another site."""
         if method in _SAFE:
             return
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
-        same = origin is None or origin.partition("://")[2] in (headers.get("host", ""), self._host(headers))
+        same = origin is None or origin.partition("://")[2] in (headers.get("host", ""), host)
         if not same or site not in ("same-origin", "none"):
             raise Refusal(403, "origin-refused", "this was asked for by the page of another site")
 
     def _address(self, scope: Scope, headers: Headers) -> str:
-        forwarded = headers.get("x-forwarded-for", "") if self._serving.behind_proxy else ""
-        # The last one is the proxy's own word; those before it are the client's.
-        return (forwarded.rpartition(",")[2].strip() or (scope.get("client") or ("unknown", 0))[0])[:64]
+        hops = headers.getlist("x-forwarded-for") if self._believes(scope) else []
+        return find_client(_peer(scope), hops, self._serving.proxies)
 
     # Who it comes from -----------------------------------------------------------------------------------------------
     async def _find_viewer(self, scope: Scope, headers: Headers) -> Viewer | None:
@@ -212,6 +224,11 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
                     return b"".join(parts)
     except TimeoutError as error:
         raise Refusal(408, "timed-out", "the body took too long") from error
+
+
+def _peer(scope: Scope) -> str:
+    """Return the address that is connected."""
+    return (scope.get("client") or ("unknown", 0))[0]
 
 
 def _not_paired() -> Refusal:

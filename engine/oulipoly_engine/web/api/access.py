@@ -35,18 +35,17 @@ def pair(body: bodies.Pairing, request: Request, engine: TheEngine) -> Json:
 
 def set_cookie(response: Response, request: Request, paired: Paired) -> None:
     """Have a browser keep a device's token."""
-    is_https_outside = request.headers.get("x-forwarded-proto") != "http"
-    keep_cookie(response, request.app.state.serving, paired, is_https_outside=is_https_outside)
+    keep_cookie(response, request.app.state.serving, paired, is_secure=request.state.is_https_outside)
 
 
-def keep_cookie(response: Response, serving: Serving, paired: Paired, *, is_https_outside: bool) -> None:
-    """Have a browser keep a device's token. is_https_outside: of a proxy before us, if there is one."""
+def keep_cookie(response: Response, serving: Serving, paired: Paired, *, is_secure: bool) -> None:
+    """Have a browser keep a device's token. is_secure: it speaks TLS, and sends the token over nothing else."""
     response.set_cookie(
         serving.cookie,
         paired.token,
         max_age=_COOKIE_LIFE_S,
         path="/",
-        secure=serving.is_tls or (serving.behind_proxy and is_https_outside),
+        secure=is_secure,
         httponly=True,
         samesite="strict",
     )

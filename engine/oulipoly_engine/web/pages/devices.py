@@ -38,7 +38,7 @@ def _pair(page: Page) -> Response:
     paired = page.engine.web.redeem(code, page.field("name"), page.address, _name_of(page.agent))
     only = paired.device.request_id  # of a notice: its token answers this request and nothing else
     response = page.go("/" if only is None else f"/requests/{only}")
-    keep_cookie(response, page.serving, paired, is_https_outside=page.is_https_outside)
+    keep_cookie(response, page.serving, paired, is_secure=page.is_https_outside)
     return response
 
 

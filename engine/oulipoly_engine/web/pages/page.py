@@ -39,7 +39,7 @@ class Page(Record):
     serving: Serving
     address: str
     agent: str  # what the browser calls itself
-    is_https_outside: bool  # of a proxy
+    is_https_outside: bool  # the browser speaks TLS, with us or with a proxy
     path: Mapping[str, str]  # words of the path
     query: Mapping[str, str]
     fields: Mapping[str, tuple[str, ...]]  # of a form
@@ -129,7 +129,7 @@ def _serve(handler: Handler) -> Callable[[Request], Any]:
             request.app.state.serving,
             request.state.address,
             request.headers.get("user-agent", ""),
-            request.headers.get("x-forwarded-proto") != "http",
+            request.state.is_https_outside,
             request.path_params,
             request.query_params,
             fields,
