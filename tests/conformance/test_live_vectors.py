@@ -262,6 +262,10 @@ def test_33_a_session_is_kept_until_its_idle_time_is_over(ago_s, left_s):
     assert left_s == Limits(idle_s=10.0).idle_left(used_at=1000.0, now=1000.0 + ago_s)
 
 
+def test_33_an_idle_time_of_0_never_ends_a_session():
+    assert Limits(idle_s=0.0).idle_left(used_at=1000.0, now=1e9) is None
+
+
 # The frames between a host and its clients ---------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("one", "other", "expected"),

@@ -122,6 +122,12 @@ def test_an_agent_that_opens_a_session_is_logged_in_wherever_its_key_lies(read, 
     assert ("ready", "1.18.33") == (runtime["status"]["state"], runtime["version"])
 
 
+def test_a_cli_that_may_lose_its_sessions_says_so(run, config):
+    (config / "providers.toml").write_text("[work]\ncommand = 'gemini'\n")
+
+    assert "work: it does not always find a session again" in run("list").stdout.decode()
+
+
 def test_a_version_that_was_not_tested_is_told(read):
     runtime = by_id(read("refresh", "other", LIVE_CLI="newer"))["other"]
 

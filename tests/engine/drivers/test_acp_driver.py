@@ -109,6 +109,18 @@ def test_a_session_is_opened_by_what_the_agent_can_do(fields, agent, method):
     assert method == Agent(agent, **fields).opening[0]["method"]
 
 
+def test_a_session_that_cannot_be_resumed_after_all_is_loaded():
+    capabilities = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
+    agent = Agent({**AGENT, "agentCapabilities": capabilities}, session=False, resume="s")
+    # qwen 0.15.10, seen 2026-11
+    agent.fail(agent.opening[0], -32601, '"Method not found": session/resume', method="session/resume")
+    (loaded,) = agent.take()
+    agent.reply(loaded, {})
+
+    assert ("session/load", "s") == (loaded["method"], loaded["params"]["sessionId"])
+    assert ["s"] == [one.native_id for one in agent.of(events.SessionOpened)]
+
+
 @pytest.mark.parametrize(
     ("fields", "agent", "reason"),
     [

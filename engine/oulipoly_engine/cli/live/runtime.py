@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.core.live.catalogue import SESSIONS_LOST, SESSIONS_LOST_CODE
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.models import model_json
 from oulipoly_engine.core.live.runtime_status import (
@@ -117,6 +118,8 @@ def _print_all(context: Context, summaries: Sequence[RuntimeSummary], options: N
         cause = describe_cause(one.status)
         if cause and one.probed_at:
             output.write_line(f"{one.runtime.id}: {cause}")
+        if any(noticed.code == SESSIONS_LOST_CODE for noticed in one.diagnostics):
+            output.write_line(f"{one.runtime.id}: {SESSIONS_LOST}")
     if any(not one.probed_at and one.runtime.is_enabled for one in summaries):
         output.write_line(f"`{context.program} runtime refresh` asks those that were never started")
     return 0

@@ -10,11 +10,13 @@ from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import CLIS, read_env, recognise_cli
 from oulipoly_engine.core.live import launch_arguments
 from oulipoly_engine.core.live.launch_words import read_words
-from oulipoly_engine.core.live.runtimes import DriverKind, Runtime, RuntimeEntry, normalise_id
+from oulipoly_engine.core.live.runtimes import DEFAULT_IDLE_S, DriverKind, Runtime, RuntimeEntry, normalise_id
 from oulipoly_engine.records import Record, replace
 
 _ORDER = ("codex", "claude")  # stand first (contract, B.2)
 _BY_STORAGE = {StorageType.CLAUDE_CODE: "claude", StorageType.CODEX_SESSION: "codex"}
+SESSIONS_LOST_CODE = "cli_runtime.sessions_lost"  # of a diagnostic
+SESSIONS_LOST = "it does not always find a session again once its process has ended, so live sessions keep theirs open"
 _BY_KIND = {"codex": "codex", "claude": "claude"}  # the CLI of a kind, where nothing else names one
 
 
@@ -107,8 +109,15 @@ def _of_account(account: Account, home: Path) -> _Base | None:
         environment={**account.environment, **given},
         unset_environment=(*account.unset_environment, *unset),
         home="" if recognised is None else str(recognised.folder),
+        idle_s=_usual_idle_s(cli),
     )
     return _Base(runtime, cli, told.left_out)
+
+
+def _usual_idle_s(cli: Cli | None) -> float:
+    """Return after how many seconds without work a process is ended: never where its session might go with it."""
+    loses_sessions = cli is not None and cli.live is not None and cli.live.loses_sessions
+    return 0.0 if loses_sessions else DEFAULT_IDLE_S
 
 
 def _guess_cli(account: Account) -> Cli | None:
@@ -237,7 +246,7 @@ def _merge(entry: RuntimeEntry, name: str, account: str, base: _Base | None, hom
         custom_models=entry.custom_models,
         startup_s=entry.startup_s or usual.startup_s,
         request_s=entry.request_s or usual.request_s,
-        idle_s=entry.idle_s or usual.idle_s,
+        idle_s=entry.idle_s or _usual_idle_s(cli),
         answer_s=entry.answer_s or usual.answer_s,
         marker=entry.marker,
         proxy=entry.proxy,

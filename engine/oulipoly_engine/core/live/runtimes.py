@@ -10,6 +10,7 @@ from oulipoly_engine.records import Record, field
 
 DriverKind = Literal["codex", "claude", "acp", "plain", "codex-proto"]
 KINDS: tuple[DriverKind, ...] = get_args(DriverKind)
+DEFAULT_IDLE_S = 1800.0
 _BETWEEN = re.compile(r"[\s_]+")
 _PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _PROXY_DIRECT = ("NO_PROXY", "localhost,127.0.0.1,::1")
@@ -34,7 +35,7 @@ class Runtime(Record):
     custom_models: tuple[str, ...] = ()
     startup_s: float = 30.0
     request_s: float = 120.0  # that the CLI may take to answer an order
-    idle_s: float = 1800.0
+    idle_s: float = DEFAULT_IDLE_S  # without work, until its process is ended; 0: never
     answer_s: float = 6 * 3600.0  # that a request waits for a person
     marker: str = ""  # plain: the line that ends a turn
     home: str = ""  # where the CLI keeps what its accounts share; empty: where it looks by itself

@@ -75,12 +75,10 @@ class Handshake:
         self._open_session()
 
     def _advertise(self) -> None:
-        told = mapping(self._agent.get("agentCapabilities"))
-        sessions = mapping(told.get("sessionCapabilities"))
         steering = mapping(mapping(self._agent.get("_meta")).get("steering"))
         self.capabilities = Capabilities(
-            resume=told.get("loadSession") is True or _is_told(sessions, "resume"),
-            fork=_is_told(sessions, "fork"),
+            resume=self._can_load or self._offers_session("resume"),
+            fork=self._offers_session("fork"),
             steer=steering.get("supported") is True,
             interrupt=True,
             command_approvals=True,
@@ -96,12 +94,31 @@ class Handshake:
         params["sessionId"] = self.opening.resume
         if self.opening.fork:
             self._fork(params)
-        elif _is_told(mapping(mapping(self._agent.get("agentCapabilities")).get("sessionCapabilities")), "resume"):
-            self._endpoint.request("session/resume", params, self._session_opened, _STARTUP_S)
-        elif self.capabilities.resume:  # tells the whole past before its reply
-            self._endpoint.request("session/load", params, self._session_opened, None)
+        elif self._offers_session("resume"):
+            self._endpoint.request("session/resume", params, self._session_resumed, _STARTUP_S)
+        elif self._can_load:
+            self._load(params)
         else:
             self._give_up(failures.THREAD_LOST, f"{self.name} cannot go on with an earlier session")
+
+    def _offers_session(self, name: str) -> bool:
+        told = mapping(self._agent.get("agentCapabilities"))
+        return _is_told(mapping(told.get("sessionCapabilities")), name)
+
+    @property
+    def _can_load(self) -> bool:
+        return mapping(self._agent.get("agentCapabilities")).get("loadSession") is True
+
+    def _load(self, params: dict[str, Json]) -> None:
+        """Load the session: the agent tells the whole past before its reply, which may take long."""
+        self._endpoint.request("session/load", params, self._session_opened, None)
+
+    def _session_resumed(self, result: Json, failure: Failure | None) -> None:
+        """Load a session that cannot be resumed: qwen 0.15.10 offers `session/resume` and does not have it."""
+        if failure is not None and failure.kind == "native" and self._can_load:
+            self._load({"cwd": self.opening.cwd, "mcpServers": [], "sessionId": self.opening.resume})
+            return
+        self._session_opened(result, failure)
 
     def _fork(self, params: dict[str, Json]) -> None:
         if self.capabilities.fork and not self.opening.fork_at:
@@ -143,8 +160,7 @@ class Handshake:
 
     def _leave_session(self) -> None:
         """Have the session of a probe removed, else closed, where the agent offers that: nobody will talk in it."""
-        sessions = mapping(mapping(self._agent.get("agentCapabilities")).get("sessionCapabilities"))
-        word = next((word for word in ("delete", "close") if _is_told(sessions, word)), "")
+        word = next((word for word in ("delete", "close") if self._offers_session(word)), "")
         if word:
             self._orders.append((f"{word} the session of the probe", (f"session/{word}", {})))
         self._next_order()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts.clis.cli import LoginCommand
-from oulipoly_engine.core.live.catalogue import Catalogue, describe_left_out
+from oulipoly_engine.core.live.catalogue import SESSIONS_LOST, SESSIONS_LOST_CODE, Catalogue, describe_left_out
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.runtime_status import (
     AnyStatus,
@@ -189,22 +189,21 @@ class Runtimes:
             with self._home.lend_store_to_read() as store:
                 kept = probes.read_all(store)
         return tuple(
-            self._summarize_one(runtime, kept.get(runtime.id), catalogue.left_out.get(runtime.id, ()))
+            self._summarize_one(runtime, kept.get(runtime.id), tuple(_list_notes(catalogue, runtime)))
             for runtime in runtimes
         )
 
-    def _summarize_one(self, runtime: Runtime, last: KeptProbe | None, left_out: Sequence[str]) -> RuntimeSummary:
+    def _summarize_one(self, runtime: Runtime, last: KeptProbe | None, notes: Sequence[Diagnostic]) -> RuntimeSummary:
         program = find_program(runtime, {**inherited_environment(), **runtime.environment})
         if last is not None and last.program not in (program or "", ""):  # another program is in its place
             last = None
-        note = Diagnostic("info", "cli_runtime.arguments_left_out", describe_left_out(left_out))
         return summarize(
             runtime,
             program,
             None if last is None else last.probe,
             probed_at="" if last is None else last.at,
             assumed=self._assume(runtime),
-            notes=(note,) if left_out else (),
+            notes=notes,
         )
 
     def _assume(self, runtime: Runtime) -> Mapping[str, bool]:
@@ -217,3 +216,12 @@ class Runtimes:
                 driver = driver_of(runtime.kind)(Opening(cwd="/", new_id=""))
                 self._assumed[runtime.kind] = asdict(driver.capabilities)
         return self._assumed.get(runtime.kind, {})
+
+
+def _list_notes(catalogue: Catalogue, runtime: Runtime) -> Iterator[Diagnostic]:
+    """Yield what is to be known of a runtime before it is used."""
+    left_out, cli = catalogue.left_out.get(runtime.id, ()), catalogue.clis.get(runtime.id)
+    if left_out:
+        yield Diagnostic("info", "cli_runtime.arguments_left_out", describe_left_out(left_out))
+    if cli is not None and cli.live is not None and cli.live.loses_sessions:
+        yield Diagnostic("info", SESSIONS_LOST_CODE, SESSIONS_LOST)

@@ -56,15 +56,15 @@ class Limits(Record):
     """How long things may take, in seconds, and how much is kept."""
 
     startup_s: float = 30.0
-    idle_s: float = 1800.0
+    idle_s: float = 1800.0  # 0: for ever
     answer_s: float = 6 * 3600.0  # that a request waits for a person
     stderr_lines: int = 200
     notice_s: float = 60.0  # of a running turn of which nothing is heard, until that is told; then twice that
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
 
-    def idle_left(self, used_at: float, now: float) -> float:
-        """Return the seconds until a session that nobody uses is closed; 0: it is time."""
-        return max(0.0, used_at + self.idle_s - now)
+    def idle_left(self, used_at: float, now: float) -> float | None:
+        """Return the seconds until a session that nobody uses is closed; 0: it is time; None: it never is."""
+        return max(0.0, used_at + self.idle_s - now) if self.idle_s else None
 
 
 class Host:
@@ -483,7 +483,10 @@ class Host:
                 self.turns.fail(SessionFailed(failures.TIMED_OUT, message))
                 self.end("failed", message, at_once=True)
         elif self.turns.turn is None:
-            left = self._limits.idle_left(self._used_at, now)
+            idle_left = self._limits.idle_left(self._used_at, now)
+            if idle_left is None:
+                return None
+            left = idle_left
             if not left:
                 self.end("idle", f"nobody used it for {self._limits.idle_s:g} s")
         elif self._interrupted_at is not None:

@@ -101,6 +101,19 @@ def test_an_entry_of_an_accounts_name_changes_its_runtime():
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "entries", "idle_s"),
+    [
+        ("claude", [], 1800.0),
+        ("gemini", [], 0.0),
+        ("gemini", [RuntimeEntry("work", "work", idle_s=60.0)], 60.0),
+        ("gemini", [RuntimeEntry("work", "work", name="Mine")], 0.0),
+    ],
+)
+def test_a_cli_that_loses_sessions_is_not_closed_by_idleness(command, entries, idle_s):
+    assert idle_s == only(derive(Account("work", command), entries=entries)).idle_s
+
+
 def test_an_entry_may_use_an_accounts_login_with_another_program():
     entry = RuntimeEntry("adapter", "adapter", kind="acp", program="claude-agent-acp", account="work")
 

@@ -187,6 +187,7 @@ class LiveProtocol(Record):
     reserved: tuple[str, ...] = ()  # further options that are not the user's to give in such a session
     options: tuple[str, ...] | None = None  # those of a one-shot that it takes in such a session too; None: all
     tested: tuple[str, ...] = ()  # versions that the driver was seen to work with, the newest last
+    loses_sessions: bool = False  # a new process of it does not always find what an earlier one has kept
 
 
 class Cli(Record):

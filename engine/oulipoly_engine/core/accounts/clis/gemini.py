@@ -77,6 +77,7 @@ GEMINI = Cli(
         ("--acp",),
         ("--acp", "--experimental-acp", "--prompt", "-p", "--prompt-interactive", "-i", "--resume", "-r", "-o", "-y"),
         tested=("0.61.0",),
+        loses_sessions=True,  # 0.61.0: about half of the loads fail, seen 2026-11
     ),
     skills=Location(".gemini/skills", "GEMINI_CLI_HOME", ".gemini/skills"),
     mcp=(McpServers((_SETTINGS_FILE,), "mcpServers", _MCP),),
