@@ -51,6 +51,7 @@ _SIGNAL = errors.Interrupted.slug  # its exit codes are the signals'
 _EXITS = (  # what no error of ours stands for
     ("the CLI's own", "It ran; 128 + n if signal n ended it."),
     ("0", "Done, also when the reader of stdout has left."),
+    ("75", "`--wait` of a live session: the message was taken and its turn is not over; it must not be sent again."),
     ("124", "A run was stopped at its time limit."),
     ("129, 130, 131, 143", "Stopped by HUP, INT, QUIT, TERM; the CLI and all that it started are stopped too."),
 )

@@ -172,9 +172,10 @@ def test_another_thread_than_the_bound_one_fences_the_session(live):
     live.until_closed(session)
     live.scripted("another")
 
-    result = live.live.send(session, "2", waits=True)
+    with pytest.raises(RunnerError, match="session fork"):
+        live.live.send(session, "2", waits=True)
     events = live.until_closed(session)
-    assert ("thread_mismatch", "queued") == (failure_of(events).reason, result.status)
+    assert "thread_mismatch" == failure_of(events).reason
     found = live.live.find(session)
     kept = ("native_id", "runtime_id", "runtime_kind", "workspace", "account", "created_at")
     assert "fenced" == found.status
@@ -190,8 +191,13 @@ def test_a_lost_thread_fences_the_session_and_a_fork_goes_on(live):
     order(live, session, "close", starts=False)
     live.until_closed(session)
     live.scripted("lost")
-    live.live.send(session, "2", waits=True)
+    refusals = set()
+    for options in ({"until_open": True}, {"waits": True}, {}):
+        with pytest.raises(RunnerError, match="session fork") as refusal:
+            live.live.send(session, "2", **options)
+        refusals.add(refusal.value.message)
 
+    assert (1, ()) == (len(refusals), live.live.status(session).queue)
     assert "thread_lost" == failure_of(live.until_closed(session)).reason
     assert ("fenced", True) == (live.live.status(session).status, bool(live.live.find(session).status_reason))
     live.scripted()

@@ -95,6 +95,14 @@ def test_what_a_person_should_know_is_said(event, words):
     assert words in text_of(told(event), 100)
 
 
+def test_a_turn_that_its_clis_end_has_left_can_be_resumed():
+    talk = told(ev.TurnStarted(turn_id="t"), ev.SessionClosed("killed", "by signal 9", -9, "t"))
+
+    assert "t" == talk.left_turn
+    talk.apply(numbered(ev.SessionOpened("n"), first=3))
+    assert "" == talk.left_turn
+
+
 def test_an_answered_request_is_open_no_more():
     opened = ev.RequestOpened("n", "command_approval", Prompt("Run ls", "ls"), "r1")
     talk = told(opened)

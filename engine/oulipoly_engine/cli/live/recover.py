@@ -9,6 +9,7 @@ from oulipoly_engine.cli.live.session import SCHEMA_VERSION
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable, plan_json
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
@@ -53,11 +54,13 @@ def _resume(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print it as JSON")
     options = parser.parse(arguments)
     result = context.engine.live.resume_turn(options.turn, _statuses(context))
+    message = plain(result.message)
     if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "turn_id": result.turn_id, "status": result.status})
+        told = {"turn_id": result.turn_id, "status": result.status, "message": message or None}
+        output.write_json({"schema_version": SCHEMA_VERSION, **told})
     else:
-        output.write_line(f"{result.turn_id}  {result.status}")
-    return 0
+        output.write_line(f"{result.turn_id}  {result.status}" + (f": {message}" if message else ""))
+    return 1 if result.status in ("blocked", "failed") else 0
 
 
 def _statuses(context: Context) -> Mapping[str, AnyStatus]:

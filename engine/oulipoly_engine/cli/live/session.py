@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.live import follow
+from oulipoly_engine.cli.live.turn_result import tell_result, watch
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.clock import from_text
@@ -24,10 +25,9 @@ from oulipoly_engine.facade.own_process import parent_invocation
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from oulipoly_engine.facade.live.sessions import LiveStatus, TurnResult
+    from oulipoly_engine.facade.live.sessions import LiveStatus
 
 SCHEMA_VERSION = 1
-_INTERRUPTED = 130
 _ALL = 100_000
 _DESCRIPTIONS = {
     "new": "Begin a session of MODEL on its best account. It lives on when this command has ended.",
@@ -128,8 +128,8 @@ def _new(context: Context, options: Namespace) -> int:
     if begun.turn_id is not None:
         told["turn_id"] = begun.turn_id
     if options.wait and begun.turn_id is not None:
-        result = live.wait(session.session_id, begun.turn_id)
-        return _tell_result(result, told, as_json=options.json)
+        result = live.wait(session.session_id, begun.turn_id, watch(until_asked=options.json))
+        return tell_result(context.program, result, session, told, as_json=options.json)
     if options.json:
         output.write_json(told)
     else:
@@ -172,7 +172,8 @@ def _new_work(context: Context, options: Namespace, folder: Path) -> int:
     if begun.turn_id is not None:
         told["turn_id"] = begun.turn_id
     if options.wait and begun.turn_id is not None and not begun.waits_for:
-        return _tell_result(context.engine.live.wait(session.session_id, begun.turn_id), told, as_json=options.json)
+        result = context.engine.live.wait(session.session_id, begun.turn_id, watch(until_asked=options.json))
+        return tell_result(context.program, result, session, told, as_json=options.json)
     if options.json:
         output.write_json(told)
         return 0
@@ -204,7 +205,11 @@ def _add_text(parser: Parser) -> None:
 
 def _add_send(parser: Parser) -> None:
     _add_text(parser)
-    parser.add_argument("--wait", action="store_true", help="wait for the end of the turn and print the answer")
+    parser.add_argument(
+        "--wait",
+        action="store_true",
+        help="wait for the end of the turn and print the answer; with --json until it ends or asks something",
+    )
 
 
 def _read_text(options: Namespace) -> str:
@@ -216,28 +221,19 @@ def _read_text(options: Namespace) -> str:
 
 
 def _send(context: Context, options: Namespace) -> int:
-    result = context.engine.live.send(options.session, _read_text(options), waits=options.wait)
+    live, text, look = context.engine.live, _read_text(options), watch(until_asked=options.json)
+    result = live.send(options.session, text, waits=options.wait, until_open=True, look=look)
     told = {"schema_version": SCHEMA_VERSION}
     if options.wait:
-        return _tell_result(result, told, as_json=options.json)
+        return tell_result(context.program, result, live.find(options.session), told, as_json=options.json)
     if options.json:
-        output.write_json(told | {"turn_id": result.turn_id, "status": result.status})
-    else:
-        output.write_line(f"{result.turn_id}  {result.status}")
-    return 0
-
-
-def _tell_result(result: TurnResult, told: Mapping[str, Any], *, as_json: bool) -> int:
-    if as_json:
-        more = {"turn_id": result.turn_id, "status": result.status, "reply": result.reply}
-        output.write_json({**told, **more, "message": result.message or None, "code": result.code or None})
-    elif result.reply is not None:
-        output.write_block(result.reply.rstrip("\n") + "\n")
-    if result.status == "completed":
+        message = plain(result.message) or None
+        output.write_json(told | {"turn_id": result.turn_id, "status": result.status, "message": message})
         return 0
-    if not as_json:
-        diagnostics.note(f"the turn is {result.status}" + (f": {result.message}" if result.message else ""))
-    return _INTERRUPTED if result.status == "interrupted" else 1
+    output.write_line(f"{result.turn_id}  {result.status}")
+    if result.message:
+        diagnostics.note(plain(result.message))
+    return 0
 
 
 def _status(context: Context, options: Namespace) -> int:

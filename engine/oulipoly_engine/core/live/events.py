@@ -133,6 +133,7 @@ class SessionClosed(Event, tag="session_closed"):
     reason: str
     message: str = ""
     exit_code: int | None = None
+    left_turn: str = ""  # id of the turn that was under way, and that `turn resume` goes on with; empty: there is none
 
 
 class NativeIdChanged(Event, tag="native_id_changed"):

@@ -23,38 +23,38 @@ from oulipoly_engine.core.live.recovery import (
     plan_recovery,
     resume_text,
 )
-from oulipoly_engine.core.live.requests import SessionIsOneshot
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, why_elsewhere
-from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid
-from oulipoly_engine.facade.home import find_only
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.beginning import NewSession, choose_session
-from oulipoly_engine.facade.live.requests import LiveRequests
+from oulipoly_engine.facade.live.connections import LiveConnections, refuse_fenced
 from oulipoly_engine.facade.live.standing import LiveStatus
+from oulipoly_engine.facade.live.turn_results import (
+    Look,
+    TurnResult,
+    read_result,
+    wait_for_end,
+    wait_for_opening,
+    wait_for_turn,
+)
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.process.signals import Guard
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
-from oulipoly_engine.service.live.launch import LiveLauncher, options_of
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, SESSION_ENDS, Client
 from oulipoly_engine.service.live.session_queue import change_queue
-from oulipoly_engine.store.live import live_events, live_queue, live_sessions
+from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.live.catalogue import Catalogue
     from oulipoly_engine.core.live.runtime_status import AnyStatus
     from oulipoly_engine.core.live.runtimes import Runtime
-    from oulipoly_engine.core.runs.markers import ParentRef
     from oulipoly_engine.service.live.session_host import LiveHost
-    from oulipoly_engine.store.base.db import Store
 
 __all__ = ["HostGone", "HostUnreachable", "LiveClient", "LiveSessions", "LiveStatus", "NewSession", "OrderRefused"]
 
 _AGAIN_S = 0.02
-_START_S = 30.0  # for the host of another process, which is coming or going
 _TRIES = 3  # to give a message to hosts that end meanwhile
-_TURN_END_S = 0.5  # between two looks at whether a session still lives while its turn is waited for
 
 
 class Begun(Record):
@@ -66,17 +66,7 @@ class Begun(Record):
     losses: tuple[str, ...] = ()  # what of the past a fork does not have
 
 
-class TurnResult(Record):
-    """How a turn stands, or ended."""
-
-    turn_id: str
-    status: str  # queued, revoked, starting, running, completed, failed, interrupted, blocked, waiting_approval
-    reply: str | None = None
-    message: str = ""
-    code: str = ""
-
-
-class LiveSessions(LiveRequests):
+class LiveSessions(LiveConnections):
     """The live sessions of one user."""
 
     @property
@@ -113,56 +103,7 @@ class LiveSessions(LiveRequests):
             turn_id = self._send(session, {"text": wish.prompt}).turn_id
         return Begun(session, why, turn_id)
 
-    def _start_new(
-        self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
-    ) -> None:
-        """Start the first process of a session; where that fails the session goes: nobody has used it."""
-        try:
-            self._start(store, session, decision_json, parent)
-        except RunnerError:
-            live_sessions.drop_unused(store, session.session_id)
-            raise
-
-    def _start(
-        self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
-    ) -> LiveHost | None:
-        catalogue = self.catalogue()
-        runtime = catalogue.find(session.runtime_id)
-        if runtime is None:
-            raise AccountUnusable(
-                f"the runtime {session.runtime_id!r} of this session is not configured any more: add it again, or fork "
-                f"the session to another one with `agents session fork {session.session_id} --to RUNTIME`"
-            )
-        if why := why_elsewhere(session, runtime):
-            raise AccountUnusable(
-                f"{why}: correct that in config.toml, or fork the session with `agents session fork "
-                f"{session.session_id}`"
-            )
-        if session.lifecycle == "oneshot" and session.generation:
-            raise SessionIsOneshot("a one-shot session takes one message, and has had it; fork it to go on")
-        if session.status == "fenced":
-            raise RequestRefused(
-                f"this session cannot go on: {session.status_reason}; "
-                f"`agents session fork {session.session_id}` begins another one with what was said"
-            )
-        launcher = LiveLauncher(store, self._home.files.accounts(), self._home.paths, self._home.clock)
-        cli = catalogue.clis.get(runtime.id)
-        return launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
-
-    def catalogue(self) -> Catalogue:
-        """Return the runtimes as they are configured."""
-        from oulipoly_engine.facade.live.catalogue import catalogue_of  # noqa: PLC0415 - the first to ask pays
-
-        return catalogue_of(self._home)
-
     # Finding ---------------------------------------------------------------------------------------------------------
-    def find(self, identity: str) -> LiveSession:
-        """Return the session whose id, or whose CLI's id, begins so. Raises RequestRefused."""
-        with self._home.lend_store_to_read() as store:
-            found = live_sessions.find(store, identity) if identity else ()
-        none = f"there is no live session {identity!r}: `agents session list --live` lists them"
-        return find_only(found, lambda one: one.session_id, identity, "live sessions", RequestRefused(none))
-
     def list_sessions(self, limit: int = 200, *, asks_hosts: bool = False) -> tuple[LiveStatus, ...]:
         """Return the live sessions, the one that changed last first. asks_hosts: as `status` tells each."""
         with self._home.lend_store_to_read() as store:
@@ -215,96 +156,38 @@ class LiveSessions(LiveRequests):
             return live_sessions.turns_of(store, self.find(identity).session_id)
 
     # Talking ---------------------------------------------------------------------------------------------------------
-    def connect(self, identity: str, *, starts: bool = False) -> LiveClient:
-        """Return a connection to a session's host. starts: one is started where none lives.
+    def send(
+        self,
+        identity: str,
+        text: str,
+        *,
+        waits: bool = False,
+        if_idle: bool = False,
+        until_open: bool = False,
+        look: Look | None = None,
+    ) -> TurnResult:
+        """Send a message: it begins a turn, or waits for the running one.
 
-        Raises HostUnreachable where none lives, or RunnerError when none can be started.
-        """
-        session = self.find(identity)
-        return self._connect(session) if starts else hosts.connect(self._home.paths, session.session_id, self._client)
-
-    def _connect(self, session: LiveSession) -> LiveClient:
-        """Return a connection to a session's host, which is started where none lives. Raises RunnerError."""
-        deadline = time.monotonic() + _START_S
-        while True:
-            try:
-                client = hosts.connect(self._home.paths, session.session_id, self._client)
-            except HostUnreachable:
-                self._home.refuse_if_read_only("start a live session")
-            else:
-                if not self._is_outdated(session, client):
-                    return client
-                _wait_for_end(client)
-            with self._home.lend_store() as store:
-                host = self._start(store, self.find(session.session_id))
-            try:
-                return hosts.reach(self._home.paths, session.session_id, self._client)
-            except HostUnreachable as error:
-                # The host of another process may just have ended; one of ours has said why.
-                if host is not None or time.monotonic() > deadline:
-                    raise RequestRefused(self._why_ended(session.session_id)) from error
-
-    def _is_outdated(self, session: LiveSession, client: LiveClient) -> bool:
-        """Have a host end whose runtime is configured otherwise now, unless a turn runs. Returns whether it ends."""
-        host, runtime = hosts.describe(self._home.paths, session.session_id), self.catalogue().find(session.runtime_id)
-        if host is None or runtime is None or not runtime.is_enabled or why_elsewhere(session, runtime):
-            return False
-        if host.options in ("", options_of(session, runtime)) or self._home.read_only:
-            return False
-        try:
-            client.order("close", {"if_idle": True})
-        except OrderRefused:
-            return False
-        except HostGone:
-            return True
-        return True
-
-    def _why_ended(self, session_id: str) -> str:
-        end = self._last_end(session_id)
-        why = end.message if end is not None else "nobody knows why"
-        return f"the session's process has ended: {why}"
-
-    def _give(self, session: LiveSession, verb: str, data: Mapping[str, Any]) -> tuple[LiveClient, dict[str, Any]]:
-        """Have a session's host, started where none lives, do something; the caller closes the connection."""
-        while True:
-            client = self._connect(session)
-            try:
-                return client, client.order(verb, data)
-            except OrderRefused as error:
-                if error.slug != SESSION_ENDS:
-                    client.close()
-                    raise
-                _wait_for_end(client)  # the next host takes it
-            except BaseException:
-                client.close()
-                raise
-
-    def order(self, identity: str, verb: str, data: Mapping[str, Any] | None = None, *, starts: bool) -> dict[str, Any]:
-        """Have a session's host do something. starts: one is started where none lives. Raises RunnerError."""
-        self._home.refuse_if_read_only(f"{verb} a live session".replace("_", " "))
-        try:
-            if starts:
-                client, told = self._give(self.find(identity), verb, data or {})
-                client.close()
-                return told
-            with self.connect(identity) as client:
-                return client.order(verb, data)
-        except HostUnreachable as error:
-            raise RequestRefused("this session has no process now: nothing runs in it") from error
-
-    def send(self, identity: str, text: str, *, waits: bool = False, if_idle: bool = False) -> TurnResult:
-        """Send a message: it begins a turn, or waits for the running one. waits: until its turn is over.
-
-        if_idle: raises TurnInFlight where it would have to wait.
+        waits: until its turn is over. if_idle: raises TurnInFlight where it would have to wait. until_open: wait until
+        the session is open, if it is not. look: as `wait` has it. Raises RequestRefused where the session is lost.
         """
         self._home.refuse_if_read_only("send a message")
-        return self._send(self.find(identity), {"text": text, "if_idle": if_idle}, waits=waits)
+        data = {"text": text, "if_idle": if_idle}
+        return self._send(self.find(identity), data, waits=waits, until_open=until_open, look=look)
 
     def start(self, identity: str) -> None:
         """Start the process of a session where none lives. Raises RunnerError."""
         self._connect(self.find(identity)).close()
 
-    def _send(self, session: LiveSession, data: Mapping[str, Any], *, waits: bool = False) -> TurnResult:
+    def _send(
+        self,
+        session: LiveSession,
+        data: Mapping[str, Any],
+        *,
+        waits: bool = False,
+        until_open: bool = False,
+        look: Look | None = None,
+    ) -> TurnResult:
         turn_id = str(uuid.uuid4())
         last = self._last_number(session.session_id)
         for left in reversed(range(_TRIES)):
@@ -315,57 +198,70 @@ class LiveSessions(LiveRequests):
                 with self._home.lend_store_to_read() as store:
                     taken = live_queue.find(store, turn_id)
                 if taken is not None:
-                    return self._result(session.session_id, turn_id)
+                    return self._result(session, turn_id, last)
                 if not left:
                     raise RequestRefused(f"{self._why_ended(session.session_id)}; the message was not taken") from error
         with client:
-            if not waits:
+            if not waits and not (until_open and told.get("is_opening")):
                 return TurnResult(turn_id, str(told["status"]))
             client.follow(last, deltas=False)
-            return self._wait(client, session.session_id, turn_id)
+            if not waits:
+                return self._wait_for_opening(client, session, turn_id, last)
+            return self._wait(client, session, turn_id, last, look)
 
-    def wait(self, identity: str, turn_id: str) -> TurnResult:
-        """Wait for the end of a turn and return it."""
+    def wait(self, identity: str, turn_id: str, look: Look | None = None) -> TurnResult:
+        """Wait for the end of a turn and return how it stands then.
+
+        look: is given what happens meanwhile, and requests that are open; True ends the wait. Raises RequestRefused
+        where the session is lost, and the message with it.
+        """
         session = self.find(identity)
         try:
-            with hosts.connect(self._home.paths, session.session_id, self._client) as client:
+            with hosts.reach(self._home.paths, session.session_id, self._client) as client:
                 client.follow(0, deltas=False)
-                return self._wait(client, session.session_id, turn_id)
+                return self._wait(client, session, turn_id, 0, look)
         except HostUnreachable:
-            return self._result(session.session_id, turn_id)
+            return self._result(session, turn_id)
 
-    def _wait(self, client: LiveClient, session_id: str, turn_id: str) -> TurnResult:
+    def _wait(
+        self, client: LiveClient, session: LiveSession, turn_id: str, after: int, look: Look | None
+    ) -> TurnResult:
         try:
-            while True:
-                for numbered in client.wait(_TURN_END_S):
-                    match numbered.event:
-                        case ev.TurnEnded() if numbered.event.turn_id == turn_id:
-                            return self._result(session_id, turn_id)
-                        case ev.QueueChanged() if turn_id not in [one[0] for one in numbered.event.messages]:
-                            result = self._result(session_id, turn_id)
-                            if result.status == "revoked":
-                                return result
+            with self._home.lend_store_to_read() as store:
+                if wait_for_turn(client, store, turn_id, look):
+                    return read_result(store, session.session_id, turn_id, is_alive=True)
+                asked = live_requests.pending(store, session.session_id)
+                result = read_result(store, session.session_id, turn_id, is_alive=True)
         except HostGone:
-            return self._result(session_id, turn_id)
+            if not wait_for_end(self._home.paths, session.session_id):  # it lives, and has left us alone
+                return self.wait(session.session_id, turn_id, look)
+            return self._result(session, turn_id, after)
+        return replace(result, status="waiting_approval", request_id=asked[0].request_id) if asked else result
 
-    def _result(self, session_id: str, turn_id: str) -> TurnResult:
-        with self._home.lend_store_to_read() as store:
-            turn = live_sessions.find_turn(store, turn_id)
-            message = live_queue.find(store, turn_id) if turn is None else None
-        failed = self._last_end(session_id)
-        if message is not None and message.state == "revoked":
-            return TurnResult(turn_id, "revoked", None, message.note or "the message was taken back")
-        if turn is None:
-            return TurnResult(turn_id, "queued", None, "" if failed is None else failed.message)
-        why = turn.message or (failed.message if failed is not None and turn.ended_at is None else "")
-        return TurnResult(turn_id, turn.status, turn.reply or None, why, turn.code)
+    def _wait_for_opening(self, client: LiveClient, session: LiveSession, turn_id: str, after: int) -> TurnResult:
+        try:
+            with self._home.lend_store_to_read() as store:
+                wait_for_opening(client, store, turn_id)
+                return read_result(store, session.session_id, turn_id, is_alive=True)
+        except HostGone:
+            return self._result(session, turn_id, after)
 
-    def _last_end(self, session_id: str) -> ev.SessionFailed | ev.SessionClosed | None:
-        """Return why the last process of a session has ended, if that is among the last things that it said."""
+    def _result(self, session: LiveSession, turn_id: str, after: int = 0) -> TurnResult:
+        """Return how a turn stands whose session's process has left us, once that has ended."""
+        is_alive = not wait_for_end(self._home.paths, session.session_id)
         with self._home.lend_store_to_read() as store:
-            last = live_events.before(store, session_id, None, 20)
-        ends = [one.event for one in last if isinstance(one.event, ev.SessionFailed | ev.SessionClosed)]
-        return ends[-1] if ends else None
+            result = read_result(store, session.session_id, turn_id, is_alive=is_alive, after=after)
+        if result.status == "queued" and not is_alive:
+            now = self.find(session.session_id)
+            if now.status == "fenced":
+                self._take_back(turn_id)
+                refuse_fenced(now)
+        return result
+
+    def _take_back(self, message_id: str) -> None:
+        """Take a message back that nobody will hear: whoever sent it is told so."""
+        with self._home.lend_store() as store:
+            live_queue.change(store, message_id, "revoke")
 
     def _last_number(self, session_id: str) -> int:
         with self._home.lend_store_to_read() as store:
@@ -375,15 +271,30 @@ class LiveSessions(LiveRequests):
         """Edit, move or take back a waiting message (`act`: edit, move, remove), and return what waits."""
         session = self.find(identity)
         if data.get("act"):
+            self._home.refuse_if_read_only("change what waits in a live session")
             try:
-                self.order(identity, "queue", data, starts=False)
-            except RequestRefused as error:
-                if not isinstance(error.__cause__, HostUnreachable):
+                with hosts.reach(self._home.paths, session.session_id, self._client) as client:
+                    client.order("queue", data)
+            except OrderRefused as error:
+                if error.slug != SESSION_ENDS:
                     raise
-                with self._home.lend_store() as store:
-                    change_queue(store, session.session_id, data)
+                self._change_kept_queue(session, data)
+            except HostUnreachable:
+                self._change_kept_queue(session, data)
+            except HostGone:  # it may have done it, and not have come to say so
+                self._change_kept_queue(session, data, may_be_done=True)
         with self._home.lend_store_to_read() as store:
             return live_queue.waiting(store, session.session_id)
+
+    def _change_kept_queue(self, session: LiveSession, data: Mapping[str, Any], *, may_be_done: bool = False) -> None:
+        """Change the queue of a session without a process, once one that is ending has ended."""
+        if not wait_for_end(self._home.paths, session.session_id):
+            raise RequestRefused("the session's process does not answer: try it again")
+        with self._home.lend_store() as store:
+            message = live_queue.find(store, str(data.get("message_id", "")))
+            is_taken_back = data["act"] == "remove" and message is not None and message.state == "revoked"
+            if not (may_be_done and is_taken_back):
+                change_queue(store, session.session_id, data)
 
     def follow(self, identity: str, after: int = 0, *, deltas: bool = True) -> Iterator[Numbered]:
         """Yield the events after a number and all that come, until the session's process has ended."""
@@ -425,7 +336,8 @@ class LiveSessions(LiveRequests):
         with self._home.lend_store_to_read() as store:
             left = [turn for turn in live_sessions.open_turns(store) if turn.session_id not in living]
             found = {turn.session_id: live_sessions.find(store, turn.session_id) for turn in left}
-        return [(turn, found[turn.session_id][0]) for turn in left if found[turn.session_id]]
+        pairs = [(turn, found[turn.session_id][0]) for turn in left if found[turn.session_id]]
+        return [(turn, session) for turn, session in pairs if session.status != "fenced"]
 
     def recover(self, statuses: Mapping[str, AnyStatus]) -> tuple[Plan, ...]:
         """Return what can be done for each turn that was left. statuses: of the runtimes, by their ids."""
@@ -434,11 +346,16 @@ class LiveSessions(LiveRequests):
         return plan_recovery((_describe_left(turn, session, find) for turn, session in left), statuses)
 
     def resume_turn(self, turn_id: str, statuses: Mapping[str, AnyStatus]) -> TurnResult:
-        """Have the agent go on with a turn that was left. Raises RequestRefused when it cannot."""
+        """Have the agent go on with a turn that was left, and return how that has begun.
+
+        Raises RequestRefused when it cannot; the turn stays as it is then.
+        """
         plans = [plan for plan in self.recover(statuses) if turn_id and plan.turn.turn_id.startswith(turn_id)]
         if len(plans) != 1:
             with self._home.lend_store_to_read() as store:
                 known = live_sessions.find_turn(store, turn_id)
+            if known is not None:
+                refuse_fenced(self.find(known.session_id))
             state = "" if known is None else f": it is {known.status}"
             raise RequestRefused(f"no turn {turn_id!r} was left{state}; `agents recover` lists those that were")
         plan = plans[0]
@@ -449,15 +366,15 @@ class LiveSessions(LiveRequests):
             left = live_sessions.find_turn(store, plan.turn.turn_id)
         unsure = left.input if left is not None and left.status == "starting" else ""
         # The opening ends the one that was left.
-        return self._send(self.find(plan.turn.session_id), {"text": resume_text(unsure), "kind": "recovery"})
-
-
-def _wait_for_end(client: LiveClient) -> None:
-    """Wait until a host that is ending has ended."""
-    with client, suppress(HostGone):
-        deadline = time.monotonic() + _START_S
-        while time.monotonic() < deadline:
-            client.wait(_TURN_END_S)
+        data = {"text": resume_text(unsure), "kind": "recovery"}
+        result = self._send(self.find(plan.turn.session_id), data, until_open=True)
+        if result.status == "queued" and not hosts.is_held(self._home.paths, plan.turn.session_id):
+            self._take_back(result.turn_id)  # else it would come beside the next attempt
+            why = result.message or "its session could not be opened"
+            raise RequestRefused(
+                f"the turn does not go on: {why}; `agents turn resume {plan.turn.turn_id}` tries again"
+            )
+        return result
 
 
 def _describe_left(turn: Turn, session: LiveSession, find: Callable[[str], Runtime | None] | None) -> LeftTurn:

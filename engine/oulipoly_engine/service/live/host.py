@@ -12,7 +12,7 @@ import socket
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from oulipoly_engine.clock import Clock, to_text
@@ -20,7 +20,9 @@ from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import Notice, Numbered, SessionClosed, SessionFailed
 from oulipoly_engine.core.live.lines import LineSplitter, Oversized
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts.sanitize import readable
 from oulipoly_engine.drivers.base import Driver
 from oulipoly_engine.errors import RunnerError, StoreUnusable
 from oulipoly_engine.host.frames import Bye, Hello, Message, WireBroken
@@ -41,6 +43,7 @@ from oulipoly_engine.store.runs import invocations
 
 _CHUNK = 64 << 10
 _SHOWN_STDERR = 5  # lines of it that tell why the CLI has ended
+_LAST_WORDS_S = 10.0  # before that end; what it has said earlier has nothing to do with it
 _LINE = 500  # characters of each
 _GOODBYE_S = 3.0  # from the end of its stdin to the first signal
 _GRACE_S = 2.0  # from TERM to KILL
@@ -92,7 +95,7 @@ class Host:
         self.turns = turns(self._tell)
         self._selector = selectors.DefaultSelector()
         self._lines = LineSplitter(driver.longest_line)
-        self._errors: deque[str] = deque(maxlen=limits.stderr_lines)
+        self._errors: deque[tuple[float, str]] = deque(maxlen=limits.stderr_lines)  # when it was heard, a line
         self._error_lines = LineSplitter(_CHUNK)
         self._clients: dict[int, ClientSeat] = {}
         self._control = Control()
@@ -207,7 +210,8 @@ class Host:
 
     def _note_error(self, line: bytes) -> None:
         if line.strip():
-            self._errors.append(line.decode("utf-8", "replace")[: 4 * _LINE])  # cut again once no secret can be cut
+            text = line.decode("utf-8", "replace")[: 4 * _LINE]  # cut again once no secret can be cut
+            self._errors.append((time.monotonic(), text))
             if self._log is not None:
                 self._log.write("err", line)
 
@@ -295,9 +299,8 @@ class Host:
         self._is_done = True
 
     def _last_words(self, code: int) -> str:
-        ended = f"the CLI was killed by signal {-code}" if code < 0 else f"the CLI ended with exit code {code}"
-        said = " · ".join(self._clean(line)[:_LINE] for line in list(self._errors)[-_SHOWN_STDERR:])
-        return redact(f"{ended}: {said}" if said else ended)
+        since = time.monotonic() - _LAST_WORDS_S
+        return describe_exit(code, [self._clean(text) for at, text in self._errors if at >= since])
 
     # Clients ---------------------------------------------------------------------------------------------------------
     def _accept(self) -> None:
@@ -501,3 +504,10 @@ class Host:
         else:
             return None
         return max(left, 0.0)
+
+
+def describe_exit(code: int, errors: Sequence[str]) -> str:
+    """Return how a CLI has ended, with its last lines of stderr. code: below 0 the signal that has killed it."""
+    ended = f"the CLI was killed by signal {-code}" if code < 0 else f"the CLI ended with exit code {code}"
+    said = " · ".join(visible_line(readable(text))[:_LINE] for text in errors[-_SHOWN_STDERR:])
+    return redact(f"{ended}: {said}" if said else ended)

@@ -118,7 +118,7 @@ class SessionTurns:
                 return
             case ev.SessionOpened():
                 if not self.is_open:
-                    self._end_left_turns()
+                    self._end_left_turns("its process ended before it did, and the session went on")
                 self.is_open = True
                 self.model, self.policy = event.model or self.model, event.policy or self.policy
                 able = sorted(name for name, can in msgspec.to_builtins(self._driver.capabilities).items() if can)
@@ -132,6 +132,8 @@ class SessionTurns:
                 self.failure = event
                 is_lost = event.reason in (failures.THREAD_LOST, failures.THREAD_MISMATCH)
                 self._change(status="fenced" if is_lost else self.session.status, status_reason=event.message)
+                if is_lost:
+                    self._end_left_turns("its process ended before it did, and its session cannot be opened again")
             case ev.SettingsChanged():
                 self.model, self.policy = event.model or self.model, event.policy or self.policy
             case ev.NameChanged():
@@ -157,9 +159,8 @@ class SessionTurns:
                 pass
         self._say(self._note_item(event))
 
-    def _end_left_turns(self) -> None:
-        """End the turns that another process of the CLI has left: only now is it sure that the session goes on."""
-        text = "its process ended before it did, and the session went on"
+    def _end_left_turns(self, text: str) -> None:
+        """End the turns that another process of the CLI has left: only now is it sure how the session goes on."""
         for turn in live_sessions.open_turns(self._store, [self.session.session_id]):
             now = self._clock.now()
             live_sessions.end_turn(self._store, turn.turn_id, "interrupted", now, message=text, code="process_lost")
@@ -294,7 +295,8 @@ class SessionTurns:
         is_running = self.turn is not None and self.turn.turn_id == identity
         if not is_running:
             self._tell_queue()
-        return {"turn_id": identity, "status": "starting" if is_running else "queued"}
+        status = "starting" if is_running else "queued"
+        return {"turn_id": identity, "status": status, "is_opening": not self.is_open}
 
     def _order_steer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
         text = read_text(data, STEER_LIMIT)
@@ -466,7 +468,8 @@ class SessionTurns:
         # A process that was told to end by a signal of ours has failed at nothing.
         code = 0 if self.is_finished and word == "closed" else event.exit_code
         self._change(ended=word, exit_code=code, closed_at=self._clock.now())
-        self._say(event)
+        left = live_sessions.open_turn_ids(self._store, [self.session.session_id])
+        self._say(replace(event, left_turn=left.get(self.session.session_id, "")))
         self._events.tell()
 
     def status(self) -> dict[str, Any]:

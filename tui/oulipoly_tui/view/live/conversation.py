@@ -212,6 +212,7 @@ class Conversation:
             case ev.SessionClosed():
                 was_running, self.turn = self.turn is not None, None
                 self.is_open, self.ended = False, event.message or event.reason
+                self.left_turn = event.left_turn or self.left_turn
                 self.requests.clear()
                 is_wanted = event.reason in ("closed", "idle") and not was_running
                 return self._note(f"its process has ended: {self.ended}", "dim" if is_wanted else "warn", at)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import selectors
 import time
 from collections import deque
@@ -19,6 +18,7 @@ from oulipoly_engine.core.live.runtime_status import Diagnostic, Probe, shorten
 from oulipoly_engine.core.live.runtimes import Runtime, hide_proxy
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.text.redact import redact_strictly
+from oulipoly_engine.core.transcripts.sanitize import readable
 from oulipoly_engine.drivers.base import Driver, Opening
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.process.command import Command
@@ -29,7 +29,6 @@ _FAREWELL_S = 1.0  # between the end of stdin and the first signal; codex took 0
 _LONGEST_LINE = 500  # characters of stderr
 _MOST_NOTICES = 20
 _LEVELS: Mapping[str, Literal["warning", "error"]] = {"warning": "warning", "error": "error"}
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def run_probe(
@@ -220,7 +219,7 @@ class _Talk:
         return data != b""
 
     def _keep_error(self, line: bytes) -> None:
-        text = _COLOURS.sub("", line.decode("utf-8", "replace"))
+        text = readable(line.decode("utf-8", "replace"))
         self._stderr.append(self._clean(text)[:_LONGEST_LINE])
 
     def _clean_model(self, model: ModelInfo) -> ModelInfo:

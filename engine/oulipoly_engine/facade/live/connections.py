@@ -1,0 +1,174 @@
+"""Live sessions found, started and reached: the part of `LiveSessions` that the rest stands on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.core.live.requests import SessionIsOneshot
+from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
+from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError
+from oulipoly_engine.facade.home import find_only
+from oulipoly_engine.facade.live.requests import LiveRequests
+from oulipoly_engine.facade.live.turn_results import last_end
+from oulipoly_engine.host.link import HostGone, HostUnreachable
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
+from oulipoly_engine.service.live.launch import LiveLauncher, options_of
+from oulipoly_engine.service.live.protocol import SESSION_ENDS
+from oulipoly_engine.store.live import live_sessions
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.catalogue import Catalogue
+    from oulipoly_engine.core.runs.markers import ParentRef
+    from oulipoly_engine.service.live.session_host import LiveHost
+    from oulipoly_engine.store.base.db import Store
+
+_START_S = 30.0  # for the host of another process, which is coming or going
+_LOOK_S = 0.5  # between two looks at whether a host still lives
+
+
+class LiveConnections(LiveRequests):
+    """Ways to the processes of the live sessions of one user."""
+
+    def _start_new(
+        self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
+    ) -> None:
+        """Start the first process of a session; where that fails the session goes: nobody has used it."""
+        try:
+            self._start(store, session, decision_json, parent)
+        except RunnerError:
+            live_sessions.drop_unused(store, session.session_id)
+            raise
+
+    def _start(
+        self, store: Store, session: LiveSession, decision_json: str | None = None, parent: ParentRef | None = None
+    ) -> LiveHost | None:
+        catalogue = self.catalogue()
+        runtime = catalogue.find(session.runtime_id)
+        if runtime is None:
+            raise AccountUnusable(
+                f"the runtime {session.runtime_id!r} of this session is not configured any more: add it again, or fork "
+                f"the session to another one with `agents session fork {session.session_id} --to RUNTIME`"
+            )
+        if why := why_elsewhere(session, runtime):
+            raise AccountUnusable(
+                f"{why}: correct that in config.toml, or fork the session with `agents session fork "
+                f"{session.session_id}`"
+            )
+        if session.lifecycle == "oneshot" and session.generation:
+            raise SessionIsOneshot("a one-shot session takes one message, and has had it; fork it to go on")
+        refuse_fenced(session)
+        launcher = LiveLauncher(store, self._home.files.accounts(), self._home.paths, self._home.clock)
+        cli = catalogue.clis.get(runtime.id)
+        return launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
+
+    def catalogue(self) -> Catalogue:
+        """Return the runtimes as they are configured."""
+        from oulipoly_engine.facade.live.catalogue import catalogue_of  # noqa: PLC0415 - the first to ask pays
+
+        return catalogue_of(self._home)
+
+    def find(self, identity: str) -> LiveSession:
+        """Return the session whose id, or whose CLI's id, begins so. Raises RequestRefused."""
+        with self._home.lend_store_to_read() as store:
+            found = live_sessions.find(store, identity) if identity else ()
+        none = f"there is no live session {identity!r}: `agents session list --live` lists them"
+        return find_only(found, lambda one: one.session_id, identity, "live sessions", RequestRefused(none))
+
+    def connect(self, identity: str, *, starts: bool = False) -> LiveClient:
+        """Return a connection to a session's host. starts: one is started where none lives.
+
+        Raises HostUnreachable where none lives, or RunnerError when none can be started.
+        """
+        session = self.find(identity)
+        return self._connect(session) if starts else hosts.connect(self._home.paths, session.session_id, self._client)
+
+    def _connect(self, session: LiveSession) -> LiveClient:
+        """Return a connection to a session's host, which is started where none lives. Raises RunnerError."""
+        deadline = time.monotonic() + _START_S
+        while True:
+            try:
+                client = hosts.connect(self._home.paths, session.session_id, self._client)
+            except HostUnreachable:
+                self._home.refuse_if_read_only("start a live session")
+            else:
+                if not self._is_outdated(session, client):
+                    return client
+                _wait_for_end(client)
+            with self._home.lend_store() as store:
+                host = self._start(store, self.find(session.session_id))
+            try:
+                return hosts.reach(self._home.paths, session.session_id, self._client)
+            except HostUnreachable as error:
+                # The host of another process may just have ended; one of ours has said why.
+                if host is not None or time.monotonic() > deadline:
+                    raise RequestRefused(self._why_ended(session.session_id)) from error
+
+    def _is_outdated(self, session: LiveSession, client: LiveClient) -> bool:
+        """Have a host end whose runtime is configured otherwise now, unless a turn runs. Returns whether it ends."""
+        host, runtime = hosts.describe(self._home.paths, session.session_id), self.catalogue().find(session.runtime_id)
+        if host is None or runtime is None or not runtime.is_enabled or why_elsewhere(session, runtime):
+            return False
+        if host.options in ("", options_of(session, runtime)) or self._home.read_only:
+            return False
+        try:
+            client.order("close", {"if_idle": True})
+        except OrderRefused:
+            return False
+        except HostGone:
+            return True
+        return True
+
+    def _why_ended(self, session_id: str) -> str:
+        with self._home.lend_store_to_read() as store:
+            end = last_end(store, session_id)
+        why = end.message if end is not None else "nobody knows why"
+        return f"the session's process has ended: {why}"
+
+    def _give(self, session: LiveSession, verb: str, data: Mapping[str, Any]) -> tuple[LiveClient, dict[str, Any]]:
+        """Have a session's host, started where none lives, do something; the caller closes the connection."""
+        while True:
+            client = self._connect(session)
+            try:
+                return client, client.order(verb, data)
+            except OrderRefused as error:
+                if error.slug != SESSION_ENDS:
+                    client.close()
+                    raise
+                _wait_for_end(client)  # the next host takes it
+            except BaseException:
+                client.close()
+                raise
+
+    def order(self, identity: str, verb: str, data: Mapping[str, Any] | None = None, *, starts: bool) -> dict[str, Any]:
+        """Have a session's host do something. starts: one is started where none lives. Raises RunnerError."""
+        self._home.refuse_if_read_only(f"{verb} a live session".replace("_", " "))
+        try:
+            if starts:
+                client, told = self._give(self.find(identity), verb, data or {})
+                client.close()
+                return told
+            with self.connect(identity) as client:
+                return client.order(verb, data)
+        except HostUnreachable as error:
+            raise RequestRefused("this session has no process now: nothing runs in it") from error
+
+
+def refuse_fenced(session: LiveSession) -> None:
+    """Refuse what cannot be done in a session that is lost."""
+    if session.status == "fenced":
+        raise RequestRefused(
+            f"this session cannot go on: {session.status_reason}; "
+            f"`agents session fork {session.session_id}` begins another one with what was said"
+        )
+
+
+def _wait_for_end(client: LiveClient) -> None:
+    """Wait until a host that is ending has ended."""
+    with client, suppress(HostGone):
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            client.wait(_LOOK_S)
