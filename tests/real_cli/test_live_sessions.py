@@ -239,6 +239,24 @@ def test_fork_at_a_turn(cli, talk, api, seen):
 
 
 @EACH
+def test_fork_before_a_compaction_opens(cli, talk, api):
+    first = talk.begin("the word is turtle")
+    talk.send("the word is rabbit")
+    if not talk.can("compaction"):
+        pytest.skip(f"{cli} shortens nothing")
+    talk.tell("compact")
+    talk.wait_idle()
+    forked = talk.tell("fork", "--at", first["turn_id"])
+    source, talk.session_id = talk.session_id, forked["session_id"]
+    answer = talk.send("and then?")
+
+    said = str(next(call for call in api.calls if call.prompt.endswith("and then?")).said)
+    assert "completed" == answer["status"]
+    assert (True, False) == ("turtle" in said, "rabbit" in said)
+    talk.world.run("session", "cancel", source)
+
+
+@EACH
 def test_compact(cli, talk, api, seen):
     talk.begin("the word is turtle")
     talk.send("and a second thing, for one alone is not compacted")

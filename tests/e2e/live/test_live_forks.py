@@ -49,6 +49,19 @@ def test_a_fork_at_a_turn_has_the_past_to_there(live, source):
         live.live.fork(session, at_turn="nonsense")
 
 
+def test_a_fork_that_the_cli_refuses_gets_what_was_said(live):
+    session, first = live.begin_turn("the first thing", runtime=live.scripted())  # it knows no `thread/fork`
+    live.live.wait(session, first)
+    live.live.send(session, "the second thing", waits=True)
+    begun = live.live.fork(session, at_turn=first)
+    fork = begun.session.session_id
+
+    assert "preface, since its CLI could not" in begun.why
+    assert "what the tools printed" in begun.losses
+    assert "completed" == live.live.send(fork, "and now?", waits=True).status
+    assert (True, False) == ("the first thing" in live.texts()[-1], "the second thing" in live.texts()[-1])
+
+
 def test_a_fork_goes_on_when_its_process_has_ended(live, source):
     fork = live.live.fork(source[0]).session.session_id
     live.live.send(fork, "the third thing", waits=True)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.live.recovery import (
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 __all__ = ["HostGone", "HostUnreachable", "LiveClient", "LiveSessions", "LiveStatus", "NewSession", "OrderRefused"]
 
 _AGAIN_S = 0.02
+_LOOK_S = 0.5  # between two looks at whether a session has been opened
+_FORK_REFUSALS = (failures.CLOSED, failures.HANDSHAKE_FAILED, failures.THREAD_LOST, failures.THREAD_MISMATCH)
 _TRIES = 3  # to give a message to hosts that end meanwhile
 
 
@@ -324,7 +327,34 @@ class LiveSessions(LiveConnections):
             )
             live_sessions.insert(store, session)
             self._start_new(store, session)
+            refusal = self._find_fork_refusal(session) if "fork_of" in session.opening else ""
+            if refusal:
+                forked, why, losses = prepare_fork(
+                    store, source, self.catalogue(), self._home.now(), at_turn, runtime, title, unable=refusal
+                )
+                past = {"fork_of": None, "fork_at": None, "preface": forked.opening["preface"]}
+                opening = live_sessions.change_opening(store, session.session_id, self._home.now(), past)
+                session = replace(session, opening=opening)
+                self._start(store, self.find(session.session_id))
         return Begun(session, why, losses=losses)
+
+    def _find_fork_refusal(self, session: LiveSession) -> str:
+        """Wait until a fork by the CLI itself is open, and say why it is not; empty: it is, or may be later.
+
+        Claude has no turn any more that it has compacted, and says so when it is to fork there.
+        """
+        identity, is_open = session.session_id, False
+        with suppress(HostUnreachable, HostGone), hosts.reach(self._home.paths, identity, self._client) as client:
+            client.follow(0, deltas=False)
+            while not is_open:
+                is_open = any(isinstance(numbered.event, ev.SessionOpened) for numbered in client.wait(_LOOK_S))
+            return ""
+        wait_for_end(self._home.paths, identity)
+        events = [numbered.event for numbered in self.events_after(identity, 0)]
+        if not any(isinstance(event, ev.SessionFailed) and event.reason in _FORK_REFUSALS for event in events):
+            return ""
+        ends = [event for event in events if isinstance(event, ev.SessionFailed | ev.SessionClosed)]
+        return f"its CLI could not: {ends[-1].message}"
 
     # Recovery --------------------------------------------------------------------------------------------------------
     def left_turns(self) -> tuple[LeftTurn, ...]:

@@ -31,10 +31,12 @@ def prepare_fork(
     at_turn: str = "",
     runtime_id: str = "",
     title: str = "",
+    unable: str = "",
 ) -> tuple[LiveSession, str, tuple[str, ...]]:
     """Return the session to begin, how its past comes to it, and what of it does not. Raises RequestRefused.
 
-    at_turn: the last turn to take over; empty: all. runtime_id: another runtime; empty: the same.
+    at_turn: the last turn to take over; empty: all. runtime_id: another runtime; empty: the same. unable: why the CLI
+    cannot do it by itself, where that was tried.
     """
     runtime = catalogue.find(runtime_id or source.runtime_id)
     if runtime is None:
@@ -46,7 +48,7 @@ def prepare_fork(
     cut = _find_cut(store, source, last) if last is not None else ""
     is_named = driver_of(runtime.kind).names_turns
     has_begun = live_sessions.has_begun(store, source.session_id, are_named=is_named)
-    missing = _why_not_native(source, at_turn, cut, has_turns=has_begun, is_other=is_other)
+    missing = unable or _why_not_native(source, at_turn, cut, has_turns=has_begun, is_other=is_other)
     opening = {
         key: value
         for key, value in source.opening.items()
