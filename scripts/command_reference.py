@@ -1,4 +1,4 @@
-"""Make of the parsers, the table of commands and the errors what repeats them: completion, man page, docs/commands.md.
+"""Make of parsers, commands, errors and settings what repeats them: completion, man page, pages of docs.
 
 Every command is started until it has made its parser, and no further.
 """
@@ -20,12 +20,13 @@ sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
 from oulipoly_engine import errors  # noqa: E402
 from oulipoly_engine.cli import commands, parser  # noqa: E402
 from oulipoly_engine.cli.context import Context  # noqa: E402
-from oulipoly_engine.config.edit import settings_edit  # noqa: E402
+from oulipoly_engine.config.edit import rules, settings_edit  # noqa: E402
 from oulipoly_engine.facade.configuration import schema_titles  # noqa: E402
 from oulipoly_engine.paths import Paths  # noqa: E402
 
 TABLE = ROOT / "engine" / "oulipoly_engine" / "cli" / "completion" / "table.json"
 MAN, PAGE = ROOT / "man" / "agents.1", ROOT / "docs" / "commands.md"
+SETTINGS = ROOT / "docs" / "settings.md"
 _SETTINGS = [*settings_edit.names(Paths(Path("/c"), Path("/d"), Path("/h")))]  # not those of accounts and models
 _KINDS = {  # what a parser calls a value, and what can be offered for it
     "MODEL": "model",
@@ -223,11 +224,32 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def settings_page() -> str:
+    """Return docs/settings.md: every setting of a file's own table, as the schema declares it."""
+    files = {"config.toml: what holds for every run": rules.SettingsTable, "app.toml: the app": rules.AppTable}
+    parts = [
+        "# Settings\n\n<!-- Made by scripts/command_reference.py. -->\n",
+        "`agents config set KEY VALUE` writes one; `agents config get KEY` tells what holds, and why.\n",
+    ]
+    for title, table in files.items():
+        rows = "".join(map(_setting_row, rules.list_rules(table)))
+        parts.append(f"## {title}\n\n| key | default | meaning |\n|---|---|---|\n{rows}")
+    return "\n".join(parts)
+
+
+def _setting_row(rule: rules.Rule) -> str:
+    default = "" if rule.default is None else f"`{settings_edit.as_toml(rule.default)}`"
+    notes = rule.notes or ("",) * len(rule.choices)
+    words = [f"`{choice}`{note and f': {note}'}" for choice, note in zip(rule.choices, notes, strict=True)]
+    choices = f" {' · '.join(words)}" if words and rule.kind == "choice" else ""
+    return f"| `{rule.name}` | {default} | {rule.description}{choices} |\n"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Write, or compare."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--check", action="store_true", help="compare with what is kept")
-    made = {TABLE: table(), MAN: man_page(), PAGE: page()}
+    made = {TABLE: table(), MAN: man_page(), PAGE: page(), SETTINGS: settings_page()}
     if reader.parse_args(arguments).check:
         return int(any(not path.exists() or path.read_text(encoding="utf-8") != text for path, text in made.items()))
     for path, text in made.items():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.config import accounts_file, agent_files, load, mask, small_files
+from oulipoly_engine.config.parse import settings_keys
 from oulipoly_engine.core.accounts.accounts import (
     AcceptanceSpec,
     Account,
@@ -45,24 +46,7 @@ def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | N
     everything: tuple[Any, ...] = (accounts, settings, runtimes, sessions, *models, *agents)
     return {
         "paths": _paths(paths, models_dir or paths.models, folder),
-        "settings": {
-            "diagnostics_model": settings.value.diagnostics_model,
-            "default_provider": settings.value.default_provider,
-            "tie_rule": settings.value.tie_rule,
-            "routing_ttl_seconds": settings.value.routing_ttl_s,
-            "attach_leave_key": settings.value.attach_leave_key,
-            "archive": settings.value.archive,
-            "archive_limit_mb": settings.value.archive_limit_bytes >> 20,
-            "preimage_limit_mb": settings.value.preimage_limit_bytes >> 20,
-            "serve_roots": [*settings.value.serve_roots],
-            "serve_commit": settings.value.serve_commit,
-            "serve_promote": settings.value.serve_promote,
-            "serve_webhook": mask.mask(settings.value.serve_webhook) if settings.value.serve_webhook else "",
-            "work_merge_cli_log": settings.value.work_merge_cli_log,
-            "work_keep_days": settings.value.work_keep_days,
-            "work_max_running": settings.value.work_max_running,
-            "transcript_line_limit_mb": settings.value.longest_line >> 20,
-        },
+        "settings": settings_keys.to_file(settings.value),
         "accounts": {name: _account(account) for name, account in accounts.value.items()},
         "models": {loaded.value.name: _model(loaded.value) for loaded in models if loaded.value is not None},
         "agents": {loaded.value.name: _agent(loaded.value) for loaded in agents if loaded.value is not None},

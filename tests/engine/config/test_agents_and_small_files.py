@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.config.load import list_agents, load_agent, load_agent_file, load_sessions, load_settings
+from oulipoly_engine.config.parse import settings_keys
+from oulipoly_engine.config.schema.settings import SettingsTable
 from oulipoly_engine.core.accounts.accounts import SessionScripts, Settings
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ConfigInvalid
 from oulipoly_engine.paths import Paths
@@ -95,6 +97,12 @@ def test_settings_are_read(paths):
     paths.settings.write_text('diagnostics_model = "haiku"\ntie_rule = "lowest-use"\nrouting_ttl_seconds = 5\n')
 
     assert Settings("haiku", None, "lowest-use", 5.0) == load_settings(paths).value
+
+
+def test_each_field_of_the_settings_has_a_key_with_the_same_default(paths):
+    declared = {key: field.get_default() for key, field in SettingsTable.model_fields.items()}
+
+    assert declared == settings_keys.to_file(Settings()) | {"runtimes": {}, "cli_agent_runtime": {}}
 
 
 def test_missing_settings_are_defaults_without_a_word(paths):

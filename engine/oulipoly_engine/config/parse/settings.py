@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.config import legacy
+from oulipoly_engine.config.parse import settings_keys
 from oulipoly_engine.config.parse.accounts import drop_blank, name_faults
 from oulipoly_engine.config.problem import Fault, Level, Loaded
 from oulipoly_engine.config.schema.faults import check
@@ -25,25 +26,8 @@ def parse_settings(paths: Paths, raw: bytes | None) -> Loaded[Settings]:
     table, faults = check(SettingsTable, file.data)
     if table is None:
         return Loaded(Settings(), file.problems(faults))
-    settings = Settings(
-        diagnostics_model=drop_blank(table.diagnostics_model),
-        default_provider=drop_blank(table.default_provider),
-        tie_rule=table.tie_rule,
-        routing_ttl_s=table.routing_ttl_seconds,
-        attach_leave_key=table.attach_leave_key,
-        archive=table.archive,
-        archive_limit_bytes=table.archive_limit_mb << 20,
-        serve_roots=tuple(table.serve_roots),
-        serve_commit=table.serve_commit,
-        serve_promote=table.serve_promote,
-        serve_webhook=table.serve_webhook,
-        work_merge_cli_log=table.work_merge_cli_log,
-        work_keep_days=table.work_keep_days,
-        work_max_running=table.work_max_running,
-        preimage_limit_bytes=table.preimage_limit_mb << 20,
-        longest_line=table.transcript_line_limit_mb << 20,
-    )
-    return Loaded(settings, file.problems(faults))
+    values = {key: getattr(table, key) for key in SettingsTable.model_fields}
+    return Loaded(settings_keys.from_file(values), file.problems(faults))
 
 
 def parse_sessions(paths: Paths, raw: bytes | None) -> Loaded[Mapping[str, SessionScripts]]:

@@ -17,7 +17,11 @@ _TIE_RULES = (
 
 
 class SettingsTable(Table):
-    """config.toml: what holds for every run."""
+    """config.toml: what holds for every run.
+
+    Each setting is declared here: the checks, the app's settings, the schema for editors and docs/settings.md are made
+    of it. A new one needs a field of the same name and default in `Settings` besides, and a reader.
+    """
 
     diagnostics_model: Annotated[Text | None, NameOf("models")] = Field(
         None, description="The model that is asked why a run failed when its output does not say."

@@ -183,9 +183,7 @@ def survey(paths: Paths) -> tuple[LiveHost, ...]:
     return runtime_folder.survey(paths.live_runtime, LiveHost).living
 
 
-def ended_meanwhile(
-    store: Store, sessions: Iterable[LiveSession], living: Container[str]
-) -> Mapping[str, LiveSession]:
+def ended_meanwhile(store: Store, sessions: Iterable[LiveSession], living: Container[str]) -> Mapping[str, LiveSession]:
     """Return those of these sessions whose host wrote their end and went between their reading and the look for hosts.
 
     A host writes how a session has ended before it goes: who reads first and looks then takes it for a lost one.
