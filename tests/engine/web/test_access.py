@@ -328,3 +328,15 @@ def test_a_body_that_does_not_come_is_given_up(app, monkeypatch):
 
     assert 408 == said[0]["status"]
     assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("path", ["/browse?path=", "/setup?repo_path="])
+def test_nobody_learns_what_there_is_outside_the_roots(browse, tmp_path, home, path):
+    outside = tmp_path / "outside"
+    (outside / "repository").mkdir(parents=True)
+    client = browse("view")
+    answers = [client.get(f"{path}{outside}/{name}") for name in ("repository", "nowhere")]
+    words = [answer.json()["error"]["message"].replace("repository", "nowhere") for answer in answers]
+
+    assert [400, 400] == [answer.status_code for answer in answers]
+    assert words[0] == words[1]

@@ -242,6 +242,7 @@ def test_ntfy_and_slack_are_told_in_their_own_words(live):
     session = live.begin("hello [[approve:ls]]", runtime="demo-codex1")
     request = live.request(session)
     line = notices.describe(request, "my\nsession")
+    turned = notices.describe(request, "my \u202enoisses")
     ntfy = notices.tell("https://ntfy.sh/topic", request, line, "https://a/requests/1", "t")
     told = json.loads(ntfy.body)
     slack = notices.tell("https://hooks.slack.com/services/x", request, line, "https://a/requests/1", "t")
@@ -252,6 +253,7 @@ def test_ntfy_and_slack_are_told_in_their_own_words(live):
     assert ["text"] == [*json.loads(slack.body)]
     assert notices.withdraw("https://hooks.slack.com/services/x", "r") is None
     assert "my session wants to run: ls" == line
+    assert "my <U+202E>noisses wants to run: ls" == turned
 
 
 def test_a_notice_s_link_opens_its_request_on_a_phone_that_is_not_paired(home):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 _HIGHEST_PORT = 65535
 _HOST_VARIABLE, _PORT_VARIABLE = "OULIPOLY_SERVE_HOST", "OULIPOLY_SERVE_PORT"
-_FIRST_CODE_LIFE = timedelta(minutes=10)  # of the code in the address that is printed at the start
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -128,14 +126,14 @@ def _check(options: Namespace) -> None:
 
 
 def _tell(context: Context, engine: Engine, server: Server, options: Namespace) -> None:
-    code = engine.web.make_code("this computer", SCOPES, _FIRST_CODE_LIFE).code
+    code = engine.web.make_code("this computer", SCOPES).code
     if options.json:
         document = {"url": server.url, "pid": os.getpid(), "code": code}
         fingerprint = {"fingerprint": server.fingerprint} if server.fingerprint else {}
         output.write_json(document | fingerprint, pretty=False)
         return
     output.write_line(f"serving on {server.url}, ctrl+c ends it")
-    output.write_line(f"open {server.url}/pair#{code} in a browser of yours, within ten minutes, once")
+    output.write_line(f"open {server.url}/pair#{code} in a browser of yours, within two minutes, once")
     if server.fingerprint:
         output.write_line(f"its certificate is of its own; the browser must show this SHA-256: {server.fingerprint}")
     output.write_line(f"a phone: `{context.program} device pair` shows a QR code")

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import Record
 
@@ -28,10 +29,14 @@ class Call(Record):
 
 
 def describe(request: LiveRequest, session: str) -> str:
-    """Return one line, secrets hidden. session: its title."""
-    title = " ".join(redact(request.prompt.title).split())
-    line = f"{' '.join(redact(session).split())[:60] or 'a session'} {_WORDS.get(request.kind, 'asks for')}: {title}"
+    """Return one line, secrets hidden and hidden characters shown as signs. session: its title."""
+    title = _to_line(request.prompt.title)
+    line = f"{_to_line(session)[:60] or 'a session'} {_WORDS.get(request.kind, 'asks for')}: {title}"
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def _to_line(text: str) -> str:
+    return visible_line(" ".join(redact(text).split()))
 
 
 def tell(webhook: str, request: LiveRequest, line: str, page: str, token: str) -> Call:

@@ -18,6 +18,7 @@ from oulipoly_engine.web import bodies
 from oulipoly_engine.web.access.viewer import check_confirmed
 from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_work, work_of
+from oulipoly_engine.web.api.machine import resolve_folder
 from oulipoly_engine.web.api.sessions import milliseconds
 from oulipoly_engine.web.bodies import GitOrder, SessionId
 
@@ -141,7 +142,7 @@ def show_setup(
     branch: Annotated[str, Query(max_length=200)] = "",
 ) -> Json:
     """Show the commands that a repository wants to run in new worktrees."""
-    found = engine.worktrees.setup_of(_folder(repo_path), branch)
+    found = engine.worktrees.setup_of(_folder(engine, repo_path), branch)
     told = {"repository": found.repository, "setup": msgspec.to_builtins(found.setup), "digest": found.setup.digest}
     at = None if found.allowed_at is None else milliseconds(found.allowed_at)
     return Json({**told, "is_allowed": found.is_allowed, "allowed_at": at})
@@ -150,7 +151,7 @@ def show_setup(
 @router.post("/setup")
 def allow_setup(body: bodies.SetupPermission, engine: TheEngine, _viewer: Confirmed) -> Json:
     """Allow them, in the words that the digest stands for."""
-    engine.worktrees.allow_setup(_folder(body.repo_path), body.digest)
+    engine.worktrees.allow_setup(_folder(engine, body.repo_path), body.digest)
     return Json({"ok": True})
 
 
@@ -171,10 +172,10 @@ def _find(engine: Engine, identity: str) -> str:
     return find_work(engine, identity).session.session_id
 
 
-def _folder(text: str) -> Path:
-    if "\0" in text or not Path(text).is_absolute():
+def _folder(engine: Engine, text: str) -> Path:
+    if not Path(text).is_absolute():
         raise UsageInvalid("repo_path has to be an absolute path")
-    return Path(text)
+    return resolve_folder(engine, text)
 
 
 def _one_by_one(name: str) -> Callable[[Changes, str, GitOrder], object]:

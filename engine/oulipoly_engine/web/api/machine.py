@@ -132,12 +132,14 @@ def resolve_folder(engine: Engine, path: str) -> Path:
     if "\0" in path:
         raise UsageInvalid("a path holds no NUL")
     roots = engine.web.settings().roots
+    # One answer for what is not there and what is not to be looked at: nobody learns which of them it is.
+    refusal = FolderRefused(f"{path[:200]!r} is not a folder below {', '.join(map(str, roots))}")
     try:
         folder = Path(path).resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise FolderRefused(f"there is no folder {path[:200]!r}") from error
+        raise refusal from error
     if not folder.is_dir() or not any(folder.is_relative_to(root) for root in roots):
-        raise FolderRefused(f"{path[:200]!r} is not a folder below {', '.join(map(str, roots))}")
+        raise refusal
     return folder
 
 

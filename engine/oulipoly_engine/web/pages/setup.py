@@ -11,6 +11,7 @@ from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.paths import expand_user
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.viewer import check_confirmed
+from oulipoly_engine.web.api.machine import resolve_folder
 from oulipoly_engine.web.pages.weights import weight_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def look(page: Page, repository: str, base: str) -> tuple[Asked | None, str]:
     if not folder.is_absolute() or "\0" in repository:
         return None, ""
     try:
-        return Asked(page.engine.worktrees.setup_of(folder, base)), ""
+        return Asked(page.engine.worktrees.setup_of(resolve_folder(page.engine, str(folder)), base)), ""
     except RunnerError as error:
         return None, error.message
 
