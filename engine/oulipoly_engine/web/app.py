@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
+from starlette.routing import Route
 
 from oulipoly_engine import __version__
 from oulipoly_engine.web import errors
@@ -44,9 +45,13 @@ def make_app(engine: Engine, serving: Serving | None = None) -> FastAPI:
     """Return the app. Handlers find the engine as `request.app.state.engine`, and `request.state.viewer`."""
     app = _App(title="agents", version=__version__, docs_url=None, redoc_url=None)
     app.state.engine, app.state.serving, app.state.hub = engine, serving or Serving(), Hub(engine)
-    app.router.routes.extend(page_routes(engine))
-    for each in (machine, sessions, events, changes, requests, access, push):
-        app.include_router(each.router)
+    pages = page_routes(engine)
+    app.router.routes.extend(pages)
+    modules = (machine, sessions, events, changes, requests, access, push)
+    for module in modules:
+        app.include_router(module.router)
+    rest = [route for module in modules for route in module.router.routes]
+    app.state.routes = [route for route in (*pages, *rest) if isinstance(route, Route)]
     errors.add_handlers(app)
     app.add_middleware(Gate, engine=engine, serving=app.state.serving)
     return app

@@ -227,6 +227,7 @@ class SetupPermission(Body):
 
     repo_path: FilePath
     digest: Name
+    branch: Name = Field("", description="As it was given to GET /setup.")
 
 
 class Promotion(Body):

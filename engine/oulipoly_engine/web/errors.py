@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RequestRefused, RunnerError, StoreLocked, UsageInvalid
+from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable, OrderRefused
 from oulipoly_engine.web.pages.page_route import prefers_html
 from oulipoly_engine.web.pages.templates import render
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import Route
     from starlette.types import Scope
 
 _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
@@ -31,6 +33,12 @@ _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "request-stale": 409,
     "approval-gone": 409,
     "turn-in-flight": 409,
+    "no-turn": 409,
+    "message-gone": 404,
+    "session-busy": 409,
+    "session-not-found": 404,
+    "setup-changed": 409,
+    "remote-missing": 409,
     "session-is-oneshot": 400,
     "revive-failed": 503,
     "spawn-failed": 500,
@@ -54,13 +62,21 @@ _SENTENCES: Mapping[str, str] = {  # for words of Starlette's
     "Not Found": "there is nothing at this address",
     "Method Not Allowed": "this address does not take that kind of request",
 }
-_BY_CLASS: tuple[tuple[type[RunnerError], int], ...] = ((StoreLocked, 503), (RequestRefused, 400), (UsageInvalid, 400))
+_BY_CLASS: tuple[tuple[type[RunnerError], int], ...] = (
+    (StoreLocked, 503),
+    (HostGone, 503),
+    (HostUnreachable, 503),
+    (RequestRefused, 400),
+    (UsageInvalid, 400),
+)
 
 
 def status_of(error: RunnerError) -> int:
     """Return the HTTP status of an error."""
     if error.slug in _STATUS:
         return _STATUS[error.slug]
+    if isinstance(error, OrderRefused) and error.slug != RunnerError.slug:  # any refusal, by way of the session's host
+        return 400
     return next((status for kind, status in _BY_CLASS if isinstance(error, kind)), 500)
 
 
@@ -105,4 +121,13 @@ async def _tell_http(request: Request, error: Exception) -> Response:
     code = "invalid-argument" if word == "bad-request" else word
     response = answer_client(request.scope, error.status_code, code, _SENTENCES.get(error.detail, error.detail))
     response.headers.update(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:  # the router names the methods of one route alone
+        response.headers["allow"] = ", ".join(_methods_at(request))
     return response
+
+
+def _methods_at(request: Request) -> list[str]:
+    """Return the methods that an address takes, of a browser or of a program."""
+    routes: Sequence[Route] = request.app.state.routes
+    path = request.scope["path"]
+    return sorted({method for route in routes if route.path_regex.match(path) for method in route.methods or ()})

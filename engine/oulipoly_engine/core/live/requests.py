@@ -43,6 +43,18 @@ class TurnInFlight(RequestRefused):
     slug = "turn-in-flight"
 
 
+class NoTurnRuns(RequestRefused):
+    """Nothing runs that could be interrupted or given a message."""
+
+    slug = "no-turn"
+
+
+class MessageGone(RequestRefused):
+    """No message of that id waits in the session's queue: it was sent meanwhile, or taken back."""
+
+    slug = "message-gone"
+
+
 class SessionIsOneshot(RequestRefused):
     """A session of one turn has had its message."""
 

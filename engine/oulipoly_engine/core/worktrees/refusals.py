@@ -96,6 +96,12 @@ class BranchMoved(RequestRefused):
 
 
 class PushRefused(RequestRefused):
-    """The remote repository is missing, or did not take the branch."""
+    """The remote repository did not take the branch."""
 
     slug = "push-refused"
+
+
+class RemoteMissing(RequestRefused):
+    """There is no remote repository to push to."""
+
+    slug = "remote-missing"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.core.live.requests import SessionIsOneshot
+from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot
 from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError
 from oulipoly_engine.facade.home import find_only
@@ -154,7 +154,7 @@ class LiveConnections(LiveRequests):
             with self.connect(identity) as client:
                 return client.order(verb, data)
         except HostUnreachable as error:
-            raise RequestRefused("this session has no process now: nothing runs in it") from error
+            raise NoTurnRuns("this session has no process now: nothing runs in it") from error
 
 
 def refuse_fenced(session: LiveSession) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from oulipoly_engine.core.live.requests import MessageGone
 from oulipoly_engine.core.live.sessions import QueuedMessage
-from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_queue
 
@@ -14,11 +15,11 @@ TEXT_LIMIT = 1 << 20  # characters of one message: codex takes no more
 
 
 def change_queue(store: Store, session_id: str, data: Mapping[str, Any]) -> None:
-    """Edit, move or take back a waiting message. Raises RequestRefused when it does not wait any more."""
+    """Edit, move or take back a waiting message. Raises MessageGone when it does not wait any more."""
     identity, act = str(data.get("message_id", "")), str(data.get("act", ""))
     waiting = {one.message_id for one in live_queue.waiting(store, session_id)}
     if act and identity not in waiting:
-        raise RequestRefused(f"no message {identity!r} waits: it was sent meanwhile, or taken back")
+        raise MessageGone(f"no message {identity!r} waits: it was sent meanwhile, or taken back")
     match act:
         case "":
             done = True
@@ -31,7 +32,7 @@ def change_queue(store: Store, session_id: str, data: Mapping[str, Any]) -> None
         case _:
             raise UsageInvalid(f"a queued message can be edited, moved or removed, not {act!r}")
     if not done:
-        raise RequestRefused(f"the message {identity} was sent meanwhile")
+        raise MessageGone(f"the message {identity} was sent meanwhile")
 
 
 def describe_message(message: QueuedMessage) -> dict[str, Any]:

@@ -324,7 +324,7 @@ class SessionTurns:
 
     def _order_interrupt(self, _data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         if self.turn is None:
-            raise RequestRefused("no turn runs")
+            raise requests.NoTurnRuns("no turn runs")
         self._driver.interrupt()
         return {"turn_id": self.turn.turn_id}
 

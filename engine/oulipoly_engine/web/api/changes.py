@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.core.worktrees.refusals import SwitchedOff
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.worktrees.changes import Changes
 from oulipoly_engine.web import bodies
@@ -28,6 +28,12 @@ FileName = Annotated[str, Query(min_length=1, max_length=4096, description="A fi
 _MOST = 200  # files of a kind; contract B7
 # What runs the repository's hooks, or moves a branch that other programs are built from.
 PLANTS_CODE = ("commit", "merge", "rebase", "apply")
+
+
+class SetupChanged(RequestRefused):
+    """A digest does not stand for the commands that a repository wants to run."""
+
+    slug = "setup-changed"
 
 
 @router.get("/sessions/{session_id}/changes")
@@ -150,8 +156,11 @@ def show_setup(
 
 @router.post("/setup")
 def allow_setup(body: bodies.SetupPermission, engine: TheEngine, _viewer: Confirmed) -> Json:
-    """Allow them, in the words that the digest stands for."""
-    engine.worktrees.allow_setup(_folder(engine, body.repo_path), body.digest)
+    """Allow them, in the words that the digest stands for; 409 where they are others."""
+    folder = _folder(engine, body.repo_path)
+    if body.digest != engine.worktrees.setup_of(folder, body.branch).setup.digest:
+        raise SetupChanged("the repository's commands are not those of this digest: read them again")
+    engine.worktrees.allow_setup(folder, body.digest)
     return Json({"ok": True})
 
 

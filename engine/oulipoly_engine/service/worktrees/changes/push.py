@@ -10,7 +10,7 @@ from pathlib import Path
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.worktrees.changes import Preflight, Promoted
 from oulipoly_engine.core.worktrees.compare_url import compare_url, without_login
-from oulipoly_engine.core.worktrees.refusals import BranchRefused, PushRefused
+from oulipoly_engine.core.worktrees.refusals import BranchRefused, PushRefused, RemoteMissing
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.service.worktrees.changes.index import commit, has_staged
@@ -65,12 +65,13 @@ def promote(
     """Commit everything, push it, and return where a pull request is made.
 
     branch: its name at the remote; empty: the default one. opens_pull_request: with `gh`, where that is installed.
-    Raises MessageMissing where something is to be committed without a message, PushRefused, BranchRefused.
+    Raises MessageMissing where something is to be committed without a message, RemoteMissing, PushRefused,
+    BranchRefused.
     """
     told = preflight(checkout, branch, is_new_branch=is_new_branch)
     _check_name(checkout.quiet, told.target)
     if told.remote is None:
-        raise PushRefused(told.problems[0])
+        raise RemoteMissing(told.problems[0])
     if told.uncommitted or has_staged(checkout):
         commit(checkout, message, stages_all=True)
     head = commit_of(checkout.quiet, "HEAD")

@@ -1,0 +1,92 @@
+"""What is refused is answered with a status of its own, whoever has refused it; a 500 is a mistake of ours."""
+
+import subprocess
+
+import pytest
+from starlette.testclient import TestClient
+
+from oulipoly_engine.facade.live.sessions import OrderRefused
+from oulipoly_engine.facade.worktrees.work import NewWork
+from oulipoly_engine.web.access.gate import Serving
+from oulipoly_engine.web.app import make_app
+from oulipoly_engine.web.errors import status_of
+
+GONE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def repository(live):
+    """A git repository with a commit and nothing to push to."""
+    folder = live.root / "repo"
+    folder.mkdir()
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.invalid")
+    for words in (["init", "-q", "-b", "main"], [*identity, "commit", "-q", "--allow-empty", "-m", "Begin"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def client(live):
+    """A device that may do everything, before a demo world."""
+    config = live.demo.config / "config.toml"
+    config.write_text(f"serve_promote = true\nserve_roots = ['{live.root}']\n{config.read_text()}")
+    app = make_app(live.engine, Serving(port=8787))
+    code = live.engine.web.make_code("a test", ("view", "answer", "operate")).code
+    client = TestClient(app, "http://localhost:8787")
+    client.headers["authorization"] = f"Bearer {client.post('/pair', json={'code': code}).json()['token']}"
+    client.cookies.clear()
+    return client
+
+
+def refusal(answer):
+    """Return the status and the code of an answer."""
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+@pytest.mark.parametrize("has_process", [True, False], ids=["with a process", "without a process"])
+def test_what_is_over_is_refused_with_a_status_of_its_own(live, client, repository, has_process):
+    begun = live.engine.work.begin(NewWork(repository, runtime="demo-codex1", prompt="hello"))
+    key = begun.session.session_id
+    live.until(key, lambda event: type(event).__name__ == "TurnEnded", within_s=60)
+    if not has_process:
+        live.engine.live.order(key, "close", starts=False)
+        live.until_closed(key)
+
+    assert (409, "no-turn") == refusal(client.post(f"/sessions/{key}/interrupt"))
+    assert (404, "message-gone") == refusal(client.delete(f"/sessions/{key}/queue/{GONE}"))
+    assert (404, "message-gone") == refusal(client.patch(f"/sessions/{key}/queue/{GONE}", json={"place": 1}))
+    assert (409, "remote-missing") == refusal(client.post(f"/sessions/{key}/promote", json={}))
+
+
+def test_commands_are_allowed_only_by_their_own_digest(client, repository):
+    (repository / ".agent-runner.toml").write_text("[worktree]\nsetup = ['make']\n")
+    asked = {"repo_path": str(repository)}
+    shown = client.get("/setup", params=asked).json()
+
+    assert (409, "setup-changed") == refusal(client.post("/setup", json=asked | {"digest": "0" * 64}))
+    assert not client.get("/setup", params=asked).json()["is_allowed"]
+    assert 200 == client.post("/setup", json=asked | {"digest": shown["digest"]}).status_code
+    assert client.get("/setup", params=asked).json()["is_allowed"]
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/sessions", "GET, HEAD, POST"),
+        (f"/sessions/abcd/queue/{GONE}", "DELETE, PATCH, POST"),
+        ("/me/push", "DELETE, GET, PUT"),
+        ("/sessions/abcd/file", "GET, PUT"),
+    ],
+)
+def test_a_method_that_is_not_taken_is_told_all_that_are(client, path, methods):
+    answer = client.request("TRACE", path)
+
+    assert (405, methods) == (answer.status_code, answer.headers["allow"])
+
+
+@pytest.mark.parametrize(
+    ("slug", "status"),
+    [("request-refused", 400), ("turn-in-flight", 409), ("not-supported", 400), ("operational-error", 500)],
+)
+def test_a_session_s_host_refuses_as_we_do(slug, status):
+    assert status == status_of(OrderRefused({"slug": slug, "message": "no"}))
