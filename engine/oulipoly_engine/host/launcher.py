@@ -15,6 +15,7 @@ from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.private_files import make_folder, open_private
 
 _PATIENCE_S = 30.0  # a loaded machine takes a while to start Python
+_MODULES = b"oulipoly_engine."
 _LOG_LIMIT = 1 << 20
 _LOGS_KEPT = 50
 
@@ -47,6 +48,15 @@ def launch(module: str, order: bytes) -> bytes:
         message = f"the host could not be started: {last or 'it ended without a word'}"
         raise SpawnFailed(message)
     return answered
+
+
+def is_host(pid: int) -> bool:
+    """Tell whether a process is one that `launch` has started: what it holds outlives whoever wanted it."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return words[1:3] == [b"-P", b"-m"] and words[3:4] != [] and words[3].startswith(_MODULES)
 
 
 def read_order() -> bytes:

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -103,11 +103,31 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_children() -> None:
-    """Kill what we have started or adopted and have not waited for, and what that has started."""
-    left = Descendants(os.getpid())
+def end_children(is_spared: Callable[[int], bool]) -> None:
+    """Kill what we have started or adopted and have not waited for, and what that has started.
+
+    is_spared: tells of a process that it stands on its own feet, and so does what it has started.
+    """
+    left = Descendants(os.getpid(), is_spared)
     left.look()
     left.kill()
+
+
+def find_marked(name: str, text: str) -> dict[int, int]:
+    """Return the processes in whose environment a variable holds a text: pid to its start in ticks.
+
+    None where the kernel lists none; other users' are not looked at.
+    """
+    begin, wanted = f"{name}=".encode(), text.encode()
+    found: dict[int, int] = {}
+    for entry in os.listdir(_PROC) if _PROC.is_dir() else ():  # noqa: PTH208 - names are enough
+        with contextlib.suppress(OSError):
+            if entry.isdecimal():
+                variables = (_PROC / entry / "environ").read_bytes().split(b"\0")
+                ticks = start_ticks(int(entry))
+                if ticks is not None and any(each.startswith(begin) and wanted in each for each in variables):
+                    found[int(entry)] = ticks
+    return found
 
 
 def reap_adopted(own: Collection[int]) -> None:
@@ -125,9 +145,9 @@ def reap_adopted(own: Collection[int]) -> None:
 class Descendants:
     """What a child has started, however deep, also what has left its group; empty where the kernel lists none."""
 
-    def __init__(self, pid: int) -> None:
-        """pid: the child's."""
-        self._pid = pid
+    def __init__(self, pid: int, is_spared: Callable[[int], bool]) -> None:
+        """pid: the child's. is_spared: tells of a process that neither it nor what it has started counts."""
+        self._pid, self._is_spared = pid, is_spared
         self._seen: dict[int, int] = {}  # pid to its start in ticks
 
     def look(self) -> None:
@@ -142,12 +162,13 @@ class Descendants:
         unseen = [self._pid, *self._seen]
         while unseen:
             for pid, ticks in children.pop(unseen.pop(), ()):
-                self._seen[pid] = ticks
-                unseen.append(pid)
+                if pid in self._seen or not self._is_spared(pid):
+                    self._seen[pid] = ticks
+                    unseen.append(pid)
 
     def kill(self) -> None:
         """End those that live on."""
         for pid, ticks in self._seen.items():
-            if not has_ended(pid, ticks):
+            if not has_ended(pid, ticks) and not self._is_spared(pid):  # it may have become one since
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)

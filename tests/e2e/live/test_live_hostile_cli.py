@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import sys
 import threading
 import time
 from contextlib import closing
@@ -183,6 +184,39 @@ def test_descendants_in_their_own_session_end_too(live, tmp_path, way):
 
     live.until_closed(session)
     assert not is_alive(child)
+
+
+def test_what_the_cli_of_a_killed_host_has_started_is_ended(live, tmp_path):
+    session, _ = run(live, ["child", str(tmp_path / "pid")], ["say", "ready"], ["listen"])
+    live.until_said(session, "ready")
+    child = int((tmp_path / "pid").read_text())
+    live.kill(live.host_of(session).host_pid)
+    live.until_closed(session)
+
+    until(lambda: not is_alive(child))
+
+
+@pytest.mark.parametrize("way", ["cancel", "close", "kill"])
+def test_a_session_that_the_agent_has_begun_outlives_its_own(live, tmp_path, way):
+    begins = [sys.executable, "-m", "oulipoly_tui", "session", "new", "--runtime", "scripted", "--prompt", "hello"]
+    session, _ = run(live, ["start", str(tmp_path / "id"), *begins], ["say", "ready"], ["listen"])
+    live.until_said(session, "ready")
+    begun = (tmp_path / "id").read_text().strip()
+    if way == "kill":
+        live.kill(live.host_of(session).host_pid)
+    else:
+        live.live.order(session, way, starts=False)
+
+    live.until_closed(session)
+    assert "completed" == live.live.send(begun, "and then?", waits=True).status
+    assert 1 == live.live.find(begun).generation
+
+
+def until(is_so):
+    deadline = time.monotonic() + 60.0
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_turn_of_which_nothing_is_heard_says_so(live):

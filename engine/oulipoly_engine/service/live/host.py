@@ -26,6 +26,7 @@ from oulipoly_engine.core.transcripts.sanitize import readable
 from oulipoly_engine.drivers.base import Driver
 from oulipoly_engine.errors import RunnerError, StoreUnusable
 from oulipoly_engine.host.frames import Bye, Hello, Message, WireBroken
+from oulipoly_engine.host.launcher import is_host
 from oulipoly_engine.host.peer_credentials import is_same_user
 from oulipoly_engine.host.runtime_folder import Listener
 from oulipoly_engine.process.liveness import Descendants, end_children, reap_adopted
@@ -109,7 +110,7 @@ class Host:
         self._mute_at = 0.0  # when its stdout was closed
         self._ending: tuple[str, str] | None = None  # reason, message: somebody wanted it to end
         self._ladder: list[tuple[float, Callable[[], None]]] = []
-        self._descendants = Descendants(process.pid)
+        self._descendants = Descendants(process.pid, is_host)
         self._look_at = 0.0
         self._has_stdout = self._has_stderr = True
         self._is_terminated = self._is_done = False
@@ -287,7 +288,7 @@ class Host:
             self.turns.fail(SessionFailed(failures.CLOSED, message))
         self._process.release()
         self._descendants.kill()
-        end_children()  # what it has left behind is ours now
+        end_children(is_host)  # what it has left behind is ours now
         wanted = self._ending is not None and reason in _WANTED
         self.turns.close(SessionClosed(reason, message, code), ends_turn=wanted)
         if self._log is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import select
+import signal
 import time
 from collections import deque
 from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,12 +19,14 @@ import msgspec
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.runs.markers import PARENT_VARIABLE
 from oulipoly_engine.errors import RunnerError, SpawnFailed
 from oulipoly_engine.host import launcher, runtime_folder
 from oulipoly_engine.host.link import HostGone, HostUnreachable, Link
 from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import describe_exit, watched
+from oulipoly_engine.process.liveness import find_marked
 from oulipoly_engine.service.live.protocol import LIVE, Answer, Client, Follow, Happened, Order
 from oulipoly_engine.service.live.session_host import HostAnswer, HostOrder, LiveHost
 from oulipoly_engine.store.base.db import Store
@@ -179,8 +184,23 @@ def reach(paths: Paths, session_id: str, client: Client) -> LiveClient:
 
 
 def survey(paths: Paths) -> tuple[LiveHost, ...]:
-    """Return the hosts that live, and remove the files of those that do not."""
-    return runtime_folder.survey(paths.live_runtime, LiveHost).living
+    """Return the hosts that live, and remove the files, and end the processes, of those that were killed."""
+    found = runtime_folder.survey(paths.live_runtime, LiveHost)
+    for host in found.lost:
+        _end_left(host)
+    return found.living
+
+
+def _end_left(host: LiveHost) -> None:
+    """End what the CLI of a host that was killed has started: it may have left its group, and nobody else would.
+
+    The CLI itself ends by the end of its stdin, and may be writing its last words.
+    """
+    left = find_marked(PARENT_VARIABLE, host.invocation) if host.invocation else {}
+    for pid in left:
+        if pid not in (host.pid, os.getpid()) and not launcher.is_host(pid):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def ended_meanwhile(store: Store, sessions: Iterable[LiveSession], living: Container[str]) -> Mapping[str, LiveSession]:

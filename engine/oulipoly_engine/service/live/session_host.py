@@ -45,6 +45,7 @@ class LiveHost(Record):
     started_at: str  # RFC 3339, UTC
     began_ticks: int | None = None
     options: str = ""  # `launch.options_of`
+    invocation: str = ""  # UUID of the CLI's process, which what that starts has in its environment
 
     @property
     def is_running(self) -> bool:
@@ -117,6 +118,7 @@ def _host(order: HostOrder) -> None:
             to_text(clock.now()),
             start_ticks(process.pid),
             order.options,
+            order.invocation_uuid,
         )
         place.describe(host)
     except (RunnerError, OSError) as error:
