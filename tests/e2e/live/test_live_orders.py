@@ -236,6 +236,17 @@ def test_a_session_goes_on_nowhere_else(live, change, match):
     assert ["1", "3"] == live.texts()
 
 
+def test_an_account_is_not_removed_while_a_live_session_of_it_is_open(live):
+    session = live.begin()
+    removals = live.engine.account_setup.removals
+    with pytest.raises(RunnerError, match=f"session close {session}"):
+        removals.plan("demo-codex1")
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+
+    assert "demo-codex1" in removals.plan("demo-codex1").what
+
+
 def test_a_session_whose_runtime_is_gone_says_so(live):
     session, turn = live.begin_turn("1", runtime=live.scripted())
     live.live.wait(session, turn)

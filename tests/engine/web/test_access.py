@@ -81,6 +81,14 @@ def test_a_code_is_good_once_and_for_two_minutes(browse, engine, monkeypatch):
     assert 403 == client.post("/pair", json={"code": late}).status_code
 
 
+def test_two_devices_of_one_name_are_told_apart(engine):
+    first, second = (engine.web.redeem(engine.web.make_code().code, "phone", "here").device for _ in range(2))
+    assert ("phone", "phone 2") == (first.name, second.name)
+    engine.web.revoke(first.device_id)
+
+    assert "phone" == engine.web.redeem(engine.web.make_code().code, "phone", "here").device.name
+
+
 def test_two_who_show_a_code_at_once_make_one_device(browse, engine):
     code, codes = engine.web.make_code().code, []
     clients = [browse() for _ in range(4)]

@@ -5,7 +5,7 @@ A token is `ID.SECRET`: the id finds the device, the secret is kept as its hash 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
@@ -95,6 +95,16 @@ def clean_name(name: str) -> str:
     """Return a device's name as it is kept: one line of visible characters."""
     shown = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
     return shown[:NAME_LIMIT]
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name that no other device has: people and sessions tell devices apart by it."""
+    if name not in taken:
+        return name
+    number = 2
+    while (numbered := f"{name[: NAME_LIMIT - len(str(number)) - 1]} {number}") in taken:
+        number += 1
+    return numbered
 
 
 def split_token(token: str) -> tuple[str, str]:

@@ -15,9 +15,21 @@ class AccountRemovals(AccountPart):
     """What is removed with an account."""
 
     def plan(self, account: str) -> Step:
-        """Return the changes that take an account out. Raises RunnerError."""
+        """Return the changes that take an account out. Raises RunnerError, while a live session of it is open."""
         self._check(account)
+        self._refuse_if_live(account)
         return Step(f"removed the account {account}", account_edit.remove(self._home.paths, self._models, account))
+
+    def _refuse_if_live(self, account: str) -> None:
+        from oulipoly_engine.service.live import hosts  # noqa: PLC0415 - most changes of accounts need no host
+        from oulipoly_engine.store.live import live_sessions  # noqa: PLC0415
+
+        for host in hosts.survey(self._home.paths):
+            with self._home.lend_store_to_read() as store:
+                sessions = live_sessions.find(store, host.session_id)
+            if any(session.account == account for session in sessions):
+                closes = f"`agents session close {host.session_id}`"
+                raise RequestRefused(f"a live session of {account!r} is open: close it first with {closes}")
 
     def made_home(self, account: str) -> Path | None:
         """Return an account's home if this program has made it."""

@@ -19,6 +19,7 @@ from oulipoly_engine.core.web.devices import (
     ServerEntry,
     TooManyTries,
     clean_name,
+    free_name,
     read_scopes,
     split_token,
 )
@@ -116,15 +117,16 @@ class WebAccess:
 
     def _make(self, name: str, scopes: Sequence[str], **more: object) -> Paired:
         identity, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
-        told = {"kind": "device", **more}
-        device = Device(
-            device_id=identity,
-            name=name,
-            scopes=tuple(scopes),
-            created_at=self._home.now(),
-            **told,  # type: ignore[arg-type]  # fields of the record
-        )
-        with self._home.lend_store() as store:
+        told, now = {"kind": "device", **more}, self._home.now()
+        with self._home.lend_store() as store, store.write():
+            taken = {device.name for device in devices.list_devices(store) if device.is_open(now)}
+            device = Device(
+                device_id=identity,
+                name=name if told["kind"] == "request" else free_name(name, taken),
+                scopes=tuple(scopes),
+                created_at=now,
+                **told,  # type: ignore[arg-type]  # fields of the record
+            )
             devices.insert(store, device, _hash(secret))
         return Paired(device, f"{identity}.{secret}")
 
