@@ -199,6 +199,30 @@ def test_two_results_end_two_turns_and_a_third_ends_nothing():
     assert events.Raw("result") == said[-1]
 
 
+def test_a_command_that_is_allowed_for_the_session_is_asked_for_once():
+    """Claude asks again by itself for a command outside its folder, whatever rule it was given (2.1.197)."""
+    one = driver()
+    one.send("turn", "x")
+    rules = [{"toolName": "Bash", "ruleContent": "touch /out/x"}]
+    suggestions = [{"type": "addRules", "behavior": "allow", "rules": rules, "destination": "localSettings"}]
+
+    def ask(number, command):
+        request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": command, "description": number}}
+        request |= {"permission_suggestions": suggestions}
+        return tell(one, {"type": "control_request", "request_id": number, "request": request})
+
+    first = ask("a", "touch /out/x")
+    one.answer("a", Resolution("approve_for_session"))
+    one.take()
+    again, other = ask("b", "touch /out/x"), ask("c", "touch /out/y")
+
+    assert [1, 0, 1] == [
+        len([event for event in said.events if isinstance(event, events.RequestOpened)])
+        for said in (first, again, other)
+    ]
+    assert "allow" == json.loads(again.data)["response"]["response"]["behavior"]
+
+
 def test_a_review_is_not_supported():
     with pytest.raises(NotSupported):
         driver().review("turn", ReviewTarget())

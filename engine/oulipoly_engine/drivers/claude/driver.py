@@ -62,6 +62,7 @@ class ClaudeDriver(Driver):
         self._model, self._policy = "", ""
         self._turns = Turns(self._say, opening.cwd, self._started)
         self._requests: dict[str, requests.ToolRequest] = {}
+        self._allowed: set[str] = set()  # keys of the commands that a person has allowed for this session
         self._asked: dict[str, _Settle] = {}  # our own control requests
         self._deadlines: dict[str, float] = {}  # of those, from the first tick on
         self._count = 0  # of our requests and messages
@@ -123,6 +124,8 @@ class ClaudeDriver(Driver):
         response = requests.response_to(asked, resolution)
         if response["behavior"] == "deny":
             self._turns.declined.add(asked.tool_use_id)
+        if resolution.decision == "approve_for_session" and asked.tool == "Bash":
+            self._allowed.add(requests.command_key(asked))
         if response.get("interrupt") is True and self._turns.current is not None:
             self._turns.current.is_interrupted = True
         self._write(lines.control_answer(native_id, response))
@@ -225,6 +228,10 @@ class ClaudeDriver(Driver):
         subtype = text_of(request.get("subtype"))
         if subtype == "can_use_tool":
             asked = requests.tool_request(request)
+            if requests.command_key(asked) in self._allowed:
+                # Its own rule covers a command in the session's folder alone: elsewhere claude asks each time.
+                self._write(lines.control_answer(request_id, requests.response_to(asked, Resolution("approve"))))
+                return
             self._requests[request_id] = asked
             prompt = requests.prompt_of(asked, self._turns.cwd)
             self._say(RequestOpened(request_id, requests.request_kind(asked), prompt))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from oulipoly_engine.core.live.events import Prompt, Question, RequestKind
@@ -50,6 +51,12 @@ def request_kind(asked: ToolRequest) -> RequestKind:
             return "file_change_approval"
         case _:
             return "permission_approval"
+
+
+def command_key(asked: ToolRequest) -> str:
+    """Return what is the same for the same command, run in the same way."""
+    told = {name: value for name, value in asked.given.items() if name not in ("description", "timeout")}
+    return json.dumps([asked.tool, told], sort_keys=True)
 
 
 def prompt_of(asked: ToolRequest, cwd: str) -> Prompt:
