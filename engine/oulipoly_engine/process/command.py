@@ -22,6 +22,7 @@ class Command(Record):
     timeout_s: float | None = None
     silence_warning_s: float | None = None  # tell the sink once nothing has come for so long
     is_configured: bool = True  # by an account; false: the user has typed it
+    named_in: str = "`command` in providers.toml"  # where its name stands, if it is configured
     ends_with_us: bool = False  # its group is stopped even if we are killed; it has no stdin then
 
 

@@ -138,7 +138,7 @@ def _describe_problem(command: Command, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         if command.cwd is not None and not command.cwd.is_dir():
             return f"the working directory {command.cwd} does not exist"
-        place = "`command` in providers.toml" if command.is_configured else "its name"
+        place = command.named_in if command.is_configured else "its name"
         return f"the command {name!r} was not found: install it, or correct {place}"
     if isinstance(error, NotADirectoryError):
         return f"the working directory {command.cwd} is not a directory"

@@ -281,7 +281,7 @@ def test_a_session_that_cannot_be_is_not_begun(live, wish, match):
 def test_a_session_whose_program_is_missing_leaves_nothing(live):
     session = live.begin()
     live.scripted(program="/nowhere/codex")
-    with pytest.raises(RunnerError, match="nowhere"):
+    with pytest.raises(RunnerError, match=r"nowhere.*correct `program` of \[runtimes.scripted\] in config.toml"):
         live.begin(runtime="scripted", prompt="hello")
     with pytest.raises(RunnerError, match="nowhere"):
         live.live.fork(session, runtime="scripted")
@@ -294,7 +294,8 @@ def test_a_logged_out_runtime_says_so(live):
     session, turn = live.begin_turn("1", runtime="scripted")
 
     assert "queued" == live.live.wait(session, turn).status
-    assert "needs_auth" == failure_of(live.until_closed(session)).reason
+    failure = failure_of(live.until_closed(session))
+    assert ("needs_auth", True) == (failure.reason, "`agents runtime login scripted`" in failure.message)
     live.scripted()
     live.live.send(session, "2", waits=True)
     assert ["1", "2"] == live.texts()

@@ -101,6 +101,7 @@ def _of_account(account: Account, home: Path) -> _Base | None:
         kind=kind,
         name=f"{cli.title} · {account.name}",
         program=program,
+        named_in=f"`command` of [{account.name}] in providers.toml",
         account=account.name,
         start_words=cli.live.start_words,
         args=told.args,
@@ -238,6 +239,7 @@ def _merge(entry: RuntimeEntry, name: str, account: str, base: _Base | None, hom
         id=name,
         name=entry.name or usual.name or name,
         program=entry.program or usual.program or _BY_KIND.get(kind, ""),
+        named_in=_program_place(entry, usual),
         account=account,
         is_enabled=entry.is_enabled,
         start_words=start,
@@ -254,6 +256,13 @@ def _merge(entry: RuntimeEntry, name: str, account: str, base: _Base | None, hom
         stderr_lines=entry.stderr_lines or usual.stderr_lines,
     )
     return _lead_home(runtime, entry, cli, home), cli
+
+
+def _program_place(entry: RuntimeEntry, usual: Runtime) -> str:
+    """Return where a user corrects the program of an entry."""
+    if usual.named_in and not entry.program:
+        return usual.named_in
+    return f"`program` of [runtimes.{entry.key or entry.id}] in config.toml"
 
 
 def _lead_home(runtime: Runtime, entry: RuntimeEntry, cli: Cli | None, home: Path) -> Runtime:

@@ -201,7 +201,7 @@ def _classify(runtime: Runtime, program: str | None, probe: Probe | None) -> tup
     if not runtime.is_enabled:
         return Disabled(), ()
     if program is None:
-        message = f"there is no program {runtime.program!r}: install it, or correct its path"
+        message = f"there is no program {runtime.program!r}: install it, or correct {runtime.named_in or 'its path'}"
         missing = Diagnostic("error", f"{runtime.kind}_probe.missing_binary", message)
         return MissingBinary(runtime.program), (missing,)
     if probe is None or probe.reason == failures.MISSING_BINARY:  # it was installed since

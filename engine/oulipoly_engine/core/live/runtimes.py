@@ -24,6 +24,7 @@ class Runtime(Record):
     kind: DriverKind
     name: str  # as people read it
     program: str  # what is started: a name on PATH, or a path
+    named_in: str = ""  # the key and the file where a user corrects that
     account: str = ""  # whose login and quota it uses; empty: nobody's that we know
     is_enabled: bool = True
     start_words: tuple[str, ...] = ()  # ACP and plain: what makes it speak so

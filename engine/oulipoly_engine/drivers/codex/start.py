@@ -69,7 +69,7 @@ class Start:
             self._warn(f"codex does not tell whose login it uses: {failure.message}", "account_read_failed")
         self._account, needs_login = read_account(fields.mapping(result))
         if needs_login:
-            self._end(failures.NEEDS_AUTH, "codex is not logged in: log in with `codex login`, then start again")
+            self._end(failures.NEEDS_AUTH, "codex is not logged in")
             return
         if self._opening.is_probe:
             self._ask("model/list", {}, self._take_models)

@@ -160,7 +160,7 @@ class Runtimes:
         environ = launch_environment(runtime, account, inherited_environment())
         program = find_program(runtime, environ)
         if program is None:
-            message = f"there is no program {runtime.program!r}: install it, or correct its path"
+            message = f"there is no program {runtime.program!r}: install it, or correct {runtime.named_in}"
             raise RequestRefused(message)
         prepare_homes(runtime)
         return Command((program, *login.words), environ, Path.cwd(), is_configured=False)

@@ -123,6 +123,7 @@ class LiveLauncher(Record):
             invocation_uuid=identity,
             account=runtime.account or runtime.id,
             model_name=model_name,
+            named_in=runtime.named_in,
             proxy=runtime.proxy,
             wire_log=str(self.wire_log(session.session_id)) if runtime.debug_native_events else "",
             options=options_of(session, runtime),

@@ -70,6 +70,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     invocation_uuid: str
     account: str
     model_name: str
+    named_in: str = ""  # the key and the file that name its program
     proxy: str = ""  # the runtime's, whose password a CLI may print
     wire_log: str = ""  # the file in which what the CLI says is kept; empty: it is not
     options: str = ""
@@ -107,6 +108,7 @@ def _host(order: HostOrder) -> None:
                 tuple(map(unescape_word, order.argv)),
                 {unescape_word(key): unescape_word(value) for key, value in order.env.items()},
                 Path(order.opening.cwd),
+                named_in=order.named_in,
             )
         )
         listener = place.listen()

@@ -129,6 +129,9 @@ class SessionTurns:
             case ev.SessionFailed():
                 if self.failure is not None:
                     return  # the first one is the cause
+                if event.reason == failures.NEEDS_AUTH:
+                    way_out = f"log in with `agents runtime login {self.session.runtime_id}`"
+                    event = replace(event, message=f"{event.message}: {way_out}")
                 self.failure = event
                 is_lost = event.reason in (failures.THREAD_LOST, failures.THREAD_MISMATCH)
                 self._change(status="fenced" if is_lost else self.session.status, status_reason=event.message)

@@ -114,6 +114,18 @@ def test_a_cli_that_loses_sessions_is_not_closed_by_idleness(command, entries, i
     assert idle_s == only(derive(Account("work", command), entries=entries)).idle_s
 
 
+@pytest.mark.parametrize(
+    ("entries", "place"),
+    [
+        ([], "`command` of [work] in providers.toml"),
+        ([RuntimeEntry("work", "Work", name="Mine")], "`command` of [work] in providers.toml"),
+        ([RuntimeEntry("work", "Work", program="my-claude")], "`program` of [runtimes.Work] in config.toml"),
+    ],
+)
+def test_the_place_of_a_program_is_where_it_stands(entries, place):
+    assert place == only(derive(Account("work", "claude"), entries=entries)).named_in
+
+
 def test_an_entry_may_use_an_accounts_login_with_another_program():
     entry = RuntimeEntry("adapter", "adapter", kind="acp", program="claude-agent-acp", account="work")
 

@@ -101,7 +101,7 @@ def mend(one: RuntimeSummary) -> str:
         case NeedsAuth():
             return f"`agents runtime login {one.runtime.id}` logs in"
         case MissingBinary():
-            return f"install {one.runtime.program}, or correct its path in [runtimes.{one.runtime.id}]"
+            return f"install {one.runtime.program}, or correct {one.runtime.named_in}"
         case UnsupportedVersion():
             return f"update {one.runtime.program}"
         case Disabled():

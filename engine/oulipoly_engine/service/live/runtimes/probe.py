@@ -54,7 +54,7 @@ def run_probe(
         request_s=runtime.request_s,
         is_probe=True,
     )
-    command = Command((program, *driver.words(opening)), environ, folder)
+    command = Command((program, *driver.words(opening)), environ, folder, named_in=runtime.named_in)
     try:
         process = PipedProcess(command)
     except SpawnFailed as error:
