@@ -130,7 +130,8 @@ class _Protocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.conn.their_state is not h11.IDLE:  # what was sent in advance is the next request already
+        has_begun = bool(self.conn.trailing_data[0])
+        if has_begun or self.conn.their_state is not h11.IDLE:  # what was sent in advance is the next request already
             self._await_request()
 
     def pause_writing(self) -> None:
