@@ -40,8 +40,10 @@ def test_turns_requests_interrupts_and_the_next_process(live, session):
             told = live.live.order(session, verb, {}, starts=True)
             assert "completed" == live.live.wait(session, told["turn_id"]).status
         else:
+            before = live.live.turns(session)
             with pytest.raises(RunnerError, match="cannot"):
                 live.live.order(session, verb, {}, starts=True)
+            assert before == live.live.turns(session)  # a refused order is no turn
 
 
 def test_a_killed_turn_goes_on(live, session):

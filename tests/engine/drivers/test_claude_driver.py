@@ -223,7 +223,28 @@ def test_a_command_that_is_allowed_for_the_session_is_asked_for_once():
     assert "allow" == json.loads(again.data)["response"]["response"]["behavior"]
 
 
-def test_a_review_is_not_supported():
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (ReviewTarget(), "/review"),
+        (ReviewTarget("branch", "123"), "/review 123"),
+        (ReviewTarget("branch", "main"), "/code-review what differs from the branch main"),
+        (ReviewTarget("commit", "abc"), "/code-review the commit abc"),
+        (ReviewTarget("custom", "the names"), "/code-review the names"),
+    ],
+)
+def test_a_review_is_done_by_claudes_own_commands(target, text):
+    one = ClaudeDriver(Opening(cwd="/w", new_id=NEW))
+    one.begin()
+    response = {"commands": [{"name": "review"}, {"name": "code-review"}]}
+    answer = {"subtype": "success", "request_id": "req-1", "response": response}
+    tell(one, {"type": "control_response", "response": answer})
+    one.review("turn", target)
+
+    assert text in one.take().data.decode()
+
+
+def test_a_review_is_not_supported_without_them():
     with pytest.raises(NotSupported):
         driver().review("turn", ReviewTarget())
 

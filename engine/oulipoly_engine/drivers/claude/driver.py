@@ -28,10 +28,11 @@ from oulipoly_engine.core.live.events import (
     TurnRetrying,
 )
 from oulipoly_engine.core.live.permissions import choose_policy
-from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution
+from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution, ReviewTarget
 from oulipoly_engine.drivers.claude import lines, requests, results
 from oulipoly_engine.drivers.claude.turns import Turn, Turns
 from oulipoly_engine.drivers.json_values import Json, count, listing, mapping, text_of, without_halves
+from oulipoly_engine.records import replace
 
 _PROTOCOL = (
     "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
@@ -95,6 +96,12 @@ class ClaudeDriver(Driver):
     def compact(self, turn_id: str) -> None:
         """Have the past shortened."""
         self._begin(Turn(self._fresh_uuid(turn_id), "/compact", is_compaction=True))
+
+    def review(self, turn_id: str, target: ReviewTarget) -> None:
+        """Have claude's own commands do it."""
+        if not self.capabilities.review:
+            raise self._unable("review")
+        self._begin(Turn(self._fresh_uuid(turn_id), _review_command(target)))
 
     def interrupt(self) -> None:
         """Have the running turn end; before its first sign claude would ignore it, so it waits for that."""
@@ -201,7 +208,8 @@ class ClaudeDriver(Driver):
         if error:
             self._say(SessionFailed(failures.HANDSHAKE_FAILED, f"claude refused to begin: {error}"))
             return
-        account = mapping(response.get("account"))
+        account, commands = mapping(response.get("account")), results.commands_of(response.get("commands"))
+        self.capabilities = replace(self.capabilities, review={"review", "code-review"} <= {*dict(commands)})
         self._policy = choose_policy("claude", self.opening.profile).policy
         self._say(
             SessionOpened(
@@ -209,7 +217,7 @@ class ClaudeDriver(Driver):
                 model=self.opening.model,
                 account=text_of(account.get("email")) or text_of(account.get("subscriptionType")),
                 models=results.models_of(response.get("models")),
-                commands=results.commands_of(response.get("commands")),
+                commands=commands,
                 policy=self._policy,
             )
         )
@@ -346,3 +354,18 @@ class ClaudeDriver(Driver):
         """Return an id that no process of this session has used, not even for the same turn."""
         self._count += 1
         return str(uuid5(NAMESPACE_OID, f"{self.opening.new_id} {told} {self._count}"))
+
+
+def _review_command(target: ReviewTarget) -> str:
+    """Return what has claude review; its `/review` takes a pull request alone, `/code-review` any words (2.1.197)."""
+    match target.kind:
+        case "uncommitted":
+            return "/review"
+        case "branch" if target.value.removeprefix("#").isdecimal():
+            return f"/review {target.value}"
+        case "branch":
+            return f"/code-review what differs from the branch {target.value}"
+        case "commit":
+            return f"/code-review the commit {target.value}"
+        case _:
+            return f"/code-review {target.value}"

@@ -392,13 +392,8 @@ class SessionTurns:
 
     def _start(self, kind: str, text: str, begin: Callable[[str], None]) -> dict[str, Any]:
         turn_id = str(uuid.uuid4())
+        begin(turn_id)  # first: an order that is refused is no turn, and what is written goes out with `take`
         self._new_turn(turn_id, kind, text)
-        try:
-            begin(turn_id)
-        except RequestRefused as error:
-            assert self.turn is not None  # noqa: S101 - made a line before
-            self._end_turn(self.turn, ev.TurnEnded("failed", error.message, error.slug, turn_id=turn_id))
-            raise
         return {"turn_id": turn_id, "status": "starting"}
 
     def _new_turn(self, turn_id: str, kind: str, text: str) -> Turn:
