@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.routing import Route
 
 from oulipoly_engine import __version__
-from oulipoly_engine.web import errors
-from oulipoly_engine.web.access.gate import Gate, Serving
+from oulipoly_engine.web import bodies, errors
+from oulipoly_engine.web.access.gate import Gate, Serving, is_open
 from oulipoly_engine.web.api import access, changes, events, machine, push, requests, sessions
 from oulipoly_engine.web.pages.router import page_routes
 from oulipoly_engine.web.streams import Hub
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_OF_ALL = (400, 421, 503)
+_OF_DEVICES = (401, 403, 429)  # no token, a scope that is missing, too many wrong ones
+_OF_CHANGES = (403, 408, 409, 413, 422)  # another site's page, slow or large bodies, an Idempotency-Key
 
 
 class _App(FastAPI):
@@ -28,17 +32,34 @@ class _App(FastAPI):
         """Return the OpenAPI document."""
         if self.openapi_schema is None:
             document = super().openapi()
-            for operations in document["paths"].values():
-                for operation in operations.values():
-                    operation["responses"].pop("422", None)  # FastAPI's own, which nobody gets
-                    if "default" in operation["responses"]:  # JSON, also where a text is the answer
-                        operation["responses"]["default"]["content"] = _PROBLEM
+            for path, operations in document["paths"].items():
+                for method, operation in operations.items():
+                    _complete(operation, method, path)
             parts = document["components"]
             for name in ("HTTPValidationError", "ValidationError"):
                 parts["schemas"].pop(name, None)
+            parts["schemas"]["Problem"] = bodies.Problem.model_json_schema()
             parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             document["security"] = [{"token": []}]
         return self.openapi_schema or {}
+
+
+def _complete(operation: dict[str, Any], method: str, path: str) -> None:
+    """Add to an operation what the gate and the handlers of errors answer."""
+    answers = operation["responses"]
+    answers.pop("422", None)  # FastAPI's own, which nobody gets
+    statuses = {*_OF_ALL, *(int(status) for status in answers if status >= "400")}
+    if is_open(path):
+        operation["security"] = []
+    else:
+        statuses |= {*_OF_DEVICES}
+    if "{" in path:
+        statuses |= {404}
+    if method != "get":
+        statuses |= {*_OF_CHANGES}
+    for status in sorted(statuses):  # JSON, also where a text is the answer
+        answers[str(status)] = {"description": HTTPStatus(status).phrase, "content": _PROBLEM}
+    operation["responses"] = dict(sorted(answers.items()))
 
 
 def make_app(engine: Engine, serving: Serving | None = None) -> FastAPI:

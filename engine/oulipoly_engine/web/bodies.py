@@ -184,7 +184,7 @@ class RequestAnswer(Body):
     answers: dict[str, list[str]] = {}
 
 
-class FileChange(Body):
+class FileToWrite(Body):
     """A file to write."""
 
     path: FilePath
@@ -284,4 +284,6 @@ class Problem(BaseModel):
     error: Error
 
 
-ERRORS: dict[int | str, dict[str, Any]] = {"default": {"model": Problem, "description": "It was refused."}}
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the statuses of an operation's own refusals, as a route has it; `app.py` adds those of all operations."""
+    return {status: {} for status in statuses}

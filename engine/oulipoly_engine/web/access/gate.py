@@ -158,20 +158,20 @@ class Gate:
     async def _find_viewer(self, scope: Scope, headers: Headers) -> Viewer | None:
         """Return who asks; None: nobody, where anybody may. Raises Refusal."""
         path, token = scope["path"], self._token(headers)
-        is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
+        is_open_path = is_open(path)
         device = None
         if token:
             # What anybody may see costs nobody a try: an old cookie is sent along with it.
-            address = "" if is_open else scope["state"]["address"]
+            address = "" if is_open_path else scope["state"]["address"]
             device = await run_in_threadpool(self._authenticate, token, address)
         is_direct = self._serving.trusts_own_user and not any(name in headers for name in _PASSED_ON)
-        if not token and is_direct and (not is_open or path == "/health") and await self._is_own_user(scope):
+        if not token and is_direct and (not is_open_path or path == "/health") and await self._is_own_user(scope):
             return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
-        if device is None and not is_open:
+        if device is None and not is_open_path:
             raise _not_paired()
         if device is None:
             return None
-        if device.request_id is not None and path != f"/requests/{device.request_id}" and not is_open:
+        if device.request_id is not None and path != f"/requests/{device.request_id}" and not is_open_path:
             raise Refusal(403, "not-allowed", "this token answers one request and does nothing else")
         is_confirmed = device.is_confirmed(self._engine.surroundings.clock.now())
         return Viewer(device.name, device.device_id, device.scopes, is_confirmed)
@@ -233,6 +233,11 @@ def _peer(scope: Scope) -> str:
 
 def _not_paired() -> Refusal:
     return Refusal(401, "not-paired", "this device is not paired: run `agents device pair` on the computer")
+
+
+def is_open(path: str) -> bool:
+    """Return whether everybody who reaches the server gets what is at a path."""
+    return path in _OPEN or path.startswith(_OPEN_BELOW)
 
 
 def host_name(host: str) -> str:

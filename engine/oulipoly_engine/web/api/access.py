@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import PlainTextResponse
 
 from oulipoly_engine.core.web.devices import device_document
-from oulipoly_engine.web import bodies
+from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import Viewer, check_scope, need
 from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.web.access import Paired
     from oulipoly_engine.web.access.gate import Serving
 
-router = APIRouter(responses=bodies.ERRORS, tags=["devices"])
+router = APIRouter(tags=["devices"])
 
 _COOKIE_LIFE_S = 400 * 24 * 3600  # the most that browsers keep one
 
 
-@router.post("/pair")
+@router.post("/pair", response_model=answer_bodies.Paired, responses=bodies.refusals(429))
 def pair(body: bodies.Pairing, request: Request, engine: TheEngine) -> Json:
     """Trade a code that the computer shows for a device's token: in a cookie, and for programs in the answer."""
     paired = engine.web.redeem(body.code, body.name, request.state.address)
@@ -51,17 +51,21 @@ def keep_cookie(response: Response, serving: Serving, paired: Paired, *, is_secu
     )
 
 
-@router.get("/authority.pem", response_class=PlainTextResponse)
-def authority(request: Request, engine: TheEngine) -> PlainTextResponse:
+class _CertificateResponse(PlainTextResponse):
+    media_type = "application/x-x509-ca-cert"
+
+
+@router.get("/authority.pem", response_class=_CertificateResponse, responses=bodies.refusals(404))
+def authority(request: Request, engine: TheEngine) -> _CertificateResponse:
     """Return the certificate of the server's own authority, for a phone to trust; 404 where it speaks no TLS."""
     serving: Serving = request.app.state.serving
     place = engine.surroundings.paths.data / "web" / "authority.pem"
     if not serving.is_tls or not place.is_file():
         raise NotFound("this server has no certificate of its own")
-    return PlainTextResponse(place.read_text("ascii"), media_type="application/x-x509-ca-cert")
+    return _CertificateResponse(place.read_text("ascii"))
 
 
-@router.post("/confirm")
+@router.post("/confirm", response_model=answer_bodies.Confirmed)
 def confirm(body: bodies.Pairing, request: Request, engine: TheEngine, viewer: Anyone) -> Json:
     """Confirm the device by a code of `agents device pair`, for a quarter of an hour."""
     check_scope(viewer, "answer")
@@ -69,13 +73,13 @@ def confirm(body: bodies.Pairing, request: Request, engine: TheEngine, viewer: A
     return Json({"confirmed": True})
 
 
-@router.get("/devices")
+@router.get("/devices", response_model=list[answer_bodies.Device])
 def list_devices(engine: TheEngine, _viewer: Annotated[Viewer, Depends(need("operate"))]) -> Json:
     """List the devices and links that may use the server."""
     return Json([device_document(one) for one in engine.web.devices()])
 
 
-@router.delete("/devices/{device_id}")
+@router.delete("/devices/{device_id}", response_model=answer_bodies.Device)
 def revoke(device_id: bodies.SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """Revoke a device at once, its open streams too. Each may revoke itself; others take the scope `operate`."""
     if device_id != viewer.device_id:

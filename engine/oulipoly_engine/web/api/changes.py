@@ -14,7 +14,7 @@ from oulipoly_engine.core.worktrees.refusals import SwitchedOff
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.worktrees.changes import Changes
-from oulipoly_engine.web import bodies
+from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import check_confirmed
 from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_work, work_of
@@ -22,7 +22,7 @@ from oulipoly_engine.web.api.machine import resolve_folder
 from oulipoly_engine.web.api.sessions import milliseconds
 from oulipoly_engine.web.bodies import GitOrder, SessionId
 
-router = APIRouter(responses=bodies.ERRORS, tags=["changes"])
+router = APIRouter(tags=["changes"])
 
 FileName = Annotated[str, Query(min_length=1, max_length=4096, description="A file below the worktree.")]
 _MOST = 200  # files of a kind; contract B7
@@ -36,7 +36,7 @@ class SetupChanged(RequestRefused):
     slug = "setup-changed"
 
 
-@router.get("/sessions/{session_id}/changes")
+@router.get("/sessions/{session_id}/changes", response_model=answer_bodies.ChangeSet, responses=bodies.refusals(504))
 def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """List the files that differ, and those that the branch has committed, 200 each. Git is asked now."""
     identity = _find(engine, session_id)
@@ -47,7 +47,7 @@ def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     return Json({"gitAvailable": told.pop("git_available"), **told})
 
 
-@router.get("/sessions/{session_id}/diff")
+@router.get("/sessions/{session_id}/diff", response_model=answer_bodies.Diff, responses=bodies.refusals(413, 504))
 def diff(
     session_id: SessionId,
     path: FileName,
@@ -67,7 +67,7 @@ def diff(
     return Json({"isBinary": False, "path": found.path, "diff": found.diff, "hunks": hunks})
 
 
-@router.get("/sessions/{session_id}/file")
+@router.get("/sessions/{session_id}/file", response_model=answer_bodies.FileText, responses=bodies.refusals(413, 504))
 def read_file(
     session_id: SessionId,
     path: FileName,
@@ -79,8 +79,8 @@ def read_file(
     return Json(msgspec.to_builtins(engine.changes.read_file(_find(engine, session_id), path, rev)))
 
 
-@router.put("/sessions/{session_id}/file")
-def write_file(session_id: SessionId, body: bodies.FileChange, engine: TheEngine, _viewer: Operator) -> Json:
+@router.put("/sessions/{session_id}/file", response_model=answer_bodies.FileWritten)
+def write_file(session_id: SessionId, body: bodies.FileToWrite, engine: TheEngine, _viewer: Operator) -> Json:
     """Write a file; 409 where it is no longer what the etag stands for."""
     identity = _find(engine, session_id)
     written = engine.changes.write_file(
@@ -89,7 +89,7 @@ def write_file(session_id: SessionId, body: bodies.FileChange, engine: TheEngine
     return Json({"ok": True, **msgspec.to_builtins(written)})
 
 
-@router.post("/sessions/{session_id}/git")
+@router.post("/sessions/{session_id}/git", response_model=answer_bodies.GitDone, responses=bodies.refusals(504))
 def order(session_id: SessionId, body: GitOrder, engine: TheEngine, viewer: Operator) -> Json:
     """Stage, unstage, discard, commit, merge, rebase or apply."""
     identity = _find(engine, session_id)
@@ -104,7 +104,7 @@ def order(session_id: SessionId, body: GitOrder, engine: TheEngine, viewer: Oper
     return Json({"ok": True, **told})
 
 
-@router.get("/sessions/{session_id}/promote/preflight")
+@router.get("/sessions/{session_id}/promote/preflight", response_model=answer_bodies.Preflight)
 def preflight(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """Tell what a push would do."""
     identity = _find(engine, session_id)
@@ -112,7 +112,7 @@ def preflight(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json
     return Json(msgspec.to_builtins(engine.changes.preflight(identity)))
 
 
-@router.post("/sessions/{session_id}/promote")
+@router.post("/sessions/{session_id}/promote", response_model=answer_bodies.Promoted, responses=bodies.refusals(502))
 def promote(session_id: SessionId, body: bodies.Promotion, engine: TheEngine, viewer: Operator) -> Json:
     """Commit everything, push it, and tell where a pull request is made."""
     identity = _find(engine, session_id)
@@ -122,7 +122,7 @@ def promote(session_id: SessionId, body: bodies.Promotion, engine: TheEngine, vi
     return Json({"ok": True, **msgspec.to_builtins(done)})
 
 
-@router.post("/sessions/{session_id}/comments")
+@router.post("/sessions/{session_id}/comments", response_model=answer_bodies.PromptSent, responses=bodies.refusals(500))
 def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, viewer: Operator) -> Json:
     """Send comments on lines to the session, as one message."""
     identity = _find(engine, session_id)
@@ -131,7 +131,7 @@ def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, vie
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id})
 
 
-@router.post("/sessions/{session_id}/conflict")
+@router.post("/sessions/{session_id}/conflict", response_model=answer_bodies.PromptSent, responses=bodies.refusals(500))
 def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: TheEngine, viewer: Operator) -> Json:
     """Have the session's agent resolve what stands against a merge."""
     identity = _find(engine, session_id)
@@ -140,7 +140,7 @@ def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: The
 
 
 # Set-up of worktrees -------------------------------------------------------------------------------------------------
-@router.get("/setup")
+@router.get("/setup", response_model=answer_bodies.SetupState)
 def show_setup(
     engine: TheEngine,
     _viewer: Anyone,
@@ -154,7 +154,7 @@ def show_setup(
     return Json({**told, "is_allowed": found.is_allowed, "allowed_at": at})
 
 
-@router.post("/setup")
+@router.post("/setup", response_model=answer_bodies.Done)
 def allow_setup(body: bodies.SetupPermission, engine: TheEngine, _viewer: Confirmed) -> Json:
     """Allow them, in the words that the digest stands for; 409 where they are others."""
     folder = _folder(engine, body.repo_path)

@@ -9,23 +9,25 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from oulipoly_engine.core.live.events import to_json
-from oulipoly_engine.web import bodies
+from oulipoly_engine.web import answer_bodies
 from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, TheEngine, find_work
 from oulipoly_engine.web.bodies import SessionId
 from oulipoly_engine.web.event_stream import EventStream
 from oulipoly_engine.web.streams import PAGE, Hub, Listener, follow, follow_all
 
-router = APIRouter(responses=bodies.ERRORS, tags=["events"])
+router = APIRouter(tags=["events"])
 
 _PULSE_S = 15.0
 _STREAM = "text/event-stream"
+_STREAM_SCHEMA = {"schema": {"type": "string"}}
 _HIGHEST = 1 << 53
 
 
 @router.get(
     "/sessions/{session_id}/events",
-    responses={200: {"content": {_STREAM: {}, "application/json": {}}, "description": "Events, and those to come."}},
+    response_model=answer_bodies.EventPage,
+    responses={200: {"content": {_STREAM: _STREAM_SCHEMA}, "description": "Events, and those to come."}},
 )
 async def of_session(
     request: Request,
@@ -49,7 +51,12 @@ async def of_session(
     )
 
 
-@router.get("/events", responses={200: {"content": {_STREAM: {}}, "description": "Hints, without an end."}})
+@router.get(
+    "/events",
+    status_code=200,
+    response_class=EventStream,
+    responses={200: {"content": {_STREAM: _STREAM_SCHEMA}, "description": "Hints, without an end."}},
+)
 async def of_all(request: Request, viewer: Anyone) -> EventStream:
     """Tell hints of what changes: sessions, and requests that are opened and answered. It begins with `resync`."""
     listener = Listener(viewer.device_id)

@@ -15,12 +15,12 @@ from oulipoly_engine.core.worktrees.work import LIFECYCLES, TURN_SILENCE_S
 from oulipoly_engine.errors import ModelUnknown, RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.snapshot import AccountView
-from oulipoly_engine.web import bodies
+from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import SCOPES
 from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine
 
-router = APIRouter(responses=bodies.ERRORS, tags=["machine"])
+router = APIRouter(tags=["machine"])
 
 _MOST_FOLDERS = 1000
 
@@ -31,21 +31,21 @@ class FolderRefused(RequestRefused):
     slug = "folder-refused"
 
 
-@router.get("/health")
+@router.get("/health", response_model=answer_bodies.Health)
 def health(request: Request, engine: TheEngine) -> Json:
     """Say that the server answers, and to devices also how much there is to do."""
     viewer = getattr(request.state, "viewer", None)
     return Json({"ok": True} | ({} if viewer is None else engine.work.health()))
 
 
-@router.get("/me")
+@router.get("/me", response_model=answer_bodies.Me)
 def me(viewer: Anyone) -> Json:
     """Say which device asks, and what it may do."""
     told = {"name": viewer.name, "device_id": viewer.device_id, "scopes": [*viewer.scopes]}
     return Json(told | {"confirmed": viewer.is_confirmed})
 
 
-@router.get("/config")
+@router.get("/config", response_model=answer_bodies.Config)
 def config(engine: TheEngine, _viewer: Anyone) -> Json:
     """Return what new sessions are begun with, and what is switched on."""
     settings = engine.web.settings()
@@ -65,14 +65,14 @@ def config(engine: TheEngine, _viewer: Anyone) -> Json:
     )
 
 
-@router.get("/agents")
+@router.get("/agents", response_model=list[answer_bodies.Agent])
 def agents(engine: TheEngine, _viewer: Anyone) -> Json:
     """List what a session can be begun with."""
     found = engine.work.agents()
     return Json([{"id": one.agent_id, **msgspec.to_builtins(one)} for one in found])
 
 
-@router.get("/pools")
+@router.get("/pools", response_model=list[answer_bodies.Pool])
 def pools(engine: TheEngine, _viewer: Anyone) -> Json:
     """List the pools with the account that would serve next, and their accounts."""
     snapshot = engine.snapshot()
@@ -89,13 +89,13 @@ def pools(engine: TheEngine, _viewer: Anyone) -> Json:
     return Json(told)
 
 
-@router.get("/quota")
+@router.get("/quota", response_model=list[answer_bodies.AccountQuota])
 def quota(engine: TheEngine, _viewer: Anyone) -> Json:
     """List the accounts with their windows, as they were last read."""
     return Json([account_row(one) for one in engine.snapshot().accounts])
 
 
-@router.get("/why/{model}")
+@router.get("/why/{model}", response_model=answer_bodies.Decision)
 def why(model: Annotated[str, bodies.PathParameter(max_length=200)], engine: TheEngine, _viewer: Anyone) -> Json:
     """Explain which account the next session of a model would get."""
     try:
@@ -105,7 +105,7 @@ def why(model: Annotated[str, bodies.PathParameter(max_length=200)], engine: The
     return Json({**decision_to_json(found.decision), "stale": [*found.stale]})
 
 
-@router.get("/browse")
+@router.get("/browse", response_model=answer_bodies.Folders)
 def browse(engine: TheEngine, _viewer: Anyone, path: Annotated[str | None, Query(max_length=4096)] = None) -> Json:
     """List the folders in a folder; without a path those that one may begin at."""
     return Json(list_folders(engine, path))

@@ -5,20 +5,20 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from oulipoly_engine.core.web.push import Subscription, check_endpoint
-from oulipoly_engine.web import bodies, push
+from oulipoly_engine.web import answer_bodies, bodies, push
 from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, TheEngine
 
-router = APIRouter(prefix="/me/push", responses=bodies.ERRORS, tags=["devices"])
+router = APIRouter(prefix="/me/push", tags=["devices"])
 
 
-@router.get("")
+@router.get("", response_model=answer_bodies.PushAccess)
 def show(engine: TheEngine, viewer: Anyone) -> Json:
     """Return the server's public key, and whether this device is told."""
     return Json({"public_key": push.public_key(engine), "is_on": bool(engine.web.push.is_on(viewer.device_id))})
 
 
-@router.put("")
+@router.put("", response_model=answer_bodies.PushState)
 def switch_on(body: bodies.PushSubscription, engine: TheEngine, viewer: Anyone) -> Json:
     """Tell this device of requests at the endpoint that its browser gives, in place of any other."""
     check_endpoint(body.endpoint, takes_loopback=push.TAKES_LOOPBACK)
@@ -27,7 +27,7 @@ def switch_on(body: bodies.PushSubscription, engine: TheEngine, viewer: Anyone) 
     return Json({"is_on": True})
 
 
-@router.delete("")
+@router.delete("", response_model=answer_bodies.PushState)
 def switch_off(engine: TheEngine, viewer: Anyone) -> Json:
     """Tell this device of no further request."""
     engine.web.push.unsubscribe(viewer.device_id)

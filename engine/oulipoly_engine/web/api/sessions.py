@@ -22,13 +22,13 @@ from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.worktrees.work import NewWork, Work
 from oulipoly_engine.paths import expand_user
-from oulipoly_engine.web import bodies
+from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import Viewer
 from oulipoly_engine.web.answers import Json, page
 from oulipoly_engine.web.api.engine import Anyone, Operator, TheEngine, answer, find_work, live_of, work_of
 from oulipoly_engine.web.bodies import SessionId
 
-router = APIRouter(responses=bodies.ERRORS, tags=["sessions"])
+router = APIRouter(tags=["sessions"])
 
 _MOST_SESSIONS, _MOST_MESSAGES, _LAST_MESSAGES, _MOST_LINES = 100, 200, 20, 100_000
 _ALL = 10_000
@@ -41,7 +41,7 @@ class ApprovalGone(RequestRefused):
     slug = "approval-gone"
 
 
-@router.post("/sessions", response_model=bodies.SessionCreated)
+@router.post("/sessions", response_model=bodies.SessionCreated, responses=bodies.refusals(500))
 def begin(body: bodies.NewSession, engine: TheEngine, viewer: Operator) -> Json:
     """Begin a session."""
     begun = work_of(engine, viewer).begin(read_wish(engine, body))
@@ -138,7 +138,7 @@ def change(session_id: SessionId, body: bodies.SessionChange, engine: TheEngine,
     return show(work.session.session_id, engine, viewer)
 
 
-@router.post("/sessions/{session_id}/cancel")
+@router.post("/sessions/{session_id}/cancel", response_model=answer_bodies.Status)
 def cancel(session_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
     """End a session's turn and its process."""
     work = find_work(engine, session_id)
@@ -160,7 +160,7 @@ def list_messages(
     return page(request, [message_row(one) for one in found], limit)
 
 
-@router.post("/sessions/{session_id}/messages", response_model=bodies.MessageSent)
+@router.post("/sessions/{session_id}/messages", response_model=bodies.MessageSent, responses=bodies.refusals(500))
 def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Send a message, which begins a turn; 409 while one runs."""
     work = find_work(engine, session_id)
@@ -169,25 +169,25 @@ def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, view
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id, **ids})
 
 
-@router.post("/sessions/{session_id}/steer")
+@router.post("/sessions/{session_id}/steer", response_model=answer_bodies.Steered)
 def steer(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Give the running turn a message; one that cannot be taken waits in the queue."""
     return Json(_order(engine, viewer, session_id, "steer", _text(body)))
 
 
-@router.post("/sessions/{session_id}/interrupt")
+@router.post("/sessions/{session_id}/interrupt", response_model=answer_bodies.Interrupted)
 def interrupt(session_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
     """End the running turn; the session stays."""
     return Json(_order(engine, viewer, session_id, "interrupt", {}))
 
 
-@router.get("/sessions/{session_id}/queue")
+@router.get("/sessions/{session_id}/queue", response_model=list[answer_bodies.QueuedMessage])
 def list_queue(session_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """List the messages that wait for the running turn."""
     return _tell_queue(engine, viewer, session_id, {})
 
 
-@router.post("/sessions/{session_id}/queue")
+@router.post("/sessions/{session_id}/queue", response_model=answer_bodies.Queued, responses=bodies.refusals(500))
 def queue(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Send a message that waits while a turn runs."""
     work = find_work(engine, session_id)
@@ -195,7 +195,7 @@ def queue(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, vie
     return Json({"turn_id": result.turn_id, "status": result.status})
 
 
-@router.patch("/sessions/{session_id}/queue/{message_id}")
+@router.patch("/sessions/{session_id}/queue/{message_id}", response_model=list[answer_bodies.QueuedMessage])
 def change_queue(
     session_id: SessionId, message_id: SessionId, body: bodies.QueueChange, engine: TheEngine, viewer: Operator
 ) -> Json:
@@ -212,13 +212,13 @@ def change_queue(
     return answered
 
 
-@router.delete("/sessions/{session_id}/queue/{message_id}")
+@router.delete("/sessions/{session_id}/queue/{message_id}", response_model=list[answer_bodies.QueuedMessage])
 def remove_from_queue(session_id: SessionId, message_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
     """Take back a message that waits."""
     return _tell_queue(engine, viewer, session_id, {"act": "remove", "message_id": message_id})
 
 
-@router.post("/sessions/{session_id}/approvals")
+@router.post("/sessions/{session_id}/approvals", response_model=answer_bodies.Status)
 def approve(session_id: SessionId, body: bodies.Approval, engine: TheEngine, viewer: Anyone) -> Json:
     """Answer what a session asks, by the id of its call or of the request."""
     work = find_work(engine, session_id)
@@ -245,7 +245,7 @@ def log(
     return PlainTextResponse(engine.work.log_tail(work.session.session_id, lines))
 
 
-@router.get("/sessions/{session_id}/artifacts")
+@router.get("/sessions/{session_id}/artifacts", response_model=list[answer_bodies.Artifact])
 def artifacts(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """List the files that a session has made for people, 1000 at most."""
     work = find_work(engine, session_id)
@@ -285,7 +285,7 @@ def _read(file: BinaryIO, size: int) -> Iterator[bytes]:
             yield part
 
 
-@router.get("/sessions/{session_id}/trace")
+@router.get("/sessions/{session_id}/trace", response_model=list[answer_bodies.Trace])
 def trace(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """Show what the last turns have done: thoughts, commands, plan and tokens."""
     work = find_work(engine, session_id)
