@@ -136,4 +136,4 @@ def test_what_live_sessions_write_is_not_damage(tmp_path):
         assert find_damage(path) is None
         store.execute("UPDATE live_requests SET prompt = '{' WHERE request_id = 'open'")
 
-    assert "live_requests.prompt has a value that cannot be" == find_damage(path)
+    assert "live_requests.prompt has a value that cannot be (session s)" == find_damage(path)

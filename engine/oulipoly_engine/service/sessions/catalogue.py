@@ -133,6 +133,7 @@ class Catalogue(Record):
         scripts_s: about how long to ask the scripts of storages that tell no file with their turns; another call goes
         on where this one stopped.
         """
+        facts.recount_damaged(self.store)
         while facts.count_batch(self.store):
             pass
         deadline = None if budget_s is None else time.monotonic() + budget_s

@@ -22,6 +22,11 @@ def is_distinct(one: ColumnBase, other: object) -> Expression:
     return Expression(one, "IS DISTINCT FROM", other)
 
 
+def has_type(column: ColumnBase, *types: str) -> Expression:
+    """Return whether a value has one of SQLite's types: integer, real, text, blob or null. PostgreSQL has no others."""
+    return fn.TYPEOF(column).in_(types)
+
+
 def greatest(*values: object) -> Function:
     """Return the greatest of some values, of which none may be NULL: there the databases differ."""
     return _Renamed("GREATEST", values)

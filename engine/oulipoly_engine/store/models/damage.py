@@ -75,9 +75,11 @@ def find_damage(path: Path, patience_s: float = math.inf) -> str | None:
             (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if told != "ok":
                 return str(told).replace("\n", " ")
-            for table, column, condition in _conditions():
-                if connection.execute(f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1").fetchone():  # noqa: S608 - our own names
-                    return f"{table}.{column} has a value that cannot be"
+            for table, column, condition, key in _conditions():
+                row = connection.execute(f"SELECT {key} FROM {table} WHERE {condition} LIMIT 1").fetchone()  # noqa: S608 - our own names
+                if row is not None:
+                    session = f" (session {row[0]})" if isinstance(row[0], str) else ""
+                    return f"{table}.{column} has a value that cannot be{session}"
     except DATABASE_ERRORS as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             raise TimeoutError from error
@@ -85,17 +87,19 @@ def find_damage(path: Path, patience_s: float = math.inf) -> str | None:
     return None
 
 
-def _conditions() -> Iterator[tuple[str, str, str]]:
-    """Yield table, column, and what holds for a row whose value cannot be."""
+def _conditions() -> Iterator[tuple[str, str, str, str]]:
+    """Yield table, column, what holds for a row whose value cannot be, and what tells the session of the row."""
     for model in Row.__subclasses__():
         table = model._meta.table_name
+        names = {field.column_name for field in model._meta.sorted_fields}
+        key = next((name for name in ("session_id", "chain_id") if name in names), "NULL")
         for field in model._meta.sorted_fields:
             name = field.column_name
             types = next((types for kind, types in _TYPES if isinstance(field, kind)), None)
             if types is not None:
                 allowed = ", ".join(f"'{one}'" for one in (*types, "null"))
-                yield table, name, f"typeof({name}) NOT IN ({allowed})"
+                yield table, name, f"typeof({name}) NOT IN ({allowed})", key
             if isinstance(field, TextField) and (name.endswith("_at") or name == "timestamp"):
-                yield table, name, f"{name} IS NOT NULL AND julianday({name}) IS NULL"
+                yield table, name, f"{name} IS NOT NULL AND julianday({name}) IS NULL", key
             if f"{table}.{name}" in _DOCUMENTS:
-                yield table, name, f"{name} IS NOT NULL AND NOT json_valid({name})"
+                yield table, name, f"{name} IS NOT NULL AND NOT json_valid({name})", key

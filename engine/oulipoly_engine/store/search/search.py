@@ -139,7 +139,7 @@ def sessions(
     if not rows:
         return Sessions(frozenset(), None, None)
     numbers, firsts, lasts = zip(*rows, strict=True)
-    is_known = None not in firsts and None not in lasts
+    is_known = all(isinstance(instant, str) for instant in (*firsts, *lasts))
     return Sessions(frozenset(numbers), min(firsts) if is_known else None, max(lasts) if is_known else None)
 
 
@@ -164,7 +164,7 @@ def _texts(store: Store, column: str, table: str, field: Field) -> list[str]:
         narrowed = f" WHERE {' OR '.join([like] * len(field.values))}"
         given = [_like(glob_of(field.name, value)) for value in field.values]
     rows = store.rows(f"SELECT DISTINCT {column} FROM {table}{narrowed}", given)  # noqa: S608 - our own words
-    return [text for (text,) in rows if text]
+    return [text for (text,) in rows if text and isinstance(text, str)]  # a damaged one fits nothing
 
 
 def _numbers(store: Store, conditions: Sequence[_Condition]) -> list[tuple[int, str | None, str | None]]:

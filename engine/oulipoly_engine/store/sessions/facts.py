@@ -12,8 +12,8 @@ from typing import Any
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import count_where, each_of, greatest, is_distinct, least, literal
-from oulipoly_engine.store.base.orm import EXCLUDED, SQL, Case, ColumnBase, Field, Query, fn
+from oulipoly_engine.store.base.dialect import count_where, each_of, greatest, has_type, is_distinct, least, literal
+from oulipoly_engine.store.base.orm import EXCLUDED, SQL, Case, ColumnBase, Expression, Field, Query, fn
 from oulipoly_engine.store.models.sessions import FactsRow, FactsStateRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
@@ -70,6 +70,22 @@ class Description(Record):
     forked_from: str = ""
 
 
+def recount_damaged(store: Store) -> None:
+    """Have sessions counted anew whose number of entries is no number: no description would ever fit it."""
+    if store.rows(_some_damaged()):
+        with store.write():
+            store.run(FactsRow.update(is_stale=1).where(_is_undescribed(), ~has_type(FactsRow.entries, "integer")))
+
+
+@compile_query
+def _some_damaged() -> Query:
+    return FactsRow.select(1).where(_is_undescribed(), ~has_type(FactsRow.entries, "integer")).limit(1)
+
+
+def _is_undescribed() -> Expression:
+    return is_distinct(FactsRow.described_entries, FactsRow.entries)
+
+
 def count_batch(store: Store, most: int = _BATCH_ENTRIES) -> int:
     """Count the next entries, or a batch of changed sessions anew; return how many of either, 0 when none was left."""
     if not _read_count_progress(store)[1] and not _stale(store):
@@ -97,7 +113,7 @@ def _select_undescribed(without: Parameter, most: Parameter) -> Query:
     row = FactsRow
     return (
         row.select(row.account, row.session_id, row.entries, row.title, row.cwd, row.cli_model, row.forked_from)
-        .where(is_distinct(row.described_entries, row.entries), row.account.not_in(each_of(without)))
+        .where(_is_undescribed(), row.account.not_in(each_of(without)))
         .order_by(row.last_entry_at.desc())
         .limit(most)
     )
@@ -117,7 +133,7 @@ def find_undescribed(store: Store, most: int, without: Iterable[str] = ()) -> tu
 @compile_query
 def _count_undescribed() -> Query:
     row = FactsRow
-    return row.select(fn.COUNT(SQL("*"))).where(is_distinct(row.described_entries, row.entries))
+    return row.select(fn.COUNT(SQL("*"))).where(_is_undescribed())
 
 
 def count_undescribed(store: Store) -> int:
@@ -222,9 +238,11 @@ def find_origin(store: Store, account: str, session_id: str) -> str | None:
     found: list[tuple[int, int, str]] = []
     for other_account, other in store.rows(_select_same_beginning(account, session_id)):
         shared, own, first = store.rows(_FIRST_OWN, (other_account, other, session_id, account))[0]
-        _, others_own, others_first = store.rows(_FIRST_OWN, (account, session_id, other, other_account))[0]
+        others_shared, others_own, others_first = store.rows(_FIRST_OWN, (account, session_id, other, other_account))[0]
+        if not shared or not others_shared:  # one of them may have no entry but those of sub-agents
+            continue
         is_copy = first > others_first if own is others_own is None else _is_before(own, others_own)
-        if shared and is_copy:
+        if is_copy:
             found.append((-int(shared), int(others_first), str(other)))
     return min(found)[2] if found else None
 

@@ -8,7 +8,7 @@ from oulipoly_engine.core.sessions.sessions import Part, Session
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.compiled import Compiled, Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import each_of, greatest
+from oulipoly_engine.store.base.dialect import each_of, greatest, has_type
 from oulipoly_engine.store.base.orm import JOIN, SQL, Case, ModelSelect, Query, fn
 from oulipoly_engine.store.models.archive import CopyRow
 from oulipoly_engine.store.models.sessions import ChainRow, FactsRow, NoteRow, SegmentRow
@@ -16,36 +16,51 @@ from oulipoly_engine.store.models.sessions import ChainRow, FactsRow, NoteRow, S
 _SAME = (FactsRow.account == SegmentRow.provider_name) & (FactsRow.session_id == SegmentRow.session_id)
 _OWN_NOTES = NoteRow.chain_id == ChainRow.chain_id
 
+# A value that cannot be costs its session what is known of it, or its line, never the list: what is sorted, compared
+# and drawn is asked for its type. Text columns can have nothing but text and blobs.
+_SOUND_FACTS = (
+    has_type(FactsRow.entries, "integer")
+    & has_type(FactsRow.first_entry_at, "text")
+    & has_type(FactsRow.last_entry_at, "text")
+    & has_type(FactsRow.title, "text", "null")
+)
+_SOUND_NOTES = has_type(NoteRow.name, "text", "null") & has_type(NoteRow.note, "text", "null")
+_SOUND_SEGMENTS = has_type(SegmentRow.started_at, "text") & has_type(SegmentRow.ended_at, "text", "null")
+_SOUND_CHAINS = has_type(ChainRow.created_at, "text") & has_type(ChainRow.last_used_at, "text")
+
 
 def _parts() -> ModelSelect[SegmentRow]:
     row, facts = SegmentRow, FactsRow
-    return row.select(
-        row.provider_name,
-        row.session_id,
-        row.started_at,
-        row.ended_at,
-        fn.COALESCE(facts.entries, 0),
-        fn.COALESCE(facts.assistant_entries, 0),
-        fn.COALESCE(facts.sidechain_entries, 0),
-        fn.COALESCE(facts.side_chains, 0),
-        facts.first_entry_at,
-        facts.last_entry_at,
-        facts.title,
-        facts.cwd,
-        facts.cli_model,
-        facts.transcript,
-        facts.size_bytes,
-        facts.mtime_ms,
-        facts.forked_from,
-        row.chain_id,
-    ).join(facts, JOIN.LEFT_OUTER, on=_SAME)
+    return (
+        row.select(
+            row.provider_name,
+            row.session_id,
+            row.started_at,
+            row.ended_at,
+            fn.COALESCE(facts.entries, 0),
+            fn.COALESCE(facts.assistant_entries, 0),
+            fn.COALESCE(facts.sidechain_entries, 0),
+            fn.COALESCE(facts.side_chains, 0),
+            facts.first_entry_at,
+            facts.last_entry_at,
+            facts.title,
+            facts.cwd,
+            facts.cli_model,
+            facts.transcript,
+            facts.size_bytes,
+            facts.mtime_ms,
+            facts.forked_from,
+            row.chain_id,
+        )
+        .join(facts, JOIN.LEFT_OUTER, on=_SAME & _SOUND_FACTS)
+        .where(_SOUND_SEGMENTS)
+    )
 
 
 def _chains() -> ModelSelect[ChainRow]:
     row, note = ChainRow, NoteRow
-    return row.select(
-        row.chain_id, row.model_name, row.created_at, row.last_used_at, note.name, note.note, note.pinned_at
-    ).join(note, JOIN.LEFT_OUTER, on=_OWN_NOTES)
+    columns = row.chain_id, row.model_name, row.created_at, row.last_used_at, note.name, note.note, note.pinned_at
+    return row.select(*columns).join(note, JOIN.LEFT_OUTER, on=_OWN_NOTES & _SOUND_NOTES).where(_SOUND_CHAINS)
 
 
 def _select_kept() -> ModelSelect[CopyRow]:

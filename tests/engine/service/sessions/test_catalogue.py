@@ -408,3 +408,39 @@ def test_a_codex_rollout_names_what_it_was_forked_from(bench):
     bench.scan()
 
     assert {"1": None, "2": SESSION.format(1)} == forks(bench)
+
+
+def test_two_sessions_of_sub_agents_alone_that_began_at_once_are_listed(bench):
+    for number in (1, 2):
+        path = bench.write("acc", number, f"task {number}")
+        record = json.loads(path.read_text()) | {"isSidechain": True}
+        path.write_text(json.dumps(record) + "\n")
+    bench.scan()
+
+    assert 2 == len(bench.listed())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE session_facts SET turns = 'many' WHERE session_id = ?",
+        "UPDATE session_facts SET last_turn_at = x'00' WHERE session_id = ?",
+        "UPDATE session_facts SET first_turn_at = x'00' WHERE session_id = ?",
+        "UPDATE session_facts SET title = x'00' WHERE session_id = ?",
+        "UPDATE session_chain_segments SET started_at = x'00' WHERE session_id = ?",
+        "UPDATE session_chains SET last_used_at = x'00' WHERE chain_id ="
+        " (SELECT chain_id FROM session_chain_segments WHERE session_id = ?)",
+    ],
+)
+def test_a_damaged_value_of_a_session_costs_no_other_session_its_line(bench, damage):
+    for number in (1, 2):
+        bench.write("acc", number, f"hello {number}")
+    bench.scan()
+    bench.listed()
+    with closing(sqlite3.connect(bench.folder / "state.db")) as database, database:
+        database.execute(damage, (SESSION.format(1),))
+
+    for sort in Sort:
+        assert "hello 2" in bench.titles(sort=sort)
+    assert "hello 2" in bench.titles(limit=5)
+    assert 0 == bench.catalogue().refresh()
