@@ -13,7 +13,7 @@ from oulipoly_engine.core.live.events import FileChange, Item, Numbered, Prompt,
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.facade.live.sessions import LiveStatus
-from oulipoly_tui.view.live.block_lines import block_lines
+from oulipoly_tui.view.live.block_lines import block_lines, stream_lines
 from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 from oulipoly_tui.view.live.lists import start_rows
 from oulipoly_tui.view.live.request_lines import answer_line, break_answers, can, request_lines
@@ -188,6 +188,19 @@ def test_a_streamed_line_is_shown_as_the_markdown_that_it_is(line):
     shown = [one.line for one in StreamLines(40).lines(talk.blocks[0])]
 
     assert [one.line for one in markdown(line, 40)] == shown or not line.strip()
+
+
+def test_what_a_person_wrote_is_shown_as_typed_and_an_answer_as_markdown():
+    typed = "+ return 1\n# *not* a heading"
+    asked = told(ev.ItemEnded(Item("u", "user_message", "completed", typed)))
+    answered = told(ev.ItemEnded(Item("a", "agent_message", "completed", typed)))
+    lines = [plain(line.line).strip() for line in block_lines(asked.blocks[0], 60, is_open=False)]
+
+    assert typed.split("\n") == lines[2:]
+    assert typed.split("\n") == [
+        plain(line.line).strip() for line in stream_lines(asked.blocks[0], 60).lines(asked.blocks[0])
+    ]
+    assert "• return 1" in text_of(answered)
 
 
 def test_a_text_that_begins_again_shows_nothing_of_what_it_was():

@@ -1,4 +1,4 @@
-"""Blocks of a conversation as lines: what was said as Markdown, what tools did folded to what matters first. Pure.
+"""Blocks of a conversation as lines: what was said, what tools did folded to what matters first. Pure.
 
 Texts come from outside and are hostile: they are only ever shown, sign by sign.
 """
@@ -15,7 +15,7 @@ from oulipoly_engine.core.text.quantities import moment
 from oulipoly_tui.view.live.blocks import BODY, Block
 from oulipoly_tui.view.live.diff_lines import change_lines, summary
 from oulipoly_tui.view.live.stream import StreamLines
-from oulipoly_tui.view.transcript.markdown import bar, flow, markdown, printable
+from oulipoly_tui.view.transcript.markdown import bar, flow, markdown, printable, typed
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, cut, wrap_lines
 from oulipoly_tui.view.transcript.transcript import TranscriptLine
 
@@ -35,9 +35,12 @@ def is_foldable(block: Block) -> bool:
 
 def stream_lines(block: Block, width: int) -> StreamLines:
     """Return what lays out the text of a block as it grows."""
-    if block.item is None or block.item.kind in _MESSAGES:
-        return StreamLines(max(12, width), _INDENT)
-    return StreamLines(max(12, width), _INNER, is_markdown=False)
+    width = max(12, width)
+    if block.item is None or block.item.kind == "agent_message":
+        return StreamLines(width, _INDENT)
+    if block.item.kind == "user_message":
+        return StreamLines(width, _INDENT, form="typed")
+    return StreamLines(width, _INNER, form="bar")
 
 
 def block_lines(
@@ -54,7 +57,7 @@ def block_lines(
         head = tuple(_message_head(block, item, width))
         if block.is_running or block.is_long:
             return (stream or stream_lines(block, width)).lines(block, head)
-        return (*head, *_message(block, width))
+        return (*head, *_message(block, item, width))
     lines = (_head(block, item, width, is_open=is_open), *_body(block, item, width, is_open=is_open))
     head = tuple(TranscriptLine(line, BODY) for line in lines)
     if is_open and item.kind != "file_change":
@@ -75,8 +78,12 @@ def _message_head(block: Block, item: Item, width: int) -> Iterator[TranscriptLi
         yield TranscriptLine((name, (cut(f"  {_moment(block.at)}", width - len(name[0])), "dim")))
 
 
-def _message(block: Block, width: int) -> Iterator[TranscriptLine]:
-    for written in markdown(block.text.strip("\n"), width - len(_INDENT)):
+def _message(block: Block, item: Item, width: int) -> Iterator[TranscriptLine]:
+    text = block.text.strip("\n")
+    if item.kind == "user_message":
+        yield from (TranscriptLine(((_INDENT, ""), *line), BODY) for line in typed(text, width - len(_INDENT)))
+        return
+    for written in markdown(text, width - len(_INDENT)):
         yield TranscriptLine(((_INDENT, ""), *written.line), BODY, written.block)
 
 

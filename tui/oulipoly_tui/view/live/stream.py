@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from oulipoly_tui.view.live.blocks import BODY, Block
-from oulipoly_tui.view.transcript.markdown import bar, markdown
+from oulipoly_tui.view.transcript.markdown import bar, markdown, typed
 from oulipoly_tui.view.transcript.spans import Line
 from oulipoly_tui.view.transcript.transcript import TranscriptLine
 
+Form = Literal["markdown", "typed", "bar"]
 _LONGEST = 4_000  # characters of a line that has not ended, before it is laid out as it is
 _PLAIN = re.compile(r"[A-Za-z\"'(][^\x00-\x1f`*_\[\]~\x7f-\U0010ffff]*")  # nothing in it means anything in Markdown
 
@@ -20,9 +22,10 @@ _PLAIN = re.compile(r"[A-Za-z\"'(][^\x00-\x1f`*_\[\]~\x7f-\U0010ffff]*")  # noth
 class StreamLines:
     """The lines of one block for one width."""
 
-    def __init__(self, width: int, indent: str = "", *, is_markdown: bool = True) -> None:
-        """is_markdown: else the text is shown as it is, behind a bar."""
-        self._width, self._is_markdown = width - len(indent), is_markdown
+    def __init__(self, width: int, indent: str = "", *, form: Form = "markdown") -> None:
+        """form: how the text is laid out: as Markdown, as a person typed it, or as it is behind a bar."""
+        self._width = width - len(indent)
+        self._form = form
         self._indent: Line = ((indent, ""),) if indent else ()
         self._begin(0)
 
@@ -62,20 +65,22 @@ class StreamLines:
             self._open = self._open[_LONGEST:]
 
     def _lay_out(self, line: str) -> Iterator[TranscriptLine]:
-        if self._is_markdown and line.lstrip().startswith("```"):
+        if self._form == "markdown" and line.lstrip().startswith("```"):
             self._is_code = not self._is_code
             return
         yield from self._lines_of(line)
 
     def _lines_of(self, line: str) -> Iterator[TranscriptLine]:
-        if self._is_markdown and not self._is_code and len(line) <= self._width and _PLAIN.fullmatch(line):
+        if self._form == "markdown" and not self._is_code and len(line) <= self._width and _PLAIN.fullmatch(line):
             yield TranscriptLine((*self._indent, (line.rstrip(), "")), BODY)
         else:
             yield from (TranscriptLine((*self._indent, *one), BODY) for one in self._written(line))
 
     def _written(self, line: str) -> Iterator[Line]:
-        if not self._is_markdown:
+        if self._form == "bar":
             yield from bar(line, self._width)
+        elif self._form == "typed":
+            yield from typed(line, self._width)
         elif self._is_code:
             yield from bar(line, self._width, "accent")
         elif not line.strip():

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.core.transcripts.document_head import split_fences
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text
+from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text, wrap_lines
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,4}[.)])\s+(.*)")
@@ -46,6 +46,13 @@ def markdown(text: str, width: int) -> Iterator[MarkdownLine]:
                 yield MarkdownLine(((_BAR, "accent"), (printable(language)[: width - 2], "dim")), block)
             yield from (MarkdownLine(line, block) for line in _code(part, language, width))
             block += 1
+
+
+def typed(text: str, width: int) -> Iterator[Line]:
+    """Yield a text as a person typed it, broken at spaces: `+ return 1` is no list, `*.py` no emphasis."""
+    for raw in text.split("\n"):
+        line = printable(raw).rstrip()
+        yield from wrap_lines([((line, ""),)], width) if line else ((),)
 
 
 def code_blocks(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Entries of a transcript as lines: what was said as Markdown, everything else folded to a line each. Pure.
+"""Entries of a transcript as lines: what was said, a model's words as Markdown, the rest folded to a line each. Pure.
 
 Texts come from outside and are hostile: they are only ever shown, sign by sign.
 """
@@ -14,7 +14,7 @@ from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.quantities import moment
 from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.transcript.markdown import bar, code_blocks, markdown
+from oulipoly_tui.view.transcript.markdown import bar, code_blocks, markdown, typed
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cut
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _entry_lines(place: int, entry: Entry, width: int, folds: Folds) -> Iterator
         yield TranscriptLine(())
         yield TranscriptLine(_format_heading(entry, width))
     for number, part in enumerate(entry.parts):
-        yield from _part_lines(place, number, part, width, folds)
+        yield from _part_lines(place, number, part, width, folds, is_users=entry.role == "user")
 
 
 def _format_heading(entry: Entry, width: int) -> Line:
@@ -190,8 +190,13 @@ def _format_heading(entry: Entry, width: int) -> Line:
     return (name, (cut(f"  {told}", max(0, width - len(name[0]))), "dim"))
 
 
-def _part_lines(place: int, number: int, part: Part, width: int, folds: Folds) -> Iterator[TranscriptLine]:
-    if part.kind is Kind.TEXT:
+def _part_lines(
+    place: int, number: int, part: Part, width: int, folds: Folds, *, is_users: bool
+) -> Iterator[TranscriptLine]:
+    if part.kind is Kind.TEXT and is_users:
+        for line in typed(part.text.strip("\n"), width - len(_INDENT)):
+            yield TranscriptLine(((_INDENT, ""), *line), number)
+    elif part.kind is Kind.TEXT:
         for written in markdown(part.text.strip("\n"), width - len(_INDENT)):
             yield TranscriptLine(((_INDENT, ""), *written.line), number, written.block)
     elif part.kind is Kind.IMAGE:
