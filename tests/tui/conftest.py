@@ -19,6 +19,7 @@ from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts.configuration import Places
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_tui.app import AgentsApp, Options
+from oulipoly_tui.driver.typeahead import KeysInTurn
 from oulipoly_tui.entry import open_engine
 from oulipoly_tui.panes.table import PANES
 
@@ -66,6 +67,13 @@ def _idle_is_idle(monkeypatch, request):
         monkeypatch.setattr(Screen, "_compositor_refresh", draw_later)
     for module in (textual_app, textual_pilot):
         monkeypatch.setattr(module, "wait_for_idle", wait)
+
+
+@pytest.fixture(autouse=True)
+def _hand_is_quick(monkeypatch, request):
+    """Have keys count at once where a dialog has closed by itself; a test that is about that is marked `slow_hand`."""
+    if request.node.get_closest_marker("slow_hand") is None:
+        monkeypatch.setattr(KeysInTurn, "PAUSE_S", 0.0)
 
 
 class AppWorld:

@@ -191,6 +191,10 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self.call_after_refresh(self.bars.show)
         return closed
 
+    def say_too_soon(self) -> None:
+        """Say that a key did nothing, since a dialog has just closed by itself."""
+        self.say("The dialog had just closed by itself: that key did nothing")
+
     def exit(self, result: str | None = None, return_code: int = 0, message: Any | None = None) -> None:  # noqa: ANN401 - whatever Rich can print
         """End the app; its layout is taken while there still is one."""
         try:

@@ -35,10 +35,29 @@ async def test_a_word_after_the_key_of_a_dialog_goes_into_the_dialog(app_world, 
         await settled(pilot, lambda: isinstance(app.screen, CommandLine) and typed(app) == "help")
 
 
+@pytest.mark.slow_hand
 async def test_keys_after_a_dialog_was_closed_are_the_panes_again(app_world, running, settled):
     async with running((120, 30)) as (app, pilot):
         burst(app, "colon", "x", "escape", "2", "3")
         await settled(pilot, lambda: app.screen is app.frame and app.frame.current.id == "sessions")
+
+
+@pytest.mark.slow_hand
+async def test_a_key_that_comes_as_a_dialog_closes_by_itself_does_nothing(app_world, running, settled, monkeypatch):
+    ignored = []
+    async with running((120, 30)) as (app, pilot):
+        before = app.frame.current.id
+        app.push_screen(Prompt("Any", "", "do it"))
+        await settled(pilot, lambda: isinstance(app.screen, Prompt))
+        app.pop_screen()
+        early, late = events.Key("3", "3"), events.Key("3", "3")
+        early.time, late.time = app._closed_at + 0.1, app._closed_at + 0.6
+        monkeypatch.setattr(app, "say_too_soon", lambda: ignored.append(app.frame.current.id))
+        app.post_message(early)
+        await settled(pilot, lambda: ignored)
+        assert [before] == ignored
+        app.post_message(late)
+        await settled(pilot, lambda: app.frame.current.id == "sessions")
 
 
 async def test_a_paste_waits_for_its_turn(app_world, running, settled):

@@ -3,6 +3,9 @@
 Textual hands a key to the widget that has the focus at that moment, and what a key does is done later, when it has
 gone up to the app. Of `/` and a word in one breath, the word would be taken for commands: a paste, a macro, a slow line
 or a quick hand would drain an account. So a key waits until the one before it has been done and the focus has settled.
+
+A key that was meant for a dialog must not act on the pane behind it either: where one closes by itself (its queue is
+empty, its work is done, its code too old), keys mean nothing for a moment.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from asyncio import get_running_loop
 from collections import deque
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import App
@@ -18,6 +21,7 @@ from textual.app import App
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
+    from textual.await_complete import AwaitComplete
     from textual.message_pump import MessagePump
     from textual.screen import Screen
     from textual.widget import Widget
@@ -26,6 +30,7 @@ _FIELDS = ("Input", "TextArea")  # by name: importing them takes 60 ms, and most
 _ROUNDS = 2  # ways up to the app: one for the key, one for a message that it gave rise to
 _LOOK_AGAIN_S = 0.005
 _OPENING_S = 0.5  # for a dialog to come up and take the focus
+_CLICK_S = 0.3  # for what a click closes
 _PATIENCE_S = 2.0  # with a key whose handler hangs, before the others go on without it
 
 
@@ -41,11 +46,14 @@ class _PendingKey(Record, frozen=False, eq=False):
 class KeysInTurn(App[str]):
     """The part of the app that hands out keys and pastes."""
 
+    PAUSE_S: ClassVar[float] = 0.5  # for the hand to notice that a dialog has closed by itself
+
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the app's own
         super().__init__(**more)
         self._typed_ahead: deque[events.Key | events.Paste] = deque()
         self._on_its_way: _PendingKey | None = None
         self._typed_into: Widget | None = None  # the field that has got text since the last other key
+        self._clicked_at = self._closed_at = float("-inf")  # the latter: a dialog, by itself; both as events' times
 
     @property
     def has_keys_under_way(self) -> bool:
@@ -54,14 +62,29 @@ class KeysInTurn(App[str]):
 
     async def on_event(self, event: events.Event) -> None:
         """Hand out a key, or keep it until the one before it has been done."""
+        if isinstance(event, events.MouseDown | events.MouseUp):
+            self._clicked_at = event.time
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
+            return
+        if event.time - self._closed_at < self.PAUSE_S:
+            self.say_too_soon()
             return
         self._typed_ahead.append(event)
         if self._on_its_way is None:
             await self._hand_out()
         elif len(self._typed_ahead) == 1:
             self._look_after(self._on_its_way)
+
+    def pop_screen(self) -> AwaitComplete:
+        """Close a dialog, and take note of one that no key and no click has closed."""
+        now = monotonic()
+        if self._on_its_way is None and now - self._clicked_at > _CLICK_S:
+            self._closed_at = now
+        return super().pop_screen()
+
+    def say_too_soon(self) -> None:
+        """Say that a key did nothing, since a dialog has just closed by itself."""
 
     async def _hand_out(self) -> None:
         self._on_its_way = None
