@@ -38,7 +38,8 @@ class _App(FastAPI):
             parts = document["components"]
             for name in ("HTTPValidationError", "ValidationError"):
                 parts["schemas"].pop(name, None)
-            parts["schemas"]["Problem"] = bodies.Problem.model_json_schema()
+            problem = bodies.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            parts["schemas"] |= problem.pop("$defs") | {"Problem": problem}
             parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             document["security"] = [{"token": []}]
         return self.openapi_schema or {}

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.config import JsonDict
 
 from oulipoly_engine.core.web.push import LONGEST_ENDPOINT
 
@@ -21,6 +22,9 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=_MOST_TEXT)]
 Name = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 FilePath = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^\x00]*$")]
 
+# What a handler refuses with a sentence of its own stands in the document alone.
+ABSOLUTE: JsonDict = {"pattern": r"^/[^\x00]*$"}
+
 
 class Body(BaseModel):
     """A body; a key that is not known is an error, for it may be a slip."""
@@ -31,7 +35,10 @@ class Body(BaseModel):
 class NewSession(Body):
     """A session to begin."""
 
-    repo_path: FilePath = Field(description="The repository, or any folder where `use_worktree` is false.")
+    repo_path: FilePath = Field(
+        description="The repository, or any folder where `use_worktree` is false.",
+        json_schema_extra={"pattern": r"^[/~][^\x00]*$"},
+    )
     agent_id: Name | None = Field(None, description="A model with a pool, or a runtime; see /agents. Default: /config.")
     branch: Name | None = Field(None, description="Where its own branch begins. Default: HEAD.")
     reuse_branch: bool = Field(False, description="Work on that branch itself.")
@@ -148,7 +155,7 @@ class SessionChange(Body):
 class NewMessage(Body):
     """A message."""
 
-    content: Annotated[str, StringConstraints(max_length=_MOST_TEXT)]
+    content: Annotated[str, StringConstraints(max_length=_MOST_TEXT)] = Field(json_schema_extra={"pattern": r"\S"})
 
 
 class MessageSent(BaseModel):
@@ -162,6 +169,15 @@ class MessageSent(BaseModel):
 
 class QueueChange(Body):
     """Another text for a message that waits, or another place."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["text"], "properties": {"text": {"type": "string"}}},
+                {"required": ["place"], "properties": {"place": {"type": "integer"}}},
+            ]
+        }
+    )
 
     text: Text | None = None
     place: Annotated[int, Field(ge=1, le=10_000)] | None = Field(None, description="From 1, the next to go.")
@@ -225,7 +241,7 @@ class Conflict(Body):
 class SetupPermission(Body):
     """Commands of a repository that may run in its worktrees."""
 
-    repo_path: FilePath
+    repo_path: FilePath = Field(json_schema_extra=ABSOLUTE)
     digest: Name
     branch: Name = Field("", description="As it was given to GET /setup.")
 
@@ -267,7 +283,9 @@ class PushSubscription(Body):
         p256dh: Name
         auth: Name
 
-    endpoint: Annotated[str, StringConstraints(max_length=LONGEST_ENDPOINT)]
+    endpoint: Annotated[str, StringConstraints(max_length=LONGEST_ENDPOINT)] = Field(
+        json_schema_extra={"pattern": "^https://"}
+    )
     expirationTime: int | float | None = None  # noqa: N815 - as browsers write it
     keys: Keys
 

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RequestRefused, RunnerError, StoreLocked, UsageInvalid
 from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable, OrderRefused
-from oulipoly_engine.web.pages.page_route import prefers_html
+from oulipoly_engine.web.pages.page_route import PageRoute, prefers_html
 from oulipoly_engine.web.pages.templates import render
 
 if TYPE_CHECKING:
@@ -127,7 +127,9 @@ async def _tell_http(request: Request, error: Exception) -> Response:
 
 
 def _methods_at(request: Request) -> list[str]:
-    """Return the methods that an address takes, of a browser or of a program."""
+    """Return the methods that an address takes; of a program without those that only a browser's forms use."""
     routes: Sequence[Route] = request.app.state.routes
+    if not prefers_html(request.headers.get("accept", "")):
+        routes = [route for route in routes if not isinstance(route, PageRoute)]
     path = request.scope["path"]
     return sorted({method for route in routes if route.path_regex.match(path) for method in route.methods or ()})

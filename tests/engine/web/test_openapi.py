@@ -1,6 +1,8 @@
 """The OpenAPI document is true: schemathesis asks whatever it allows, and reads every answer against it."""
 
+import json
 import os
+import re
 import subprocess
 from copy import deepcopy
 from functools import partial
@@ -82,8 +84,10 @@ def test_every_operation_says_what_it_answers(app):
     shapes = [
         kind["schema"] for _, operation in operations for kind in operation["responses"]["200"]["content"].values()
     ]
+    named = set(re.findall(r'"\$ref": "([^"]*)"', json.dumps(document)))
 
     assert len(operations) >= 50
+    assert named == {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert all(shape.keys() & {"$ref", "type", "anyOf"} for shape in shapes)
     assert all({"400", "421"} <= operation["responses"].keys() for _, operation in operations)
     assert all("default" not in operation["responses"] for _, operation in operations)

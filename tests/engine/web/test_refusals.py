@@ -72,16 +72,18 @@ def test_commands_are_allowed_only_by_their_own_digest(client, repository):
 @pytest.mark.parametrize(
     ("path", "methods"),
     [
-        ("/sessions", "GET, HEAD, POST"),
-        (f"/sessions/abcd/queue/{GONE}", "DELETE, PATCH, POST"),
+        ("/sessions", "GET, POST"),
+        (f"/sessions/abcd/queue/{GONE}", "DELETE, PATCH"),
         ("/me/push", "DELETE, GET, PUT"),
         ("/sessions/abcd/file", "GET, PUT"),
     ],
 )
 def test_a_method_that_is_not_taken_is_told_all_that_are(client, path, methods):
     answer = client.request("TRACE", path)
+    browser = client.request("TRACE", "/sessions/abcd", headers={"accept": "text/html"})
 
     assert (405, methods) == (answer.status_code, answer.headers["allow"])
+    assert "GET, HEAD, PATCH, POST" == browser.headers["allow"]
 
 
 @pytest.mark.parametrize(

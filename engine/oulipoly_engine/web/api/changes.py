@@ -144,7 +144,7 @@ def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: The
 def show_setup(
     engine: TheEngine,
     _viewer: Anyone,
-    repo_path: Annotated[str, Query(min_length=1, max_length=4096)],
+    repo_path: Annotated[str, Query(min_length=1, max_length=4096, json_schema_extra=bodies.ABSOLUTE)],
     branch: Annotated[str, Query(max_length=200)] = "",
 ) -> Json:
     """Show the commands that a repository wants to run in new worktrees."""
