@@ -6,7 +6,9 @@ Every command is started until it has made its parser, and no further.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
+import pkgutil
 import re
 import sys
 import tempfile
@@ -23,6 +25,7 @@ from oulipoly_engine.cli.context import Context  # noqa: E402
 from oulipoly_engine.config.edit import rules, settings_edit  # noqa: E402
 from oulipoly_engine.facade.configuration import schema_titles  # noqa: E402
 from oulipoly_engine.paths import Paths  # noqa: E402
+from oulipoly_engine.stopping import Stopped  # noqa: E402
 
 TABLE = ROOT / "engine" / "oulipoly_engine" / "cli" / "completion" / "table.json"
 MAN, PAGE = ROOT / "man" / "agents.1", ROOT / "docs" / "commands.md"
@@ -48,7 +51,8 @@ _PLACES = {  # what else can be offered for an argument
     ("config get", "key"): _SETTINGS,
     ("config set", "key"): _SETTINGS,
 }
-_SIGNAL = errors.Interrupted.slug  # its exit codes are the signals'
+_RAISING = ("core", "drivers", "facade", "host", "service", "terminal", "web")  # packages with errors of their own
+_SIGNALS = (errors.Interrupted.slug, Stopped.slug)  # their exit codes are the signals'
 _EXITS = (  # what no error of ours stands for
     ("the CLI's own", "It ran; 128 + n if signal n ended it."),
     ("0", "Done, also when the reader of stdout has left."),
@@ -156,12 +160,25 @@ def _rows(made: parser.Parser) -> Iterator[tuple[str, str]]:
             yield formatter._format_action_invocation(action), _help(made, action)
 
 
+def every_error() -> Iterator[type[errors.RunnerError]]:
+    """Yield every kind of error that a command can end with, those of our modules far down too."""
+    for package in _RAISING:
+        for module in pkgutil.walk_packages(
+            [str(Path(errors.__file__).parent / package)], f"oulipoly_engine.{package}."
+        ):
+            importlib.import_module(module.name)
+    kinds = [errors.RunnerError]
+    for kind in kinds:
+        yield kind
+        kinds += kind.__subclasses__()
+
+
 def exit_codes() -> list[tuple[str, str, str]]:
     """Return (exit code, the errors' name in JSON, what it means), by code."""
     rows = [
-        (str(one.exit_code), one.slug, (one.__doc__ or "").split("\n")[0])
-        for one in vars(errors).values()
-        if isinstance(one, type) and issubclass(one, errors.RunnerError) and "slug" in vars(one) and one.slug != _SIGNAL
+        (str(error.exit_code), error.slug, (error.__doc__ or "").split("\n")[0])
+        for error in every_error()
+        if "slug" in vars(error) and error.slug not in _SIGNALS
     ]
     rows += [(code, "", text) for code, text in _EXITS]
     return sorted({(code, name): (code, name, text) for code, name, text in reversed(rows)}.values(), key=_order)

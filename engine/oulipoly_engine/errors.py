@@ -73,21 +73,97 @@ class NotConfigured(RequestRefused):
 class ModelUnknown(RequestRefused):
     """No model of that name is configured."""
 
+    slug = "model-not-found"
+
 
 class AgentUnknown(RequestRefused):
     """No agent of that name is configured."""
+
+    slug = "agent-not-found"
 
 
 class AgentFileInvalid(RequestRefused):
     """An agent file is missing, unreadable or has no valid frontmatter."""
 
+    slug = "agent-file-invalid"
+
 
 class PromptMissing(RequestRefused):
     """No prompt was given, or the one given is blank or cannot be read."""
 
+    slug = "prompt-missing"
+
 
 class AccountUnusable(RequestRefused):
-    """A pool member's account is not configured, or lacks what this launch needs."""
+    """An account lacks what was asked of it, or is not in the pool; the message says which."""
+
+    slug = "account-unusable"
+
+
+class AccountUnknown(AccountUnusable):
+    """No account of that name is configured."""
+
+    slug = "account-not-found"
+
+
+class LoginFailed(RequestRefused):
+    """A login or a logout did not come about; nothing was changed."""
+
+    slug = "login-failed"
+
+
+class HomeUnusable(RequestRefused):
+    """The folder cannot be an account's home: another one has it, or its rights do not allow it."""
+
+    slug = "home-unusable"
+
+
+class AccountBusy(RequestRefused):
+    """Something runs on the account: it is changed when that has ended."""
+
+    slug = "account-busy"
+
+
+class NameTaken(RequestRefused):
+    """There is an account of that name, or of that login, already."""
+
+    slug = "name-taken"
+
+
+class ProgramMissing(RequestRefused):
+    """A program that is needed is not installed, or not on the PATH."""
+
+    slug = "program-not-found"
+
+
+class TerminalNeeded(RequestRefused):
+    """Something that a person does in a terminal was asked for without one."""
+
+    slug = "terminal-needed"
+
+
+class Declined(RequestRefused):
+    """A person was asked and did not agree, or could not be asked; nothing was changed."""
+
+    slug = "declined"
+
+
+class ReadOnly(RequestRefused):
+    """What was asked for changes something, and this was started to change nothing."""
+
+    slug = "read-only"
+
+
+class NothingToUndo(RequestRefused):
+    """There is no change that could be taken back, or it was taken back already."""
+
+    slug = "nothing-to-undo"
+
+
+class ChangedSince(RequestRefused):
+    """A file is no longer what the change made of it: it is put back by hand."""
+
+    slug = "changed-since"
 
 
 class RuntimeUnknown(RequestRefused):
@@ -117,13 +193,56 @@ class ArgumentReserved(ConfigInvalid):
 class TerminalNotFound(RequestRefused):
     """No living terminal has that id."""
 
+    slug = "terminal-not-found"
+
+
+class LiveSessionNotFound(RequestRefused):
+    """No live session has that id."""
+
+    slug = "session-not-found"
+    exit_code = 10
+
+
+class TurnNotFound(RequestRefused):
+    """No turn of that id was left."""
+
+    slug = "turn-not-found"
+
+
+class RequestNotFound(RequestRefused):
+    """No agent has asked anything under that id."""
+
+    slug = "request-not-found"
+
+
+class DeviceNotFound(RequestRefused):
+    """No device of that id or name may use the server."""
+
+    slug = "device-not-found"
+
+
+class ServerNotRunning(RequestRefused):
+    """No server of this program runs."""
+
+    slug = "server-not-running"
+
+
+class IdAmbiguous(RequestRefused):
+    """The beginning of an id, or a name, fits several; the message names them."""
+
+    slug = "ambiguous-id"
+
 
 class RunStays(RequestRefused):
     """A CLI that was to be ended does not end."""
 
+    slug = "run-stays"
+
 
 class PoolExhausted(RequestRefused):
     """Every account of the pool is exhausted, drained or disabled."""
+
+    slug = "pool-exhausted"
 
 
 class SpawnFailed(RunnerError):
@@ -208,7 +327,9 @@ class SchemaIncompatible(RunnerError):
 
 
 class InvocationNotFound(RequestRefused):
-    """No invocation has that id, or the id is not a UUID."""
+    """No run has that id, or the id is not a UUID."""
+
+    slug = "run-not-found"
 
 
 class Interrupted(RunnerError):

@@ -28,6 +28,7 @@ def main(
     pane: what shows a terminal that is to be started. find_app_faults: what the app knows of its own files;
     None: there is no app.
 
+    With `--json` an error is one JSON line on stderr, whatever the command.
     A closed stdout ends quietly with 0; a bug keeps its traceback and ends with 1.
     """
     stdio.hold_places()
@@ -43,7 +44,7 @@ def main(
         output.abandon()
         return 0
     except RunnerError as error:
-        return diagnostics.fail(error)
+        return diagnostics.fail_as_asked(error, arguments)
 
 
 def _dispatch(arguments: list[str], pane: Pane | None, find_app_faults: FindAppFaults | None = None) -> int:

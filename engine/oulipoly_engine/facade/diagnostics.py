@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import sys
+from collections.abc import Sequence
 
 from oulipoly_engine.core.text.control_characters import escape_json, visible_line, visible_text
 from oulipoly_engine.errors import RunnerError
@@ -64,6 +66,12 @@ def fail_json(error: RunnerError) -> int:
     document = {"error": {"code": error.slug, "message": _redact(error.message), **more}}
     write_bytes((escape_json(json.dumps(document, ensure_ascii=False)) + "\n").encode("utf-8"))
     return error.exit_code
+
+
+def fail_as_asked(error: RunnerError, arguments: Sequence[str]) -> int:
+    """Say what went wrong as JSON where `--json` is among the arguments before a `--`, else as text."""
+    options = itertools.takewhile(lambda word: word != "--", arguments)
+    return fail_json(error) if "--json" in options else fail(error)
 
 
 def _redact(text: str) -> str:

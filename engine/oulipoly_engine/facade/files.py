@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import AccountUnusable, ModelUnknown
+from oulipoly_engine.errors import AccountUnknown, ModelUnknown
 from oulipoly_engine.facade.wiring import ignore
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, replace
@@ -128,9 +128,9 @@ Files = CheckedFiles | KeptFiles
 
 
 def check_account(known: Collection[str], name: str) -> None:
-    """Refuse an account that is not configured, naming the nearest one. Raises AccountUnusable."""
+    """Refuse an account that is not configured, naming the nearest one. Raises AccountUnknown."""
     if name not in known:
         near = nearest(name, known)
         way_out = f"did you mean {near[0]!r}?" if near else f"providers.toml has {', '.join(known) or 'none'}"
         message = f"there is no account {name!r}: {way_out}"
-        raise AccountUnusable(message)
+        raise AccountUnknown(message)

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from oulipoly_engine.clock import Clock, SystemClock
-from oulipoly_engine.errors import RequestRefused, RunnerError, StoreLocked, StoreNotWritable, StoreUnusable
+from oulipoly_engine.errors import (
+    IdAmbiguous,
+    ReadOnly,
+    RequestRefused,
+    RunnerError,
+    StoreLocked,
+    StoreNotWritable,
+    StoreUnusable,
+)
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.wiring import Note, Wiring, ignore
 from oulipoly_engine.paths import Paths, from_environment
@@ -36,13 +44,13 @@ _READ_ONLY = "Warning: {}. It is only read for now: what is new is neither read 
 
 
 def find_only(found: Sequence[T], key: Callable[[T], str], identity: str, kind: str, none: RequestRefused) -> T:
-    """Return the only one that the beginning of an id has found. Raises `none` where there is none, and its kind."""
+    """Return the only one that the beginning of an id has found. Raises `none` where there is none, and IdAmbiguous."""
     if len(found) == 1:
         return found[0]
     if not found:
         raise none
     names = ", ".join(key(one)[:8] for one in found[:5])
-    raise type(none)(f"several {kind} begin with {identity!r}: {names}; give more of the id")
+    raise IdAmbiguous(f"several {kind} begin with {identity!r}: {names}; give more of the id")
 
 
 class Surroundings(Record):
@@ -262,7 +270,7 @@ class Home:
         """Raise RequestRefused in read-only mode. what: an infinitive, "drain an account"."""
         if self.read_only:
             message = f"this app is read-only and does not {what}: start it without --read-only"
-            raise RequestRefused(message)
+            raise ReadOnly(message)
 
     def warn(self, text: str) -> None:
         """Show a warning once, however often its file is read."""

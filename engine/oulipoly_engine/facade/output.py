@@ -63,7 +63,7 @@ def write_block(text: str) -> None:
 def write_diff(lines: Iterable[str]) -> None:
     """Write the lines of a diff, in colours where a person sees them and has not asked for none (NO_COLOR)."""
     shown = [visible_line(line) for line in lines]
-    if "NO_COLOR" not in os.environ and os.isatty(STDOUT):
+    if "NO_COLOR" not in os.environ and is_terminal():
         colours = {"+": "32", "-": "31", "@": "36"}
         shown = [f"\x1b[{colours[line[0]]}m{line}\x1b[0m" if line[:1] in colours else line for line in shown]
     write_bytes("".join(f"{line}\n" for line in shown).encode("utf-8"))
@@ -74,6 +74,11 @@ def write_json(document: object, *, pretty: bool = True) -> None:
     separators = None if pretty else (",", ":")
     text = json.dumps(document, ensure_ascii=False, indent=2 if pretty else None, separators=separators)
     write_bytes((escape_json(text) + "\n").encode("utf-8"))
+
+
+def is_terminal() -> bool:
+    """Return whether stdout is shown to a person."""
+    return os.isatty(STDOUT)
 
 
 def columns() -> int:

@@ -46,7 +46,8 @@ def test_command_says_how_to_begin(line, home, capfd):
 
     told = capfd.readouterr()
     assert (1, "") == (code, told.out)
-    assert told.err.startswith("Error: nothing is configured yet in ")
+    start = '{"error": {"code": "not-configured", "message": "' if "--json" in line else "Error: "
+    assert told.err.startswith(f"{start}nothing is configured yet in ")
     assert "account add`" in told.err
     assert "demo`" in told.err
     assert [] == list(home.iterdir())

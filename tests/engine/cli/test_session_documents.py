@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from oulipoly_engine.cli.main import main
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.facade import output
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.sessions import chains
 
@@ -121,6 +123,20 @@ def test_bundle_into_a_file_gives_a_receipt(sessions):
         receipt["missing"],
     )
     assert 0o600 == target.stat().st_mode & 0o777
+
+
+def test_a_person_reads_what_bundle_and_unbundle_did_and_asks_for_json(sessions, capfd, monkeypatch):
+    target = sessions.world.home / "it.bundle"
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+
+    assert 0 == main(["session", "bundle", SESSION, "--output", str(target)])
+    assert capfd.readouterr().out.startswith(f"session {SESSION} is in {target}: ")
+    assert 0 == main(["session", "unbundle", str(target), "--dry-run"])
+    assert capfd.readouterr().out.startswith(f"session {SESSION} would go on on ")
+    assert 0 == main(["session", "unbundle", str(target), "--dry-run", "--json"])
+    assert SESSION == json.loads(capfd.readouterr().out)["session_id"]
+    assert 15 == main(["session", "unbundle", str(sessions.transcript)])
+    assert capfd.readouterr().err.startswith("Error: ")
 
 
 @pytest.mark.parametrize("stdin", [b"", b"no bundle"])

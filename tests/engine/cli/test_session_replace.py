@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from oulipoly_engine.cli.main import main
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.facade import output
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.sessions import chains
 
@@ -79,6 +81,14 @@ def test_pipe_from_export_to_import_replaces_and_prints_the_receipt(sessions):
     assert lines("one", "twö").replace(b"tw\\u00f6", "twö".encode()) == sessions.transcript.read_bytes()
 
 
+def test_a_person_reads_what_undo_did(sessions, capfd, monkeypatch):
+    sessions.run("import-replace", stdin=sessions.edited())
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+
+    assert 0 == main(["session", "undo", SESSION])
+    assert f"session {SESSION} was put back as it was: {sessions.transcript}\n" == capfd.readouterr().out
+
+
 @pytest.mark.parametrize("option", ["--from-file", "--file", "-f"])
 def test_dry_run_shows_a_diff_and_touches_nothing(sessions, option):
     path = sessions.world.home / "edited.jsonl"
@@ -141,7 +151,7 @@ def test_undo_lists_shows_and_puts_back(sessions):
 def test_undo_of_nothing_says_so(sessions):
     done = sessions.run("undo")
 
-    assert (1, b"", "request-refused") == (done.returncode, done.stdout, json.loads(done.stderr)["error"]["code"])
+    assert (1, b"", "nothing-to-undo") == (done.returncode, done.stdout, json.loads(done.stderr)["error"]["code"])
     assert b"was never replaced" in sessions.run("undo", "--list").stdout
 
 

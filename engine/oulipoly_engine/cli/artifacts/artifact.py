@@ -11,7 +11,6 @@ from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.artifacts import tool
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
-from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.core.artifacts.addresses import RETURN, SCRATCHPAD, Address, check_label, parse
 from oulipoly_engine.core.artifacts.versions import NewVersion, Version
 from oulipoly_engine.core.text.columns import size_text, table
@@ -39,7 +38,6 @@ _DESCRIPTIONS = {
 }
 
 
-@for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
     verb = name.partition(" ")[2]

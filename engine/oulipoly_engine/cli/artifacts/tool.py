@@ -61,13 +61,13 @@ def main(tool: Tool, argv: Sequence[str] | None = None) -> int:
         output.abandon()
         return 0
     except UsageInvalid as error:
-        diagnostics.fail(error)
+        diagnostics.fail_as_asked(error, arguments)
         return MISUSED
     except OutputFailed as error:
         diagnostics.fail(error)
         return ArtifactInputFailed.exit_code
     except RunnerError as error:
-        return diagnostics.fail_json(error) if "--json" in arguments else diagnostics.fail(error)
+        return diagnostics.fail_as_asked(error, arguments)
     except Exception as error:  # noqa: BLE001, RUF100 - the contract has a code for it
         diagnostics.note(f"Error: {type(error).__name__}: {error}")
         return BUG

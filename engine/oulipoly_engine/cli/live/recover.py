@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.live.session import SCHEMA_VERSION
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable, plan_json
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.facade import diagnostics, output
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.runtime_status import AnyStatus
 
 
-@for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Tell of turns that were left, or have one go on."""
     if name == "turn resume":

@@ -10,7 +10,6 @@ import msgspec
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.live.session import SCHEMA_VERSION
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.core.live.sessions import LiveRequest
@@ -32,7 +31,6 @@ _DESCRIPTIONS = {
 }
 
 
-@for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
     verb = name.partition(" ")[2]

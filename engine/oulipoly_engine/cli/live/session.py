@@ -12,7 +12,6 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.live.turn_result import tell_result, watch
 from oulipoly_engine.cli.parser import Parser, path
-from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy
 from oulipoly_engine.core.text.columns import plain, table
@@ -47,7 +46,6 @@ _DESCRIPTIONS = {
 }
 
 
-@for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
     verb = name.partition(" ")[2]

@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.errors import RunnerError, translate_system_errors
-from oulipoly_engine.facade import diagnostics
+from oulipoly_engine.facade import diagnostics, output
 
 Run = Callable[[Context, str, list[str]], int]
 
 _PIPED_COLUMNS = 120
 
 
-def for_people(run: Run) -> Run:
-    """Make a session command tell its errors as plain text; with `--json` they stay one JSON line."""
-
-    def run_and_translate(context: Context, name: str, arguments: list[str]) -> int:
-        try:
-            with translate_system_errors():
-                return run(context, name, arguments)
-        except RunnerError as error:
-            if "--json" in arguments:
-                return diagnostics.fail_json(error)
-            return diagnostics.fail(error)
-
-    return run_and_translate
-
-
 def for_scripts(run: Run) -> Run:
-    """Make a session command tell its errors as one JSON line on stderr, and leave stdout empty."""
+    """Make a session command tell its errors as one JSON line on stderr, and leave stdout empty.
+
+    A person who sees its output in a terminal gets the error as text.
+    """
 
     def run_and_translate(context: Context, name: str, arguments: list[str]) -> int:
         try:
             with translate_system_errors():
                 return run(context, name, arguments)
         except RunnerError as error:
-            return diagnostics.fail_json(error)
+            return diagnostics.fail_json(error) if is_for_script(arguments) else diagnostics.fail(error)
 
     return run_and_translate
+
+
+def is_for_script(arguments: Sequence[str]) -> bool:
+    """Tell whether JSON is asked for, by `--json` or by a stdout that is no terminal, as scripts have relied on."""
+    return "--json" in arguments or not output.is_terminal()
+
+
+def write_outcome(document: Mapping[str, object], lines: Sequence[str], arguments: Sequence[str]) -> None:
+    """Write what was done: one JSON line for a script, else lines of text for a person."""
+    if is_for_script(arguments):
+        output.write_json(document, pretty=False)
+    else:
+        output.write_lines(lines)
 
 
 def read_new(context: Context) -> None:

@@ -36,6 +36,7 @@ def _bundle(context: Context, program: str, arguments: list[str]) -> int:
     parser.add_argument("session", metavar="ID", help="the session's id; its first 4 characters are enough")
     parser.add_argument("--output", type=path, default="-", metavar="FILE", help="default, and `-`: stdout")
     parser.add_argument("--force", action="store_true", help="with --output: replace a file that is there")
+    parser.add_argument("--json", action="store_true", help="with --output: print JSON, as without a terminal")
     options = parser.parse(arguments)
     if options.output == _STANDARD and options.force:
         message = "--force goes with --output FILE"
@@ -48,7 +49,7 @@ def _bundle(context: Context, program: str, arguments: list[str]) -> int:
         bundles.send(options.session, output.write_bytes)
     else:
         packed = bundles.pack(options.session, options.output, force=options.force)
-        output.write_json(_describe_bundle(packed), pretty=False)
+        person.write_outcome(_describe_bundle(packed), _bundle_lines(packed), arguments)
     return 0
 
 
@@ -65,6 +66,12 @@ def _describe_bundle(packed: Packed) -> dict[str, object]:
     }
 
 
+def _bundle_lines(packed: Packed) -> list[str]:
+    manifest = packed.manifest
+    lines = [f"session {manifest.segments[-1].session_id} is in {packed.path.absolute()}: {packed.size_bytes:,} bytes"]
+    return lines + [f"missing: {text}" for text in packed.missing]
+
+
 def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
     parser = Parser(prog=program, description="Unpack a session, so that it can be resumed on this machine.")
     parser.add_argument("file", nargs="?", type=path, default="-", metavar="FILE", help="default, and `-`: stdin")
@@ -74,11 +81,13 @@ def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
     )
     parser.accept_older("--cwd", "--project")
     parser.add_argument("--dry-run", action="store_true", help="check everything and tell what would be done")
+    parser.add_argument("--json", action="store_true", help="print JSON, as without a terminal")
     options = parser.parse(arguments)
     bundles = context.engine.sessions.bundles
     with _open_bundle(options) as raw:
         receipt = bundles.receive(raw, options.account, options.project, dry_run=options.dry_run)
-    output.write_json(_describe_receipt(receipt, dry_run=options.dry_run), pretty=False)
+    document = _describe_receipt(receipt, dry_run=options.dry_run)
+    person.write_outcome(document, _receipt_lines(receipt, dry_run=options.dry_run), arguments)
     if receipt.chain_id is not None:
         bundles.read_unpacked(receipt)
     return 0
@@ -117,6 +126,16 @@ def _describe_receipt(receipt: Receipt, *, dry_run: bool) -> dict[str, object]:
         ],
         "warnings": list(receipt.warnings),
     }
+
+
+def _receipt_lines(receipt: Receipt, *, dry_run: bool) -> list[str]:
+    active = receipt.placements[-1]
+    verb = "would go on" if dry_run else "goes on"
+    known = " (it was known here already)" if receipt.was_known else ""
+    lines = [f"session {active.segment.session_id} {verb} on {active.account} in {receipt.workspace}{known}"]
+    for placement in receipt.placements:
+        lines += [f"  {_file(placed, dry_run=dry_run)['state']}: {placed.path}" for placed in placement.files]
+    return lines + [f"Warning: {text}" for text in receipt.warnings]
 
 
 def _file(placed: PlacedFile, *, dry_run: bool) -> dict[str, object]:

@@ -23,7 +23,6 @@ _AT_RISK_DAYS = 7.0  # a deletion that is nearer is shown in the table; the JSON
 _FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at-risk"
 
 
-@person.for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print sessions, the latest used first; pinned ones lead."""
     parser = Parser(

@@ -1,4 +1,4 @@
-"""`session move`: a session goes to another account, with a JSON receipt."""
+"""`session move`: a session goes to another account."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.errors import MoveRefused, StorageUnsupported
-from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.facade.own_process import interruptible
-from oulipoly_engine.facade.sessions.moves import move_receipt
+from oulipoly_engine.facade.sessions.moves import MoveResult, Plan, move_receipt
 
 
 @person.for_scripts
@@ -26,7 +26,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         "-p", "--project", type=path, metavar="DIR", help="folder that it shall go on in; default: where it has been"
     )
     parser.add_argument("--dry-run", action="store_true", help="find out whether and how, and change nothing")
-    parser.add_argument("--json", action="store_true", help="the output is JSON also without it")
+    parser.add_argument("--json", action="store_true", help="print JSON, as without a terminal")
     options = parser.parse(arguments)
     moves = context.engine.sessions.moves
     try:
@@ -36,7 +36,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         raise
     with interruptible() as guard:
         moved = None if options.dry_run else moves.carry_out(plan)
-        output.write_json(move_receipt(plan, moved), pretty=False)
+        person.write_outcome(move_receipt(plan, moved), _lines(plan, moved), arguments)
         if plan.is_done:
             diagnostics.note(f"Note: the session is on {options.account} already, since an earlier move")
         if moved is not None:
@@ -45,3 +45,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
                 diagnostics.note(f"Note: what {options.account} had of it before is kept as {moved.kept}")
         guard.check()
     return 0
+
+
+def _lines(plan: Plan, moved: MoveResult | None) -> list[str]:
+    segment = plan.segment
+    verb = "would go on" if moved is None else "goes on"
+    return [
+        f"session {segment.session_id} {verb} on {segment.to_account}, until now on {segment.from_account}",
+        f"its transcript there: {plan.target}",
+    ]

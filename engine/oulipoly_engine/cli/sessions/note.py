@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.facade import output
 
@@ -16,7 +15,6 @@ _DESCRIPTIONS = {
 }
 
 
-@person.for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Change what is said of one session, and print it."""
     parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[name])

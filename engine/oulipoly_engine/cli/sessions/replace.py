@@ -39,14 +39,18 @@ def _import(context: Context, program: str, arguments: list[str]) -> int:
     parser.add_argument("--from-file", "--file", "-f", type=path, metavar="FILE", help="read the lines from a file")
     parser.add_argument("--preimage-sha256", metavar="HEX", help="refuse unless the present export has this hash")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and touch nothing")
-    parser.add_argument("--json", action="store_true", help="with --dry-run: one JSON document in place of a diff")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON, as without a terminal; no diff",
+    )
     options = parser.parse(arguments)
     session_id = session_uuid(options.session)
     preimage = _preimage(options.preimage_sha256)
     edits, give = context.engine.sessions.edits, partial(_open_input, options.from_file)
     if options.dry_run:
         return _show(edits.plan(session_id, give, preimage), as_json=options.json)
-    return _tell(edits.replace(session_id, give, preimage))
+    return _tell(edits.replace(session_id, give, preimage), arguments)
 
 
 def _undo(context: Context, program: str, arguments: list[str]) -> int:
@@ -55,7 +59,11 @@ def _undo(context: Context, program: str, arguments: list[str]) -> int:
     parser.add_argument("--operation", metavar="UUID", help="the replacement to undo; without it the latest one")
     parser.add_argument("--list", action="store_true", help="list the replacements of the session")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and touch nothing")
-    parser.add_argument("--json", action="store_true", help="with --list or --dry-run: one JSON document")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON, as without a terminal; no diff",
+    )
     options = parser.parse(arguments)
     edits = context.engine.sessions.edits
     if options.list:
@@ -63,7 +71,7 @@ def _undo(context: Context, program: str, arguments: list[str]) -> int:
     if options.dry_run:
         return _show(edits.plan_undo(options.session, options.operation), as_json=options.json)
     receipt = edits.undo(options.session, options.operation)
-    return _tell(receipt, operation_uuid=receipt.operation_uuid)
+    return _tell(receipt, arguments, operation_uuid=receipt.operation_uuid)
 
 
 def _preimage(text: str | None) -> str | None:
@@ -86,10 +94,12 @@ def _open_input(name: Path | None) -> BinaryIO:
     return stdio.choose_input()
 
 
-def _tell(receipt: Receipt, **more: object) -> int:
+def _tell(receipt: Receipt, arguments: list[str], **more: object) -> int:
     for note in receipt.notes:
         diagnostics.note(f"Warning: {note}")
-    output.write_json(receipt.document() | more, pretty=False)
+    verb = "put back as it was" if receipt.operation == "undo" else "replaced"
+    line = f"session {receipt.session_id} was {verb}: {receipt.path}"
+    person.write_outcome(receipt.document() | more, [line], arguments)
     return 0
 
 

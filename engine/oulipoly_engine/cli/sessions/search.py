@@ -29,7 +29,6 @@ dates: {DATE_FORMS}
 of one turn's text the first 1,048,576 characters are searched"""
 
 
-@person.for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print turns that fit, the newest first."""
     parser = Parser(

@@ -28,7 +28,6 @@ _ENTRIES = 20
 _PAGE = 200  # entries read at once
 
 
-@person.for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a session: what is known of it, then its last entries."""
     parser = Parser(prog=f"{context.program} {name}", description="Read a session; secrets are left out.")

@@ -10,7 +10,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.setup.api_key import add_options, ask_provider, read_key
 from oulipoly_engine.cli.setup.questions import Questions, join_names
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
-from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.errors import Declined, HomeUnusable, LoginFailed, RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.accounts.changes import AccountChanges, Step
 from oulipoly_engine.facade.own_process import interruptible
@@ -104,7 +104,7 @@ def _log_in(context: Context, options: Namespace) -> int:
     if state.profile is None:
         problem = f"who is logged in {state.problem}" if state.problem else f"nobody is logged in to {options.account}"
         message = f"{problem}: try again"
-        raise RequestRefused(message)
+        raise LoginFailed(message)
     output.write_line(state.profile.sentence)
     return 0
 
@@ -131,7 +131,7 @@ def _remove(context: Context, options: Namespace) -> int:
     made = removals.made_home(name) if options.delete_home else None
     if options.delete_home and made is None:
         message = f"the home of {name} was not made by `account add`, so it is not deleted: leave --delete-home out"
-        raise RequestRefused(message)
+        raise HomeUnusable(message)
     questions = Questions(is_agreed=options.yes)
     entry = removals.keyring_entry(name)
     if made is None:
@@ -181,7 +181,7 @@ def _undo(context: Context, options: Namespace) -> int:
         files = ", ".join(map(str, step.places))
         if not Questions(is_agreed=options.yes).confirm(f"Undo: {step.what}? This changes {files}."):
             message = "nothing was undone"
-            raise RequestRefused(message)
+            raise Declined(message)
     output.write_line(f"Undone: {changes.undo(step).what}")
     return 0
 
@@ -191,6 +191,6 @@ def _write(context: Context, step: Step, agree: Callable[[str, str], bool], ques
     changes = context.engine.account_setup.changes
     if not agree(changes.diff(step.files), question):
         message = "nothing was changed"
-        raise RequestRefused(message)
+        raise Declined(message)
     changes.write(step)
     output.write_line(f"{step.what[0].upper()}{step.what[1:]}. Undo: {context.program} account undo")

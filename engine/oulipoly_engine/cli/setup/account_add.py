@@ -14,7 +14,15 @@ from oulipoly_engine.cli.setup import api_key
 from oulipoly_engine.cli.setup.questions import Questions, join_names, split_names
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
 from oulipoly_engine.core.text.quantities import moment, percent
-from oulipoly_engine.errors import ConfigChanged, RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.errors import (
+    ConfigChanged,
+    Declined,
+    LoginFailed,
+    NameTaken,
+    RunnerError,
+    TerminalNeeded,
+    UsageInvalid,
+)
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.accounts.additions import CLIS, check_name, check_pool, find_cli
 from oulipoly_engine.facade.own_process import interruptible
@@ -136,20 +144,20 @@ def _sign_in(logins: AccountLogins, candidate: Candidate, options: Namespace, qu
     if state.profile is None and not options.no_login:
         told = f"who is logged in {state.problem}" if state.problem else "nobody is logged in"
         message = f"{told}, so nothing was added: log in again, or add it without with --no-login"
-        raise RequestRefused(message)
+        raise LoginFailed(message)
     same = logins.find_same_login(candidate, state)
     if same is not None and state.profile is not None:
         question = f"{state.profile.text} is the account {same} already, and both would spend the same quota. Add it?"
         if questions.is_agreed or not questions.confirm(question):
             message = f"{state.profile.text} is the account {same} already: log in as somebody else"
-            raise RequestRefused(message)
+            raise NameTaken(message)
     return state
 
 
 def _require_terminal(questions: Questions) -> None:
     if not questions.can_ask or not os.isatty(1):
         message = "a login needs a terminal: run it in one, or give --home, --api-key-env, --api-key-file or --no-login"
-        raise RequestRefused(message)
+        raise TerminalNeeded(message)
 
 
 def _write(setup: AccountSetup, questions: Questions, step: Step, guard: Guard) -> bool:
@@ -169,7 +177,7 @@ def _write(setup: AccountSetup, questions: Questions, step: Step, guard: Guard) 
 def _agree(questions: Questions, name: str, diff: str, count: int) -> None:
     if not questions.confirm_changes(diff, f"Write {count} file{'s' * (count != 1)}?"):
         message = f"the account {name} was not added: nothing was written"
-        raise RequestRefused(message)
+        raise Declined(message)
 
 
 def _keep_quota(additions: AccountAdditions, name: str, quota: FirstQuota) -> None:

@@ -8,7 +8,7 @@ from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.setup.questions import Questions
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import Declined, NameTaken
 from oulipoly_engine.facade import diagnostics, output
 
 
@@ -46,13 +46,13 @@ def _import(context: Context, name: str, arguments: list[str]) -> int:
         clash = f"{', '.join(found.clashes)}: what is here says something else"
         if not questions.can_ask or options.yes or not questions.confirm(f"{clash}, and stays. Import the rest?"):
             message = f"{clash}: rename one of the two, or leave it out with --skip; nothing was changed"
-            raise RequestRefused(message)
+            raise NameTaken(message)
     if not step.files:
         output.write_line("nothing to import: all of it is here")
         return 0
     if not questions.confirm_changes(setup.diff(step.files), f"Write {len(step.files)} files?"):
         message = "nothing was changed"
-        raise RequestRefused(message)
+        raise Declined(message)
     setup.write(step)
     output.write_line(f"{step.what[0].upper()}{step.what[1:]}. Undo: {context.program} account undo")
     for account in found.accounts:

@@ -6,7 +6,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.errors import Declined, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.configuration import Level, Problem, as_text, json_schema, schema_titles
 
@@ -129,7 +129,7 @@ def _init(context: Context, prog: str, arguments: list[str]) -> int:
         return 0
     if not Questions(is_agreed=options.yes).confirm_changes(diff, f"Write {len(found.files)} files?"):
         message = "nothing was changed"
-        raise RequestRefused(message)
+        raise Declined(message)
     configuration.write_set_up(found)
     for change in found.files:
         output.write_line(f"wrote {change.path}")

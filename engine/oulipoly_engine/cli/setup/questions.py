@@ -7,7 +7,7 @@ import sys
 import termios
 from collections.abc import Callable, Sequence
 
-from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.errors import Declined, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import interruptible, page, window_size
 
@@ -111,7 +111,7 @@ class Questions:
         if not line:
             diagnostics.write_block("\n")
             message = "the question was not answered, so nothing was changed"
-            raise RequestRefused(message)
+            raise Declined(message)
         return line.decode("utf-8", "replace").strip()
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, is_text, raw
-from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.worktrees.changes import ChangeSet, Discarded, FileDiff, MergePreview, Moved
 from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry
@@ -39,7 +38,6 @@ _NOTHING = {
 _LONGEST_LINE_NUMBER = 9  # digits
 
 
-@for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the commands."""
     parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[name])

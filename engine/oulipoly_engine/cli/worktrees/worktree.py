@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
-from oulipoly_engine.cli.sessions.arguments import for_people
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import plain, size_text, table
@@ -33,7 +32,6 @@ _DESCRIPTIONS = {
 _HEADINGS = ("SESSION", "STATE", "BRANCH", "COMMITS", "CHANGED", "MERGED", "SIZE", "REPOSITORY")
 
 
-@for_people
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
     verb = name.partition(" ")[2]

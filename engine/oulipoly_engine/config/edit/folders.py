@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oulipoly_engine.config.edit.write_files import hold_folders
-from oulipoly_engine.errors import ConfigInvalid, RequestRefused
+from oulipoly_engine.errors import ChangedSince, ConfigInvalid, RequestRefused
 from oulipoly_engine.private_files import make_folder, make_new_folder, sync_folder, write_private
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
@@ -163,7 +163,7 @@ def check_undo(change: FolderChange) -> None:
     is_more = now is not None and bool(now.left_out)  # git's versions, or a link: no copy of ours has any
     if is_more or (None if now is None else now.digest) not in (change.before, change.after):
         message = f"{change.path} was changed since, so nothing was undone: change it back by hand"
-        raise RequestRefused(message)
+        raise ChangedSince(message)
 
 
 def put_back(change: FolderChange, kept: Path) -> None:

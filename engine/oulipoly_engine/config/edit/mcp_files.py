@@ -13,7 +13,7 @@ from typing import Any
 
 from oulipoly_engine.config.edit.write_files import LARGEST, FileChange, edit_lines
 from oulipoly_engine.core.text.json_splice import blank_comments, put_value, remove_value
-from oulipoly_engine.errors import ConfigInvalid, RequestRefused
+from oulipoly_engine.errors import ChangedSince, ConfigInvalid
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 
@@ -77,7 +77,7 @@ class EntryChange(Record):
             return file.text
         if now != self.after:
             message = f"{self.path}: {'.'.join(self.keys)} was changed since, so nothing was undone: change it by hand"
-            raise RequestRefused(message)
+            raise ChangedSince(message)
         return _put(file, self.keys, self.before) if self.before is not None else self._remove(file)
 
     def _remove(self, file: McpFile) -> str | None:

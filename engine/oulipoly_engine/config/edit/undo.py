@@ -24,7 +24,7 @@ from oulipoly_engine.config.edit.folders import (
 )
 from oulipoly_engine.config.edit.mcp_files import EntryChange, put_entries, take_entries_back
 from oulipoly_engine.config.edit.write_files import FileChange, read_text, write
-from oulipoly_engine.errors import ConfigInvalid, RequestRefused
+from oulipoly_engine.errors import ChangedSince, ConfigInvalid, NothingToUndo
 from oulipoly_engine.records import Record, replace
 
 _KEPT = 20  # changes; all those of one set-up count as one
@@ -105,10 +105,10 @@ def undo_last(data: Path, agreed: Step | None = None) -> Step:
         message = (
             "there is nothing to undo: no account was added, renamed, removed or imported here, and nothing was copied"
         )
-        raise RequestRefused(message)
+        raise NothingToUndo(message)
     if agreed not in (None, steps[-1]):
         message = f"the last change is another one meanwhile, so nothing was undone: {steps[-1].what}"
-        raise RequestRefused(message)
+        raise ChangedSince(message)
     for folder in steps[-1].folders:
         check_undo(folder)
     back = [
@@ -154,7 +154,7 @@ def _now(change: FileChange) -> str | None:
     now = read_text(change.path)
     if now not in (change.before, change.after):
         message = f"{change.path} was changed since, so nothing was undone: change it back by hand"
-        raise RequestRefused(message)
+        raise ChangedSince(message)
     return now
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.config.edit import account_edit
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.table import recognise_cli
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import AccountBusy
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
 
@@ -58,4 +58,4 @@ def refuse_if_running(store: Store, account: str, what: str) -> None:
     for run in find_running(store):
         if run.account == account and (run.owner_pid is None or is_alive(run.owner_pid)):
             message = f"a run of {account!r} goes on ({run.uuid}): {what} when that has ended"
-            raise RequestRefused(message)
+            raise AccountBusy(message)

@@ -11,7 +11,7 @@ from oulipoly_engine.config import mask
 from oulipoly_engine.config.edit import account_edit, undo
 from oulipoly_engine.config.edit.undo import Step
 from oulipoly_engine.config.edit.write_files import FileChange
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import AccountBusy, NameTaken
 from oulipoly_engine.facade.accounts.base import AccountPart, refuse_if_running
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.service.accounts.new_account import check_name
@@ -95,7 +95,7 @@ class AccountChanges(AccountPart):
         with hold_scans(self._home.paths.data / "turn-scan-locks", account), journals.exclusive() as is_ours:
             if not is_ours or journals.pending_sessions():
                 message = "a session is being moved or rewritten: rename the account when that has ended"
-                raise RequestRefused(message)
+                raise AccountBusy(message)
             yield
 
     def _refuse_old_rows(self, account: str) -> None:
@@ -105,7 +105,7 @@ class AccountChanges(AccountPart):
         with self._home.lend_store() as store:
             if has_rows(store, account):
                 message = f"the state file has the past of an account {account!r} that was removed: choose another name"
-                raise RequestRefused(message)
+                raise NameTaken(message)
 
     def _rename_state(self, account: str, new: str, write: Callable[[], object]) -> None:
         """Rename an account in the state file and write the files; where they cannot be written, neither is done."""

@@ -7,7 +7,14 @@ from pathlib import Path
 
 from oulipoly_engine.core.accounts.arguments import environment
 from oulipoly_engine.core.accounts.clis.table import recognise_cli
-from oulipoly_engine.errors import Interrupted, RequestRefused
+from oulipoly_engine.errors import (
+    AccountUnusable,
+    Interrupted,
+    LoginFailed,
+    ProgramMissing,
+    RequestRefused,
+    TerminalNeeded,
+)
 from oulipoly_engine.facade.accounts.base import AccountPart
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import Command, inherited_environment
@@ -49,13 +56,13 @@ def run_login(command: Command, title: str, what: str = "login") -> None:
     except RequestRefused as error:
         way = ", or give a key by --api-key-env or --api-key-file" if what == "login" else ""
         message = f"a {what} needs a terminal: run it in one{way}"
-        raise RequestRefused(message) from error
+        raise TerminalNeeded(message) from error
     done = pass_through(command)
     if done.stopped_for is not None:
         raise Interrupted(done.stopped_for)
     if done.exit_code != 0:
         message = f"the {what} of {title} ended with exit code {done.exit_code}: nothing was changed"
-        raise RequestRefused(message)
+        raise LoginFailed(message)
 
 
 class AccountLogins(AccountPart):
@@ -129,14 +136,14 @@ class AccountLogins(AccountPart):
             message = (
                 f"the program of {account!r}, {configured.command!r}, is none that this program knows: log in there"
             )
-            raise RequestRefused(message)
+            raise AccountUnusable(message)
         environ = environment(inherited_environment(), configured) | dict(found.variables)
         program = logins.find_program(found.program, environ)
         if program is None:
             message = (
                 f"the program of {account!r}, {found.program!r}, is not on the PATH: `{found.cli.install}` installs it"
             )
-            raise RequestRefused(message)
+            raise ProgramMissing(message)
         home, keyring = self._find_home(account), configured.keyring
         is_made = keyring is not None or (home is not None and new_account.is_made_home(home))
         return Candidate(account, found.cli, program, home, found.folder, environ, is_made=is_made, keyring=keyring)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oulipoly_engine.config.edit import account_edit
 from oulipoly_engine.config.edit.undo import Step
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import AccountBusy, HomeUnusable
 from oulipoly_engine.facade.accounts.base import AccountPart, refuse_if_running
 from oulipoly_engine.service.accounts import keyring_entries, new_account, setup
 
@@ -29,7 +29,7 @@ class AccountRemovals(AccountPart):
                 sessions = live_sessions.find(store, host.session_id)
             if any(session.account == account for session in sessions):
                 closes = f"`agents session close {host.session_id}`"
-                raise RequestRefused(f"a live session of {account!r} is open: close it first with {closes}")
+                raise AccountBusy(f"a live session of {account!r} is open: close it first with {closes}")
 
     def made_home(self, account: str) -> Path | None:
         """Return an account's home if this program has made it."""
@@ -52,7 +52,7 @@ class AccountRemovals(AccountPart):
         for folder, name in setup.used_folders(others, scripts, self._home.paths.home).items():
             if folder.is_relative_to(place.resolve()):
                 message = f"{place} is the home of the account {name!r} too: leave --delete-home out"
-                raise RequestRefused(message)
+                raise HomeUnusable(message)
         with self._home.lend_store_to_read() as store:
             refuse_if_running(store, account, "remove it with its home")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot
 from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
-from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError
+from oulipoly_engine.errors import AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
 from oulipoly_engine.facade.live.turn_results import last_end
@@ -76,7 +76,7 @@ class LiveConnections(LiveRequests):
         with self._home.lend_store_to_read() as store:
             found = live_sessions.find(store, identity) if identity else ()
         none = f"there is no live session {identity!r}: `agents session list --live` lists them"
-        return find_only(found, lambda one: one.session_id, identity, "live sessions", RequestRefused(none))
+        return find_only(found, lambda one: one.session_id, identity, "live sessions", LiveSessionNotFound(none))
 
     def connect(self, identity: str, *, starts: bool = False) -> LiveClient:
         """Return a connection to a session's host. starts: one is started where none lives.

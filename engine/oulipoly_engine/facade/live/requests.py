@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestNotFound
 from oulipoly_engine.facade.home import Home, find_only
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
@@ -42,7 +42,7 @@ class LiveRequests:
         # Who gives the beginning of an id means one that waits.
         found = tuple(one for one in found if one.status == "pending") or found
         none = f"there is no request {identity!r}: `agents requests list` lists those that wait"
-        return find_only(found, lambda one: one.request_id, identity, "requests", RequestRefused(none))
+        return find_only(found, lambda one: one.request_id, identity, "requests", RequestNotFound(none))
 
     def answer(
         self,

@@ -23,7 +23,7 @@ from oulipoly_engine.core.live.runtime_status import (
 )
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import RequestRefused, RuntimeUnknown, RuntimeUnusable
+from oulipoly_engine.errors import LoginFailed, ProgramMissing, RequestRefused, RuntimeUnknown, RuntimeUnusable
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.live.catalogue import catalogue_of
 from oulipoly_engine.process.command import Command, inherited_environment
@@ -131,7 +131,7 @@ class Runtimes:
                 said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0][:_LONGEST_SAID]
                 why = done.problem or f"ended with exit code {done.exit_code}"
                 message = f"the logout of {runtime.name} {why}{': ' + said if said else ''}"
-                raise RequestRefused(message)
+                raise LoginFailed(message)
         return self.refresh((runtime.id,))[0]
 
     # Parts -----------------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class Runtimes:
         program = find_program(runtime, environ)
         if program is None:
             message = f"there is no program {runtime.program!r}: install it, or correct {runtime.named_in}"
-            raise RequestRefused(message)
+            raise ProgramMissing(message)
         prepare_homes(runtime)
         return Command((program, *login.words), environ, Path.cwd(), is_configured=False)
 

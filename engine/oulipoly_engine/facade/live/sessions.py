@@ -25,7 +25,7 @@ from oulipoly_engine.core.live.recovery import (
     resume_text,
 )
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, why_elsewhere
-from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.errors import RequestRefused, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.beginning import NewSession, choose_session
 from oulipoly_engine.facade.live.connections import LiveConnections, refuse_fenced
@@ -387,7 +387,7 @@ class LiveSessions(LiveConnections):
             if known is not None:
                 refuse_fenced(self.find(known.session_id))
             state = "" if known is None else f": it is {known.status}"
-            raise RequestRefused(f"no turn {turn_id!r} was left{state}; `agents recover` lists those that were")
+            raise TurnNotFound(f"no turn {turn_id!r} was left{state}; `agents recover` lists those that were")
         plan = plans[0]
         if not isinstance(plan, Recoverable):
             steps = "; ".join(plan.resume_requirements) if isinstance(plan, Blocked) else ""

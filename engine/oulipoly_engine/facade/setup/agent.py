@@ -15,7 +15,7 @@ from oulipoly_engine.core.setup.events import Agreement, Failure, Outcome, PastS
 from oulipoly_engine.core.setup.lifecycle import MOST_TURNS, Life
 from oulipoly_engine.core.setup.prompt import Situation
 from oulipoly_engine.core.setup.turn import LONGEST_REPLY
-from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError, StoreUnusable, UsageInvalid
+from oulipoly_engine.errors import Interrupted, ModelUnknown, RequestRefused, RunnerError, StoreUnusable, UsageInvalid
 from oulipoly_engine.facade.accounts.additions import find_cli
 from oulipoly_engine.facade.accounts.changes import Step
 from oulipoly_engine.facade.accounts.setup import AccountSetup
@@ -269,7 +269,7 @@ class _Run:
         is_pool = name in self._home.files.model_names()
         if not is_pool and name not in accounts:
             message = f"there is no model or account {name[:80]!r}"
-            raise RequestRefused(message)
+            raise ModelUnknown(message)
         model = self._home.quiet_files.model(name) if is_pool else Model(name, (PoolMember(0, name),))
         members = tuple(
             PoolMember(one.index, one.account, (*one.args, *self._accounts.logins.test_words(one.account)))

@@ -24,7 +24,7 @@ from oulipoly_engine.core.web.devices import (
     split_token,
 )
 from oulipoly_engine.core.web.replies import Reply
-from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.errors import DeviceNotFound, IdAmbiguous, RequestRefused, ServerNotRunning, UsageInvalid
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.web.push import PushAccess
@@ -211,8 +211,10 @@ class WebAccess:
         found = found or [one for one in known if one.name == identity]
         if len(found) == 1:
             return found[0]
-        what = f"several devices are called {identity[:60]!r}" if found else f"there is no device {identity[:60]!r}"
-        raise RequestRefused(f"{what}: `agents device list` lists them with their ids")
+        way_out = "`agents device list` lists them with their ids"
+        if found:
+            raise IdAmbiguous(f"several devices are called {identity[:60]!r}: {way_out}")
+        raise DeviceNotFound(f"there is no device {identity[:60]!r}: {way_out}")
 
     def watch(self, changed: Callable[[], None]) -> Watch:
         """Call a function in a thread whenever the state file or the configuration has changed, until it is closed."""
@@ -257,7 +259,7 @@ class WebAccess:
         """Return the server that was started last. Raises RequestRefused where none runs."""
         found = self.servers()
         if not found:
-            raise RequestRefused("no server runs: `agents serve` starts one, in another terminal")
+            raise ServerNotRunning("no server runs: `agents serve` starts one, in another terminal")
         return found[0]
 
     # Answers that are given once -------------------------------------------------------------------------------------

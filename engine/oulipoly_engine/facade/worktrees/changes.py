@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.worktrees.prompts import Comment, comments_prompt
 from oulipoly_engine.core.worktrees.refusals import GitUnavailable
-from oulipoly_engine.errors import RequestRefused, translate_system_errors
+from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, translate_system_errors
 from oulipoly_engine.facade.home import Home, find_only
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
@@ -271,7 +271,7 @@ def _find(store: Store, identity: str) -> tuple[str, str]:
         found = [(one.session_id, one.workspace) for one in live_sessions.find(store, identity)]
         found = found or [(one.session_id, one.path) for one in worktrees.find_beginning(store, identity)]
     none = f"there is no live session {identity!r}: `agents session list --live` lists them"
-    return find_only(found, lambda one: one[0], identity, "sessions", RequestRefused(none))
+    return find_only(found, lambda one: one[0], identity, "sessions", LiveSessionNotFound(none))
 
 
 def _quote(checkout: Checkout, comment: Comment) -> Comment:

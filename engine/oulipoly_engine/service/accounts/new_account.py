@@ -22,7 +22,17 @@ from oulipoly_engine.core.accounts.clis.account_files import Login
 from oulipoly_engine.core.accounts.clis.cli import Cli, Key, PrivateFile, Profile
 from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.errors import (
+    AccountBusy,
+    AccountUnusable,
+    HomeUnusable,
+    LoginFailed,
+    NameTaken,
+    ProgramMissing,
+    RequestRefused,
+    RunnerError,
+    UsageInvalid,
+)
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.private_files import make_new_folder, open_private, write_private
 from oulipoly_engine.process.command import Command
@@ -77,7 +87,7 @@ def check_name(name: str, taken: Mapping[str, object]) -> None:
         message = (
             f"there is an account {name!r} already: choose another name, or `account login {name}` to log in again"
         )
-        raise RequestRefused(message)
+        raise NameTaken(message)
 
 
 def check_pool(name: str) -> None:
@@ -99,7 +109,7 @@ def prepare(
         message = (
             f"{cli.title} is not installed: there is no program {cli.name} on the PATH; `{cli.install}` installs it"
         )
-        raise RequestRefused(message)
+        raise ProgramMissing(message)
     version = logins.read_version(cli, program, environ)
     if version.problem is not None:
         message = (
@@ -113,7 +123,7 @@ def prepare(
     owner = used.get(folder.resolve())
     if owner is not None:
         message = f"{place} is the home of the account {owner!r} already: name another folder"
-        raise RequestRefused(message)
+        raise HomeUnusable(message)
     if home is not None and place.is_symlink():
         notes += (f"{place} is a link to {place.resolve()}",)
     reserved = _make_home(place) if home is None else None
@@ -220,7 +230,7 @@ def store_key(candidate: Candidate, text: str, provider: str = "", *, in_keyring
         done = logins.tell((candidate.program, *way.words), candidate.environ, text)
         if done is not None:
             message = f"{candidate.cli.title} did not take the key: it {done}"
-            raise RequestRefused(message)
+            raise LoginFailed(message)
     return replace(candidate, uses_key=True)
 
 
@@ -305,12 +315,12 @@ def _make_home(place: Path) -> int | None:
             file.write(os.fsencode(place.resolve()))
     except FileExistsError as error:
         message = f"{place} is there already: give `--home {place}` if that login is meant, or choose another name"
-        raise RequestRefused(message) from error
+        raise HomeUnusable(message) from error
     except OSError as error:
         with suppress(OSError):
             place.rmdir()
         message = f"the account's home {place} cannot be made: {error.strerror}"
-        raise RequestRefused(message) from error
+        raise HomeUnusable(message) from error
     return _reserve(place)
 
 
@@ -325,7 +335,7 @@ def _reserve(home: Path) -> int | None:
     except BlockingIOError as error:
         os.close(descriptor)
         message = f"another `account add` is at work with {home}: wait until it has ended, or choose another name"
-        raise RequestRefused(message) from error
+        raise AccountBusy(message) from error
     except OSError:
         os.close(descriptor)
         return None
@@ -337,19 +347,19 @@ def _check_home(home: Path) -> Path:
     place = home.absolute()
     if not str(place).isprintable():
         message = "the path of the home has a sign that no configuration can have: rename the folder"
-        raise RequestRefused(message)
+        raise HomeUnusable(message)
     try:
         found = place.stat()
     except OSError as error:
         message = f"the home {place} cannot be used: {error.strerror}"
-        raise RequestRefused(message) from error
+        raise HomeUnusable(message) from error
     if not place.is_dir():
         message = f"the home {place} is not a folder: name the one that the CLI keeps its login in"
-        raise RequestRefused(message)
+        raise HomeUnusable(message)
     if found.st_uid != os.getuid():
         message = f"the home {place} belongs to another user: a CLI would keep your login where they can read it"
-        raise RequestRefused(message)
+        raise HomeUnusable(message)
     if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
         message = f"the home {place} cannot be written by you, and a CLI keeps its sessions there: look at its rights"
-        raise RequestRefused(message)
+        raise HomeUnusable(message)
     return place

@@ -12,7 +12,7 @@ from oulipoly_engine.config.edit.settings_edit import Section, Setting
 from oulipoly_engine.config.edit.write_files import FileChange, write
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import ConfigChanged, ConfigInvalid, RequestRefused
+from oulipoly_engine.errors import ConfigChanged, ConfigInvalid, ReadOnly
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 
@@ -168,4 +168,4 @@ class Settings(Record):
     def _refuse_if_read_only(self) -> None:
         if self.read_only:
             message = "this app is read-only and does not change settings: start it without --read-only"
-            raise RequestRefused(message)
+            raise ReadOnly(message)

@@ -17,7 +17,7 @@ from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
-from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, SpawnFailed
+from oulipoly_engine.errors import AccountUnknown, AccountUnusable, Interrupted, PoolExhausted, SpawnFailed
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.liveness import here
@@ -113,7 +113,7 @@ class Launcher(Record):
         account = self.accounts.get(name)
         if account is None:
             message = f"there is no account {name!r} in providers.toml: add it, or correct the name"
-            raise AccountUnusable(message)
+            raise AccountUnknown(message)
         return account
 
     def prepare(

@@ -11,7 +11,7 @@ from oulipoly_engine.core.live.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession, Turn, why_elsewhere
 from oulipoly_engine.drivers.table import driver_of
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, RuntimeUnknown
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_sessions
 
@@ -41,7 +41,7 @@ def prepare_fork(
     runtime = catalogue.find(runtime_id or source.runtime_id)
     if runtime is None:
         name = runtime_id or source.runtime_id
-        raise RequestRefused(f"there is no runtime {name!r}: `agents runtime list` lists them")
+        raise RuntimeUnknown(f"there is no runtime {name!r}: `agents runtime list` lists them")
     is_other = runtime.id != source.runtime_id or bool(why_elsewhere(source, runtime))
     turns = live_sessions.turns_of(store, source.session_id)
     last = _find_turn(turns, at_turn)

@@ -14,7 +14,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import requests
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.drivers.base import Driver, Resolution
-from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.errors import RequestNotFound, UsageInvalid
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_requests
@@ -108,7 +108,7 @@ class SessionRequests:
             return request
         found = live_requests.find(self._store, identity)
         if not found:
-            raise RequestRefused(f"there is no request {identity!r}")
+            raise RequestNotFound(f"there is no request {identity!r}")
         if found[0].status == "pending":
             live_requests.settle(self._store, found[0].request_id, "expired", self._clock.now())
             raise requests.RequestStale(f"the request {identity} is stale: its turn is over")

@@ -23,7 +23,7 @@ from oulipoly_engine.core.rewrite.rewrite import Reading, Rewrite
 from oulipoly_engine.core.rewrite.steps import Kind, Step, compare
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Source, render
-from oulipoly_engine.errors import PreimageMismatch, RequestRefused, RunnerError, SessionBusy
+from oulipoly_engine.errors import NothingToUndo, PreimageMismatch, RequestRefused, RunnerError, SessionBusy
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite.preimages import Preimages
@@ -198,16 +198,16 @@ class Replacer(Record):
             found = next((one for one in known if one.operation_uuid == operation_uuid.lower()), None)
             if found is None:
                 message = f"session {session.session_id} has no replacement {operation_uuid}: see `session undo --list`"
-                raise RequestRefused(message)
+                raise NothingToUndo(message)
         else:
             standing = [one for one in known if one.operation == IMPORT_REPLACE and one.undone_at is None]
             if not standing:
                 message = f"there is nothing to undo: no replacement of session {session.session_id} stands"
-                raise RequestRefused(message)
+                raise NothingToUndo(message)
             found = standing[-1]
         if found.undone_at is not None:
             message = f"the replacement {found.operation_uuid} was already undone at {found.undone_at}"
-            raise RequestRefused(message)
+            raise NothingToUndo(message)
         return found
 
     # ---- the protocol

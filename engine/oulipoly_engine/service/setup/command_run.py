@@ -10,7 +10,7 @@ from oulipoly_engine import stopping
 from oulipoly_engine.core.setup import commands
 from oulipoly_engine.core.setup.actions import RunCommand
 from oulipoly_engine.core.setup.dialogs import CommandOutput
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import ProgramMissing
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.run import run
 from oulipoly_engine.records import Record
@@ -30,7 +30,7 @@ def find_program(name: str, environ: Mapping[str, str]) -> str:
     found = shutil.which(name, path=environ.get("PATH"))
     if found is None:
         message = f"there is no program {name} on the PATH"
-        raise RequestRefused(message)
+        raise ProgramMissing(message)
     return found
 
 

@@ -7,7 +7,7 @@ import json
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.setup.questions import Questions
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import Declined
 from oulipoly_engine.facade import output
 
 
@@ -37,7 +37,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         question = f"Forget the {len(graph.nodes)} things that the set-up agent remembers? They cannot be brought back."
         if not Questions(is_agreed=options.yes).confirm(question):
             message = "nothing was changed"
-            raise RequestRefused(message)
+            raise Declined(message)
         output.write_line(f"forgotten: {sync.clear_memory()}")
     else:
         for one in graph.nodes:
