@@ -77,6 +77,7 @@ class Server:
         config = uvicorn.Config(
             self.app,
             log_config=None,
+            log_level="error",  # not what strangers send: anybody could fill the terminal
             access_log=False,
             lifespan="off",
             loop="asyncio",  # another one would accept without our socket
@@ -130,8 +131,8 @@ class _Protocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        has_begun = bool(self.conn.trailing_data[0])
-        if has_begun or self.conn.their_state is not h11.IDLE:  # what was sent in advance is the next request already
+        sent_in_advance, _ = self.conn.trailing_data
+        if sent_in_advance or self.conn.their_state is not h11.IDLE:
             self._await_request()
 
     def pause_writing(self) -> None:

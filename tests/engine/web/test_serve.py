@@ -304,27 +304,28 @@ FIRST = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
     ],
     ids=["nothing", "half a header", "TLS", "half a body", "half a body that nobody reads", "half in advance"],
 )
-def test_who_sends_half_a_request_is_given_up(impatient, said):
-    client = socket.create_connection(("127.0.0.1", impatient), timeout=60)
+def test_who_sends_half_a_request_is_given_up(port, monkeypatch, said):
+    monkeypatch.setattr(serve, "HEADERS_PATIENCE_S", 0.1)
+    monkeypatch.setattr(serve, "UPLOAD_PATIENCE_S", 0.1)
+    client = socket.create_connection(("127.0.0.1", port), timeout=60)
     with client, suppress(ConnectionError):  # it may be given up before it has said anything
         client.sendall(said)
         read_to_the_end(client)
 
 
-def test_who_sends_half_of_a_second_request_is_given_up(impatient):
-    with socket.create_connection(("127.0.0.1", impatient), timeout=60) as client:
+def test_who_sends_half_of_a_second_request_is_given_up(port, monkeypatch):
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         client.sendall(FIRST)
         assert b"200 OK" in client.recv(4096)
+        monkeypatch.setattr(serve, "HEADERS_PATIENCE_S", 0.1)
         with suppress(ConnectionError):
             client.sendall(FIRST[:20])
             read_to_the_end(client)
 
 
 @pytest.fixture
-def impatient(home, monkeypatch):
-    """The port of a server that waits a moment for a request. uvicorn's own patience with one that is idle stays."""
-    monkeypatch.setattr(serve, "HEADERS_PATIENCE_S", 0.3)
-    monkeypatch.setattr(serve, "UPLOAD_PATIENCE_S", 0.3)
+def port(home):
+    """The port of a server."""
     server = start(Engine(), address="127.0.0.1", port=0)
     with server:
         thread = threading.Thread(target=server.run)
