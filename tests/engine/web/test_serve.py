@@ -1,5 +1,6 @@
 """`agents serve` as a process, its certificates, its notices, and the commands about devices."""
 
+import asyncio
 import http.server
 import json
 import os
@@ -17,7 +18,9 @@ from ipaddress import ip_network
 
 import httpx
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
+from uvicorn.server import ServerState
 
 from oulipoly_engine.cli.web.serve import start_again
 from oulipoly_engine.clock import SystemClock
@@ -335,6 +338,33 @@ def port(home):
         finally:
             server.stop()
             thread.join(10)
+
+
+class Unread(asyncio.Transport):
+    """A connection whose client reads nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.aborted = asyncio.Event()
+
+    def abort(self):
+        self.aborted.set()
+
+
+async def test_who_reads_nothing_of_an_answer_is_given_up_and_who_goes_on_reading_is_not(monkeypatch):
+    monkeypatch.setattr(serve, "READING_PATIENCE_S", 0.05)
+    reader, other = (serve._Protocol(uvicorn.Config(None, log_config=None), ServerState(), {}) for _ in range(2))
+    transports = Unread(), Unread()
+    for protocol, transport in zip((reader, other), transports, strict=True):
+        protocol.connection_made(transport)
+        protocol.pause_writing()
+    reader.resume_writing()
+    async with asyncio.timeout(60):
+        await transports[1].aborted.wait()
+
+    assert not transports[0].aborted.is_set()
+    for protocol in (reader, other):
+        protocol.connection_lost(OSError())
 
 
 def read_to_the_end(client):
