@@ -53,7 +53,8 @@ class Server:
         self.repository = live.root / "repo"
         self._make_repository()
         config = live.demo.config / "config.toml"
-        config.write_text(f"serve_commit = true\nserve_promote = true\n{config.read_text()}")
+        switches = f"serve_commit = true\nserve_promote = true\nserve_roots = ['{live.root}']\n"
+        config.write_text(switches + config.read_text())
         self._start("0")
 
     def _start(self, port):
