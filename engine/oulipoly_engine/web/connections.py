@@ -34,8 +34,14 @@ class Limits(Record):
 
 def find_limits() -> Limits:
     """Return what the descriptors of this process allow."""
-    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return limits_for(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def limits_for(descriptors: int) -> Limits:
+    """Return what so many descriptors allow."""
     most = min(max((descriptors - _KEPT_FREE) // 2, _LEAST), _MOST)
+    if descriptors == resource.RLIM_INFINITY:
+        most = _MOST
     return Limits(most, max(most // 4, _LEAST))
 
 

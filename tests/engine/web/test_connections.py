@@ -1,12 +1,13 @@
 """Connections are bounded in all and for each client, and some are kept for the own user."""
 
+import resource
 import socket
 import sys
 from ipaddress import ip_network
 
 import pytest
 
-from oulipoly_engine.web.connections import BoundedListener, Connections, Limits
+from oulipoly_engine.web.connections import BoundedListener, Connections, Limits, limits_for
 
 SERVER = ("192.0.2.1", 8787)
 LIMITS = Limits(4, 2, own=2)
@@ -15,6 +16,15 @@ LIMITS = Limits(4, 2, own=2)
 def admit(connections, *addresses):
     """Return whether each of some clients is let in."""
     return [connections.admit((address, 40000), SERVER) is not None for address in addresses]
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "most", "each"), [(16, 8, 8), (128, 32, 8), (1024, 256, 64), (resource.RLIM_INFINITY, 256, 64)]
+)
+def test_connections_leave_descriptors_for_the_rest(descriptors, most, each):
+    limits = limits_for(descriptors)
+
+    assert (most, each) == (limits.most, limits.each)
 
 
 def test_so_many_a_client_and_so_many_in_all():
