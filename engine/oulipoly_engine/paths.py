@@ -13,6 +13,7 @@ from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 
 APP = "oulipoly-agent-runner"
+CONFIGURATION_JOURNAL = "configuration-change.json"
 _SOCKET_PATH_LIMIT = 103  # bytes: macOS gives a Unix socket's path 104 with the final NUL, Linux 108
 _LONGEST_SOCKET_NAME = len("/123456789012.sock.new")  # a live session's; terminals have shorter ones
 
@@ -55,6 +56,11 @@ class Paths(Record):
     def state_db(self) -> Path:
         """Return the state file."""
         return self.data / "state.db"
+
+    @property
+    def configuration_journal(self) -> Path:
+        """Return the journal of a change of the configuration that is under way, or was cut off."""
+        return self.data / CONFIGURATION_JOURNAL
 
     @property
     def artifacts(self) -> Path:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from oulipoly_engine import __version__
+from oulipoly_engine.config.edit import undo
 from oulipoly_engine.config.problem import Level, Problem
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.accounts.storage_root import storage_root
@@ -17,7 +18,7 @@ from oulipoly_engine.core.checks import places as place_checks
 from oulipoly_engine.core.checks import surroundings, work
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, count, sort_findings, to_document, to_lines
 from oulipoly_engine.core.quota.quota_source import transcripts_folder
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import ConfigInvalid, RunnerError
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.live.sessions import LiveSessions
 from oulipoly_engine.facade.runs.orphans import Orphans
@@ -77,7 +78,19 @@ class Checks:
         seen = tuple(map(_to_seen, self._home.check_configuration(finds_programs=False)))
         editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
         sizes = (len(configured.accounts), len(configured.models))
-        return surroundings.judge_configuration(str(self._home.paths.config), seen, sizes, editor)
+        yield from surroundings.judge_configuration(str(self._home.paths.config), seen, sizes, editor)
+        yield from self._check_cut_change()
+
+    def _check_cut_change(self) -> Iterator[Finding]:
+        """Tell a change of the accounts whose journal has outlived the start of this process, and why."""
+        journal = str(self._home.paths.configuration_journal)
+        try:
+            step = undo.pending_step(self._home.paths.data)
+            if step is not None:
+                edited = tuple(map(str, undo.find_edited(step)))
+                yield surroundings.judge_cut_change(step.what, journal, edited)
+        except ConfigInvalid as error:
+            yield surroundings.judge_cut_change(error.message, journal, ())
 
     def _check_clis(self, configured: Configured, environ: dict[str, str], patience_s: float) -> Iterator[Finding]:
         """Ask the CLIs for their versions and their logins side by side: what hangs costs its patience once."""

@@ -6,6 +6,7 @@ Queries give values, commands give results, events go out. Every method may be c
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,18 @@ class Engine:
         self._taking = threading.Lock()  # a snapshot, which may wait for the state file
         self._watch: Watch | None = None
         self._follower: LateFollower | None = None
+        if not self.surroundings.read_only and os.path.lexists(self.paths.configuration_journal):
+            self._settle_configuration()
+
+    def _settle_configuration(self) -> None:
+        """Take back a change of the accounts that a kill has cut off; what hinders it is told, here and by doctor."""
+        try:
+            step = self.account_setup.changes.settle()
+        except RunnerError as error:
+            self._home.warn(f"Warning: a change of the accounts was cut off and is not taken back: {error.message}")
+            return
+        if step is not None:
+            self._home.note(f"A change was cut off, and is taken back: {step.what}")
 
     @property
     def paths(self) -> Paths:

@@ -2,6 +2,14 @@
 
 The note of a change is one of the files that are written with it, so there is never a change without one. It repeats
 what was in the files, so it is readable by its owner alone.
+
+A change and an undo are journalled before their first write, and the journal goes last:
+
+    journal, files and state file in any order, note, no journal
+
+Whoever finds a journal while nobody works on the configuration takes that change back, by the way of an undo: each of
+its files is as it was before or after. One that is neither was edited by hand; then nothing is written, and the journal
+stays until the user has decided.
 """
 
 from __future__ import annotations
@@ -9,8 +17,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +31,14 @@ from oulipoly_engine.config.edit.folders import (
     put_back,
 )
 from oulipoly_engine.config.edit.mcp_files import EntryChange, put_entries, take_entries_back
-from oulipoly_engine.config.edit.write_files import FileChange, read_text, write
-from oulipoly_engine.errors import ChangedSince, ConfigInvalid, NothingToUndo
+from oulipoly_engine.config.edit.write_files import FileChange, hold_folders, read_text, write
+from oulipoly_engine.errors import ChangedSince, ConfigInvalid, NothingToUndo, RequestRefused
+from oulipoly_engine.paths import CONFIGURATION_JOURNAL
+from oulipoly_engine.private_files import make_folder, sync_folder
 from oulipoly_engine.records import Record, replace
+
+# Writes the files of a change by calling what it gets, together with what else the change consists of.
+Carry = Callable[[Callable[[], object]], None]
 
 _KEPT = 20  # changes; all those of one set-up count as one
 _FILE = "configuration-undo.json"
@@ -49,12 +62,23 @@ class Step(Record):
         return tuple(dict.fromkeys(one.path for one in changes))
 
 
-def write_step(data: Path, step: Step) -> None:
-    """Write a change of the configuration so that it can be undone. data: our data folder. Raises ConfigInvalid."""
+def write_step(data: Path, step: Step, carry: Carry | None = None) -> None:
+    """Write a change of the configuration so that it can be undone. data: our data folder.
+
+    Raises ConfigInvalid, and RequestRefused while an earlier change is neither finished nor taken back.
+    """
+    with _hold_journal(data):
+        folders = tuple(keep_folder(one, data / _FOLDER) for one in step.folders)
+        noted = replace(step, files=tuple(map(_remember_form, step.files)), folders=folders)
+        if pending_step(data) is not None:
+            raise RequestRefused(_cut_off(data))
+        with _journal(data, noted):
+            (carry or _write_only)(lambda: _write_step(data, noted))
+
+
+def _write_step(data: Path, step: Step) -> None:
     place = data / _FILE
     before = read_text(place)
-    folders = tuple(keep_folder(one, data / _FOLDER) for one in step.folders)
-    step = replace(step, files=tuple(map(_remember_form, step.files)), folders=folders)
     steps = _drop_old([*_read(before), step])
     files = [*step.files, *put_entries(step.entries)]
     write([FileChange(place, before, _render(steps)), *files])
@@ -74,6 +98,69 @@ def write_step(data: Path, step: Step) -> None:
         raise
 
 
+def _write_only(write_files: Callable[[], object]) -> None:
+    write_files()
+
+
+def pending_step(data: Path) -> Step | None:
+    """Return the change that is under way, or that was cut off. Raises ConfigInvalid."""
+    text = read_text(data / CONFIGURATION_JOURNAL)
+    return None if text is None else _read(text, CONFIGURATION_JOURNAL)[0]
+
+
+def find_edited(step: Step) -> tuple[Path, ...]:
+    """Return the files of a change that are as they were neither before nor after it."""
+    return tuple(one.path for one in step.files if read_text(one.path) not in (one.before, one.after))
+
+
+def take_back(data: Path, step: Step, carry: Carry | None = None) -> None:
+    """Take a change back that was cut off, if nobody has done so meanwhile.
+
+    Raises RequestRefused where a file was changed since, and ConfigInvalid while somebody works on the configuration;
+    nothing is written then, and the journal stays.
+    """
+    with _hold_journal(data):
+        if pending_step(data) == _read(_render([step]))[0]:
+            (carry or _write_only)(lambda: _put_back(data, step))
+            _drop_journal(data)
+
+
+@contextmanager
+def _hold_journal(data: Path) -> Iterator[None]:
+    """Let nobody else change the configuration or take a change back. Raises ConfigInvalid."""
+    folder = data / _FOLDER
+    try:
+        make_folder(folder)
+    except OSError as error:
+        raise ConfigInvalid(f"{folder} cannot be written, so nothing was: {error.strerror}") from error
+    with hold_folders([folder]):
+        yield
+
+
+@contextmanager
+def _journal(data: Path, step: Step) -> Iterator[None]:
+    """Journal a change for the block. What fails has put back by itself what it had written; a kill has not."""
+    place = data / CONFIGURATION_JOURNAL
+    write([FileChange(place, read_text(place), _render([step]))])
+    try:
+        yield
+    except Exception:
+        _drop_journal(data)
+        raise
+    _drop_journal(data)
+
+
+def _drop_journal(data: Path) -> None:
+    (data / CONFIGURATION_JOURNAL).unlink(missing_ok=True)
+    with suppress(OSError):  # where the file system has no way to
+        sync_folder(data)  # else a power cut could bring the journal back, and the next start undo what is done
+
+
+def _cut_off(data: Path) -> str:
+    journal = data / CONFIGURATION_JOURNAL
+    return f"a change of the accounts was cut off and is not taken back yet ({journal}): `agents doctor` says why"
+
+
 def _drop_old(steps: Sequence[Step]) -> Sequence[Step]:
     """Return the changes that are kept: whoever lets a model set things up can take all of it back."""
     units: set[object] = set()
@@ -90,7 +177,7 @@ def last_step(data: Path) -> Step | None:
     return steps[-1] if steps else None
 
 
-def undo_last(data: Path, agreed: Step | None = None) -> Step:
+def undo_last(data: Path, agreed: Step | None = None, carry: Carry | None = None) -> Step:
     """Put the files of the last change back as they were.
 
     agreed: what somebody has seen as the last change and agreed to undo; None: whatever it is.
@@ -98,37 +185,51 @@ def undo_last(data: Path, agreed: Step | None = None) -> Step:
     Raises RequestRefused where another one was made meanwhile, where there is no change, or where a file was changed
     since; nothing is written then. Whoever is cut off does the same again: the note goes last.
     """
+    with _hold_journal(data):
+        steps = _read(read_text(data / _FILE))
+        if not steps:
+            message = (
+                "there is nothing to undo: no account was added, renamed, removed or imported here, and nothing was "
+                "copied"
+            )
+            raise NothingToUndo(message)
+        step = steps[-1]
+        if agreed not in (None, step):
+            message = f"the last change is another one meanwhile, so nothing was undone: {step.what}"
+            raise ChangedSince(message)
+        if pending_step(data) not in (None, step):
+            raise RequestRefused(_cut_off(data))
+        with _journal(data, step):
+            (carry or _write_only)(lambda: _put_back(data, step))
+    return step
+
+
+def _put_back(data: Path, step: Step) -> None:
+    """Put back what a change has changed, as far as it has come, and take it out of the note, which goes last."""
     place = data / _FILE
     before = read_text(place)
     steps = _read(before)
-    if not steps:
-        message = (
-            "there is nothing to undo: no account was added, renamed, removed or imported here, and nothing was copied"
-        )
-        raise NothingToUndo(message)
-    if agreed not in (None, steps[-1]):
-        message = f"the last change is another one meanwhile, so nothing was undone: {steps[-1].what}"
-        raise ChangedSince(message)
-    for folder in steps[-1].folders:
+    for folder in step.folders:
         check_undo(folder)
     back = [
         FileChange(change.path, now, change.before, change.mode, change.link)
-        for change in steps[-1].files
+        for change in step.files
         for now in (_now(change),)
     ]
     links = [change for change in back if _leads_to_it(change)]
-    entries = take_entries_back(steps[-1].entries)
+    entries = take_entries_back(step.entries)
     write([*(change for change in back if change.before != change.after and change not in links), *entries])
     for change in links:
         change.path.symlink_to(str(change.link))
-    for folder in steps[-1].folders:
+    for folder in step.folders:
         put_back(folder, data / _FOLDER)
-    write([FileChange(place, before, _render(steps[:-1]))])
-    _forget_kept(data, steps[:-1])
+    if steps and steps[-1] == _read(_render([step]))[0]:
+        steps = steps[:-1]
+        write([FileChange(place, before, _render(steps))])
+    _forget_kept(data, steps)
     for empty in sorted({change.path.parent for change in back if change.after is None}, reverse=True):
         with suppress(OSError):  # not empty: something else is in it
             empty.rmdir()
-    return steps[-1]
 
 
 def _remember_form(change: FileChange) -> FileChange:
@@ -178,12 +279,12 @@ def _document(step: Step) -> dict[str, object]:
     return {**told, "run": step.run}
 
 
-def _read(text: str | None) -> list[Step]:
-    """Read the kept changes. Raises ConfigInvalid for a file that is none of ours."""
+def _read(text: str | None, name: str = _FILE) -> list[Step]:
+    """Read the kept changes. name: of the file. Raises ConfigInvalid for a file that is none of ours."""
     try:
         return [_step(one) for one in json.loads(text or "[]")]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        message = f"{_FILE} in the data folder is damaged, so no change can be kept in it: delete it"
+        message = f"{name} in the data folder is damaged, so no change can be kept in it: delete it"
         raise ConfigInvalid(message) from error
 
 

@@ -49,6 +49,19 @@ def judge_configuration(
         yield tell_well(Area.CONFIGURATION, f"{folder}: {accounts} accounts, {models} models, no problems")
 
 
+def judge_cut_change(what: str, journal: str, edited: Sequence[str]) -> Finding:
+    """Say that a change of the accounts was cut off and nothing can take it back.
+
+    what: the change, or what hinders its reading. edited: its files that somebody has changed by hand since.
+    """
+    fix = "delete its journal to leave everything as it is now"
+    if edited:
+        fix = f"{', '.join(edited)} was edited since: put it back as it was, or {fix}"
+    follows = "accounts and state file may not fit each other, and no other change of the accounts is written"
+    command = f"rm {in_shell(journal)}"
+    return _fail(journal, f"a change was cut off and is not taken back: {what}", follows, fix, command)
+
+
 def judge_surroundings(variables: Mapping[str, str], versions: Sequence[str]) -> Iterator[Finding]:
     """Say what this terminal cannot show. variables: the environment. versions: of what we stand on, a text each."""
     term = variables.get("TERM", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,12 +52,9 @@ class AccountChanges(AccountPart):
     def write(self, step: Step) -> None:
         """Write changes; an account's state follows its name. Raises RunnerError, and then nothing is changed."""
         self._home.refuse_if_read_only("change the configuration")
-        data = self._home.paths.data
-        if step.renamed is None:
-            undo.write_step(data, step)
-        else:
+        if step.renamed is not None:
             self._refuse_old_rows(step.renamed[1])
-            self._rename_state(*step.renamed, lambda: undo.write_step(data, step))
+        undo.write_step(self._home.paths.data, step, self._carry(step.renamed))
 
     def undo(self, agreed: Step | None = None) -> Step:
         """Put back what the last change has changed, and return that change. Raises RunnerError.
@@ -66,10 +64,14 @@ class AccountChanges(AccountPart):
         self._home.refuse_if_read_only("change the configuration")
         data = self._home.paths.data
         step = agreed or undo.last_step(data)
-        if step is None or step.renamed is None:
-            return undo.undo_last(data, step)
-        name, new = step.renamed
-        self._rename_state(new, name, lambda: undo.undo_last(data, step))
+        return undo.undo_last(data, step, None if step is None else self._carry_back(step))
+
+    def settle(self) -> Step | None:
+        """Take a change back that a kill has cut off, and return it; None: there is none. Raises RunnerError."""
+        data = self._home.paths.data
+        step = undo.pending_step(data)
+        if step is not None:
+            undo.take_back(data, step, self._carry_back(step))
         return step
 
     def last_step(self) -> Step | None:
@@ -106,6 +108,15 @@ class AccountChanges(AccountPart):
             if has_rows(store, account):
                 message = f"the state file has the past of an account {account!r} that was removed: choose another name"
                 raise NameTaken(message)
+
+    def _carry_back(self, step: Step) -> undo.Carry | None:
+        return self._carry(None if step.renamed is None else (step.renamed[1], step.renamed[0]))
+
+    def _carry(self, renamed: tuple[str, str] | None) -> undo.Carry | None:
+        """Return what writes files together with an account's new name in the state file; None: they are all."""
+        if renamed is None:
+            return None
+        return partial(self._rename_state, *renamed)
 
     def _rename_state(self, account: str, new: str, write: Callable[[], object]) -> None:
         """Rename an account in the state file and write the files; where they cannot be written, neither is done."""
