@@ -449,6 +449,7 @@ class LeaseGone(RunnerError):
     exit_code = 17
 
 
+_NO_LOCKS = "keep it on a file system with locks, a local disk for example (OULIPOLY_DATA_DIR)"
 _WAYS_OUT = {
     errno.EACCES: "look who may read and write there",
     errno.EPERM: "look who may read and write there",
@@ -461,6 +462,8 @@ _WAYS_OUT = {
     errno.EEXIST: "a file is where a folder is needed: move it away, or correct the path",
     errno.EISDIR: "name a file",
     errno.ENOENT: "correct the path",
+    errno.ENOLCK: _NO_LOCKS,
+    errno.ENOTSUP: _NO_LOCKS,
 }
 
 

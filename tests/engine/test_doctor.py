@@ -1,6 +1,8 @@
 """The doctor names what is wrong with a home, what mends it, and by which command; and nothing where all is well."""
 
 import base64
+import errno
+import fcntl
 import json
 import os
 import sqlite3
@@ -14,6 +16,7 @@ from oulipoly_engine.cli import commands
 from oulipoly_engine.core.checks.finding import Area, Severity
 from oulipoly_engine.core.checks.surroundings import judge_surroundings
 from oulipoly_engine.core.checks.work import choose_split
+from oulipoly_engine.errors import SystemRefused
 from oulipoly_engine.facade.checks import Limits
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
@@ -533,3 +536,19 @@ def test_command_ends_with_0_where_nothing_is_an_error(agents, broken):
     broken.login(broken.later(), refreshToken=TOKEN)
 
     assert 0 == agents("doctor").returncode
+
+
+def test_a_file_system_without_locks_is_told_and_refuses_what_needs_one(broken, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    engine = Engine()
+    engine.accounts.drain("claude", on=True)
+    changes = engine.account_setup.changes
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+    data = str(broken.paths.data)
+    assert any(one.subject == data and "without locks" in one.cause for one in engine.checks.run(broken.limits))
+    with pytest.raises(SystemRefused, match=r"cannot be locked.*keep it on a file system with locks"):
+        changes.write(changes.plan_rename("claude", "work"))
+    assert {"claude", "codex"} == set(changes.names())

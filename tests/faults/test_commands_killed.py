@@ -26,7 +26,8 @@ with open("{pids}/" + str(os.getpid()), "w"):
     pass
 def add(number, kind, content):
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".%06dZ" % (time.time() % 1 * 1e6)
-    record = {{"type": kind, "sessionId": session, "uuid": session[:8] + str(number), "cwd": "/work", "timestamp": at}}
+    record = {{"type": kind, "sessionId": session, "uuid": session[:8] + str(number), "timestamp": at}}
+    record["cwd"] = os.getcwd()
     with open("{root}/" + session + ".jsonl", "a") as file:
         file.write(json.dumps(record | {{"message": {{"role": kind, "content": content}}}}) + "\\n")
 add(0, "user", asked)
@@ -137,6 +138,9 @@ def test_killed_one_shots(homes, kills):
     assert written == set(homes.counts())
     held = [row["session_id"] for row in homes.world.rows("SELECT session_id FROM invocations") if row["session_id"]]
     assert len(held) == len(set(held)), "a session belongs to one run"
+    # A CLI whose runner died before it had passed the prompt on was asked nothing: nobody can tell whose it was.
+    asked = {path.stem for path in (homes.world.home).glob(".[ab]/projects/*/*.jsonl") if '"go' in path.read_text()}
+    assert asked <= set(held), "a later scan ties what a killed run has written to it"
     homes.check()
 
 

@@ -14,21 +14,31 @@ from oulipoly_engine.private_files import make_folder, open_private
 _PAUSE_S = 0.01
 
 
+def try_flock(descriptor: int, kind: int, path: Path) -> bool:
+    """Lock an open file or folder unless somebody else holds it, and return whether that was possible.
+
+    kind: LOCK_EX or LOCK_SH. Raises OSError that names the path where its file system has no locks, as some mounts of
+    NFS: what must not be done twice at once is refused then.
+    """
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise OSError(error.errno, f"it cannot be locked ({error.strerror})", str(path)) from error
+    return True
+
+
 @contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
     """Hold a lock file for the block if nobody else holds it; yields whether we do. The file stays.
 
-    Raises OSError when the file cannot be opened.
+    Raises OSError when the file cannot be opened or locked.
     """
     make_folder(path.parent)
     descriptor = open_private(path, os.O_RDWR)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+        yield try_flock(descriptor, fcntl.LOCK_EX, path)
     finally:
         os.close(descriptor)
 
@@ -44,16 +54,11 @@ def hold_lock_with_children(path: Path, patience_s: float) -> Iterator[int | Non
     descriptor = open_private(path, os.O_RDWR)
     deadline = time.monotonic() + patience_s
     try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    yield None
-                    return
-                time.sleep(_PAUSE_S)
-            else:
-                break
+        while not try_flock(descriptor, fcntl.LOCK_EX, path):
+            if time.monotonic() >= deadline:
+                yield None
+                return
+            time.sleep(_PAUSE_S)
         yield descriptor
     finally:
         os.close(descriptor)

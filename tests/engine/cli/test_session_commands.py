@@ -306,3 +306,26 @@ def test_help_names_every_command(world):
 
     assert 0 == done.returncode
     assert all(command in done.stdout.decode() for command in (*COMMANDS, "schema-probe"))
+
+
+def test_a_move_of_a_session_that_no_scan_has_seen_scans_first(world):
+    turns = ""
+    for name in ("a", "b"):
+        root = world.home / f".{name}" / "projects"
+        (root / "-work").mkdir(parents=True)
+        storage = (
+            f"[{name}.resume]\nkind = 'flag'\nflag = '--resume'\n[{name}.session_storage]\nkind = 'script'\n"
+            f"cwd_script = 'claude-code-cwd {root}'\ntranscript_script = 'claude-code-locate-transcript {root}'\n"
+            "storage_type = 'claude_code'"
+        )
+        world.account(name, "true", storage)
+        turns += f"[{name}]\nturn_script = 'claude-code-turns {root}'\n"
+    (world.config / "sessions.toml").write_text(turns)
+    open_store(world.data / "state.db").close()
+    line = json.loads(entry(1)) | {"cwd": str(world.home)}
+    (world.home / ".a" / "projects" / "-work" / f"{SESSION}.jsonl").write_text(json.dumps(line) + "\n")
+
+    moved = world.run("session", "move", SESSION, "b")
+
+    assert 0 == moved.returncode, moved.stderr
+    assert (world.home / ".b" / "projects" / "-work" / f"{SESSION}.jsonl").exists()

@@ -6,7 +6,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
-from oulipoly_engine.errors import MoveRefused, StorageUnsupported
+from oulipoly_engine.errors import MoveRefused, SessionNotFound, StorageUnsupported
 from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.facade.own_process import interruptible
 from oulipoly_engine.facade.sessions.moves import MoveResult, Plan, move_receipt
@@ -30,7 +30,11 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     moves = context.engine.sessions.moves
     try:
-        plan = moves.plan(options.session, options.account, options.project)
+        try:
+            plan = moves.plan(options.session, options.account, options.project)
+        except SessionNotFound:  # its CLI may just have begun it
+            person.read_new(context)
+            plan = moves.plan(options.session, options.account, options.project)
     except (MoveRefused, StorageUnsupported) as error:
         hint_at_copy(context, options.session, error)
         raise

@@ -33,6 +33,7 @@ class SeenPlace(Record):
     can_write: bool = True
     is_private: bool = True  # nobody else may read it; false: others may read, but not write
     is_folder: bool = True
+    can_lock: bool = True  # false: its file system has no locks
 
 
 class SeenDisk(Record):
@@ -111,6 +112,11 @@ def _judge_place(one: SeenPlace) -> Finding | None:
     if one.mode & wanted != wanted or not one.can_write:
         command = in_shell("chmod", "u+rwx" if one.is_folder else "u+rw", path)
         return _fail(path, "cannot be read and written by you", cannot, "mend its rights", command)
+    if not one.can_lock:
+        follows = "what two processes must not do at once is refused: moves, renames, scans, readings of quota"
+        fix = "keep it on a file system with locks, a local disk for example"
+        command = 'export OULIPOLY_DATA_DIR="$HOME/.local/share/oulipoly-agent-runner"'
+        return _fail(path, "is on a file system without locks", follows, fix, command)
     loose = one.mode & (_OTHERS if one.is_private else _OTHERS_WRITE)
     if not loose:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 
 from oulipoly_engine.records import Record
@@ -24,6 +25,7 @@ class Evidence(Record):
 
     prompt: str = ""  # as the CLI got it; empty: not known
     files: frozenset[str] = frozenset()  # regular files that its processes had open
+    prompt_hash: str = ""  # of the prompt, where nothing else of it is left; empty: not known
 
 
 NO_EVIDENCE = Evidence()
@@ -41,7 +43,7 @@ def choose_session(
     may well be another's, and so may each of several in which the user says the same. A wrong one is worse than none.
     """
     ranked = [(_rank(session, evidence), session) for session in active if session.new_turns > 0]
-    if has_rivals and (evidence.prompt or evidence.files):
+    if has_rivals and (evidence.prompt or evidence.files or evidence.prompt_hash):
         ranked = [(rank, session) for rank, session in ranked if rank is not _UNRELATED]
         best_rank = max((rank for rank, _ in ranked), default=_UNRELATED)
         if best_rank is not _WAS_OPEN and sum(rank is best_rank for rank, _ in ranked) > 1:
@@ -54,9 +56,16 @@ def _order(rank: int, session: SessionActivity) -> tuple[int, int, str, str]:
     return -rank, -session.new_turns, session.first_entry_at, session.session_id
 
 
+def hash_prompt(prompt: str) -> str:
+    """Return what tells a prompt from others, whatever a CLI does to its white space."""
+    return hashlib.sha256(_normalize(prompt).encode("utf-8", "surrogateescape")).hexdigest()
+
+
 def _rank(session: SessionActivity, evidence: Evidence) -> int:
     if evidence.files & session.files:
         return _WAS_OPEN
+    if evidence.prompt_hash and evidence.prompt_hash in map(hash_prompt, session.said):
+        return _SAYS_PROMPT
     wanted = _normalize(evidence.prompt)
     said = [_normalize(text) for text in session.said] if wanted else []
     if wanted in said:

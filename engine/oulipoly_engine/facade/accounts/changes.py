@@ -12,7 +12,7 @@ from oulipoly_engine.config import mask
 from oulipoly_engine.config.edit import account_edit, undo
 from oulipoly_engine.config.edit.undo import Step
 from oulipoly_engine.config.edit.write_files import FileChange
-from oulipoly_engine.errors import AccountBusy, NameTaken
+from oulipoly_engine.errors import AccountBusy, NameTaken, translate_system_errors
 from oulipoly_engine.facade.accounts.base import AccountPart, refuse_if_running
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.service.accounts.new_account import check_name
@@ -118,8 +118,12 @@ class AccountChanges(AccountPart):
             return None
         return partial(self._rename_state, *renamed)
 
+    @translate_system_errors()
     def _rename_state(self, account: str, new: str, write: Callable[[], object]) -> None:
-        """Rename an account in the state file and write the files; where they cannot be written, neither is done."""
+        """Rename an account in the state file and write the files; where they cannot be written, neither is done.
+
+        Raises RunnerError.
+        """
         from oulipoly_engine.store.models.account_names import rename_account
 
         with self._hold_sessions(account), self._home.lend_store() as store:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.core.sessions.sessions import Session
+from oulipoly_engine.errors import translate_system_errors
 from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.service.sessions.move import Mover, MoveResult, Plan
@@ -64,8 +65,9 @@ class SessionMoves(SessionPart):
         size = sum(part.source.stat().st_size - part.start for part in plan.parts)
         return f"{size:,} bytes are copied to {plan.target}; what {plan.segment.from_account} has stays where it is"
 
+    @translate_system_errors()
     def carry_out(self, plan: Plan) -> MoveResult:
-        """Do a move that was planned."""
+        """Do a move that was planned. Raises RunnerError."""
         self._home.refuse_if_read_only("move a session")
         with self._home.lend_store() as store:
             moved = self._mover(store).carry_out(plan)

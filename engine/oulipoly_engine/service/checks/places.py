@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import stat
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.checks.places import SeenDisk, SeenPlace, SeenState
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.process.lock import try_flock
 from oulipoly_engine.store.base import schema
 from oulipoly_engine.store.base.database_errors import make_damage
 from oulipoly_engine.store.models.damage import find_damage
@@ -58,7 +60,23 @@ def _look(path: Path, *, is_private: bool, is_folder: bool = True) -> SeenPlace:
         os.access(path, os.W_OK),
         is_private,
         is_folder,
+        can_lock=not is_private or not is_folder or _can_lock(path),
     )
+
+
+def _can_lock(folder: Path) -> bool:
+    """Tell whether the file system of a folder has locks; where it cannot be opened, others say so."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        try_flock(descriptor, fcntl.LOCK_SH, folder)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def look_at_disks(folders: Iterable[Path], free_bytes: FreeBytes) -> Iterator[SeenDisk]:

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts import arguments
@@ -22,6 +22,7 @@ from oulipoly_engine.core.balance.explain import decision_to_json, exclusion_tex
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.failure_categories import RETURNED_ARTIFACTS, Category
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.runs.session_match import hash_prompt
 from oulipoly_engine.errors import (
     AccountUnusable,
     Interrupted,
@@ -231,9 +232,7 @@ class Invoker(Record, frozen=False):
                 session_id=chosen.resumes,
                 capture_method="none" if chosen.resumes is None else "resumed",
                 resume_input_id=chosen.asked_id,
-                decision_json=None
-                if chosen.decision is None
-                else json.dumps(chosen.decision, ensure_ascii=False, separators=(",", ":")),
+                decision_json=_render_decision(chosen.decision, it.prompt),
             ),
         )
         self.face.note(markers.invocation_line(it.account.name, it.uuid))
@@ -405,6 +404,14 @@ class Invoker(Record, frozen=False):
             provider_index=index,
             finished_at=self.clock.now(),
         )
+
+
+def _render_decision(decision: Mapping[str, Any] | None, prompt: str) -> str | None:
+    """Return a decision as it is kept, with what tells the prompt: a run whose runner is killed has nothing else."""
+    if decision is None:
+        return None
+    kept = {**decision, "prompt_sha256": hash_prompt(prompt)}
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
 
 
 class _FromPool(Record, frozen=False):

@@ -19,6 +19,7 @@ from pathlib import Path
 from oulipoly_engine.core.sessions.move_journal import MoveJournal, read_move
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.private_files import make_folder, open_private, sync_folder
+from oulipoly_engine.process.lock import try_flock
 from oulipoly_engine.records import Record
 
 _PENDING = re.compile(r"session-(?P<id>.+)\.pending")
@@ -82,7 +83,7 @@ class JournalFolder(Record):
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             deadline = time.monotonic() + _PATIENCE_S
-            while not _flock(descriptor, fcntl.LOCK_SH):
+            while not try_flock(descriptor, fcntl.LOCK_SH, self.path):
                 if time.monotonic() > deadline:
                     message = f"{self.path} stayed locked by another process for {_PATIENCE_S:.0f} s: try again"
                     raise RunnerError(message)
@@ -96,7 +97,7 @@ class JournalFolder(Record):
         """Hold the folder alone for the block if nobody replaces or recovers just now; yields whether we do."""
         descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            yield _flock(descriptor, fcntl.LOCK_EX)
+            yield try_flock(descriptor, fcntl.LOCK_EX, self.path)
         finally:
             os.close(descriptor)
 
@@ -178,14 +179,6 @@ def translate_errors(path: Path) -> Iterator[None]:
             f"{path} cannot be written: {error.strerror or error}; free some space, or mend the rights of its folder"
         )
         raise RunnerError(message) from error
-
-
-def _flock(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def drop_files(paths: Iterable[Path]) -> None:

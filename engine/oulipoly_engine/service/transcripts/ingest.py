@@ -6,9 +6,12 @@ once everything is stored. Any other script runs by `sh -c`; one that fails adds
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -16,12 +19,13 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import stopping
+from oulipoly_engine.adapters import transcript_head
 from oulipoly_engine.adapters.bundled import describe_failure, entry_reading, turn_call
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, SessionScripts
 from oulipoly_engine.core.quota.readings import excerpt
 from oulipoly_engine.core.runs.invocations import Invocation
-from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence, choose_session
+from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence, SessionActivity, choose_session
 from oulipoly_engine.core.transcripts.turn_script import EntryLine, LineError, Told, parse_line
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import EntriesIngested, Listeners
@@ -31,6 +35,7 @@ from oulipoly_engine.process.script import ScriptResult, run_script
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import imported
 from oulipoly_engine.store.transcripts import entries
 
@@ -44,6 +49,7 @@ _OUTPUT_LIMIT = 1 << 30  # bytes; nothing is stored before a script has ended we
 # A transaction of some 50 ms, so that others can write between; a batch is in memory, at up to 4 bytes a character.
 _BATCH_ENTRIES, _BATCH_CHARACTERS = 2_000, 2 << 20
 _KEPT_ERRORS, _KEPT_NOTES = 20, 20
+_UNSEEN = timedelta(minutes=1)  # that a CLI takes to its first entry
 
 
 class Kind(StrEnum):
@@ -158,6 +164,7 @@ class Ingester(Record):
                 if not is_ours or not (self.settle is None or self.settle(name)):
                     return IngestResult(name, Kind.IN_FLIGHT)
                 result = scan()
+                attach_lost(self.store, name)
         except StoreUnusable as error:
             result = _make_failure(name, error.message)
         except OSError as error:
@@ -238,6 +245,43 @@ def attach_session(store: Store, row: Invocation, evidence: Evidence = NO_EVIDEN
         if session_id is None or imported.attach(store, row.row_id, session_id) is None:
             return None
         return session_id
+
+
+def attach_lost(store: Store, account: str) -> None:
+    """Tie the runs of an account whose runner was killed to the sessions that they have made.
+
+    Nobody has found them at their ends. Such a row may end when its end was noticed, so only what fits by the prompt
+    and the folder counts: a wrong session is worse than none.
+    """
+    for row, decision in invocations.find_without_session(store, account):
+        prompt_hash = _read_prompt_hash(decision)
+        if prompt_hash is None or row.finished_at is None:
+            continue
+        # A CLI whose number its runner could not note any more may have begun unseen, after the row had ended.
+        unseen = _UNSEEN if row.child_pid is None else timedelta()
+        active = entries.activity(store, account, row.created_at, row.finished_at + unseen)
+        with store.write():
+            held = imported.find_held_sessions(store, account, [session.session_id for session in active])
+            free = [session for session in active if session.session_id not in held and _is_of_folder(session, row)]
+            session_id = choose_session(free, Evidence(prompt_hash=prompt_hash), has_rivals=True)
+            if session_id is not None:
+                imported.attach(store, row.row_id, session_id)
+
+
+def _read_prompt_hash(decision: str) -> str | None:
+    """Return what a stored decision tells of the prompt; those of an older version tell nothing."""
+    try:
+        prompt_hash = json.loads(decision).get("prompt_sha256")
+    except (ValueError, AttributeError):
+        return None
+    return prompt_hash if isinstance(prompt_hash, str) else None
+
+
+def _is_of_folder(session: SessionActivity, row: Invocation) -> bool:
+    """Tell whether a session's transcript names the folder of a run, by whichever path, or none."""
+    folders = {transcript_head.read_head(path, session.session_id).cwd for path in session.files} - {None}
+    own = None if row.working_directory is None else os.path.realpath(row.working_directory)
+    return not folders or own in {os.path.realpath(folder) for folder in folders if folder is not None}
 
 
 @contextmanager

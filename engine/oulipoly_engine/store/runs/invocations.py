@@ -19,6 +19,7 @@ from oulipoly_engine.store.sessions import chains
 
 _LAST_ERROR_LIMIT = 500  # characters; contract 1.8
 _LOOK_BACK = 1000  # rows in which lost ones are sought: each start looks, so they never get far
+_MOST_LOST = 100  # runs without a session that a scan looks for
 _NO_FAILURES = ("guard_drop", "stdout_failed", "stdout_closed", NOT_KEPT)  # beside what we interrupted
 _FIELDS = InvocationRow._meta.sorted_fields
 _NAMES = tuple(field.column_name for field in _FIELDS)
@@ -131,6 +132,33 @@ def _long_ago() -> Query:
 def find_owned(store: Store) -> tuple[Invocation, ...]:
     """Return the recent rows that count as running and have a runner that watches them."""
     return tuple(_read(row) for row in store.rows(_select_owned()))
+
+
+@compile_query
+def _select_without_session(account: Parameter) -> Query:
+    row, decision = InvocationRow, DecisionRow
+    return (
+        row.select(decision.decision, *_FIELDS)
+        .join(decision, on=(decision.invocation_id == row.id))
+        .where(
+            row.id > _long_ago(),
+            row.provider_name == account,
+            row.session_id.is_null(),
+            (row.terminal_reason == "guard_drop") | literal(row.status == "succeeded"),
+        )
+        .order_by(row.id.desc())
+        .limit(_MOST_LOST)
+    )
+
+
+def find_without_session(store: Store, account: str) -> tuple[tuple[Invocation, str], ...]:
+    """Return an account's recent runs without a session, with their decisions, newest first.
+
+    Left out are those that have failed by themselves, and those that had no decision. One that has succeeded may have
+    lost its runner while that looked for its session.
+    """
+    rows = store.rows(_select_without_session(account))
+    return tuple((_read(values), str(decision)) for decision, *values in rows)
 
 
 def find_recent(store: Store, prefix: str) -> tuple[Invocation, ...]:

@@ -91,6 +91,21 @@ def find_concurrent_sessions(
     return frozenset(session_id for (session_id,) in rows)
 
 
+def find_held_sessions(store: Store, account: str, session_ids: Collection[str]) -> frozenset[str]:
+    """Return which of an account's sessions a run has made; one that was only resumed may still be another's."""
+    row = InvocationRow
+    rows = store.rows(
+        row.select(row.session_id)
+        .distinct()
+        .where(
+            row.provider_name == account,
+            row.session_id.in_(each_of(sorted(session_ids))),
+            row.session_capture_method != "resumed",
+        )
+    )
+    return frozenset(str(session_id) for (session_id,) in rows)
+
+
 def attach(store: Store, row_id: int, session_id: str) -> str | None:
     """Tie a session to an invocation that has none, and return the session's chain; None if it has one by now.
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.core.runs.session_match import Evidence
+from oulipoly_engine.core.runs.session_match import Evidence, hash_prompt
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.transcripts.ingest import Ingester, Kind, attach_session
 from oulipoly_engine.store.base.db import open_store
@@ -84,17 +84,20 @@ class Bench:
         )
         return [tuple(row) for row in self.store.rows(sql)]
 
-    def ran(self, seconds=60, account="c", end=True):
+    def ran(self, seconds=60, account="c", end=True, asked=None, folder=None):
         """Store a one-shot that began now and took so long; it told no session id."""
-        new = invocations.NewInvocation(os.urandom(16).hex(), "opus", account, 0, self.clock.now())
+        decision = None if asked is None else json.dumps({"prompt_sha256": hash_prompt(asked)})
+        more = {"working_directory": folder, "decision_json": decision}
+        new = invocations.NewInvocation(os.urandom(16).hex(), "opus", account, 0, self.clock.now(), **more)
         invocations.begin(self.store, new)
         self.clock.advance(seconds)
         row = invocations.find(self.store, new.uuid)
         return self.end(row) if end else row
 
-    def end(self, row):
+    def end(self, row, reason=None):
         """Store that a one-shot ends now."""
-        invocations.end(self.store, row.row_id, Outcome(success=True, exit_code=0, finished_at=self.clock.now()))
+        outcome = Outcome(success=reason is None, exit_code=0, finished_at=self.clock.now(), terminal_reason=reason)
+        invocations.end(self.store, row.row_id, outcome)
         return invocations.find(self.store, row.uuid)
 
     def at(self, seconds):
@@ -394,6 +397,24 @@ def test_runs_at_the_same_time_get_the_sessions_that_they_were_asked_for(bench):
     found = [attach_session(bench.store, row, Evidence(text)) for row, text in zip(rows, asked, strict=True)]
 
     assert ["B", None, "A"] == found
+
+
+def test_runs_whose_runner_was_killed_get_their_sessions_by_prompt_and_folder_at_a_later_scan(bench):
+    asked = (("first", "/a"), ("again", "/a"), ("again", "/b"), ("twice", "/a"), ("twice", "/a"), ("never", "/a"))
+    rows = [bench.ran(0, end=False, asked=text, folder=folder) for text, folder in asked]
+    bench.clock.advance(3600)  # a start has noticed it so late
+    for row in rows:
+        bench.end(row, reason="guard_drop")
+    root = bench.claude("c").parent
+    for number, (text, folder) in enumerate(asked[:5]):
+        said = record(
+            str(number), bench.at(-50), f"S{number}", cwd=folder, type="user", message={"role": "user", "content": text}
+        )
+        (root / f"S{number}.jsonl").write_bytes(said)
+    bench.ingest("c")
+
+    found = [invocations.find(bench.store, row.uuid).session_id for row in rows]
+    assert ["S0", "S1", "S2", None, None, None] == found
 
 
 def test_run_that_knows_its_session_keeps_it(bench):
