@@ -14,11 +14,15 @@ def source(live):
     return session, first, live.live.send(session, "the second thing", waits=True).turn_id
 
 
-def past(live, session):
-    """Return what the demo's codex knows of a session: the messages of its own file."""
+def file_of(live, session):
     native = live.live.find(session).native_id
     (path,) = live.demo.account_home("demo-codex1").rglob(f"*{native}.jsonl")
-    text = path.read_text()
+    return path
+
+
+def past(live, session):
+    """Return what the demo's codex knows of a session: the messages of its own file."""
+    text = file_of(live, session).read_text()
     return [word for word in ("first thing", "second thing", "third thing") if word in text]
 
 
@@ -60,6 +64,23 @@ def test_a_fork_that_the_cli_refuses_gets_what_was_said(live):
     assert "what the tools printed" in begun.losses
     assert "completed" == live.live.send(fork, "and now?", waits=True).status
     assert (True, False) == ("the first thing" in live.texts()[-1], "the second thing" in live.texts()[-1])
+
+
+def test_a_fork_that_is_refused_only_later_gets_what_was_said_then(live, source):
+    session, first, _ = source
+    fork = live.live.fork(session, at_turn=first).session.session_id
+    live.live.order(fork, "close", starts=False)
+    live.until_closed(fork)
+    path = file_of(live, session)
+    content = path.read_bytes()
+    path.unlink()  # its CLI has not got it any more
+    lost = live.live.send(fork, "hello", waits=True)
+    path.write_bytes(content)
+    again = live.live.send(fork, "and now?", waits=True)
+
+    assert ("queued", "completed") == (lost.status, again.status)
+    assert "hello" == live.live.turns(fork)[0].input
+    assert ["first thing"] == past(live, fork)
 
 
 def test_a_fork_goes_on_when_its_process_has_ended(live, source):

@@ -15,6 +15,7 @@ from oulipoly_engine.facade.live.requests import LiveRequests
 from oulipoly_engine.facade.live.turn_results import last_end
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.forks import find_refusal, give_preface
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.launch import LiveLauncher, options_of
 from oulipoly_engine.service.live.protocol import SESSION_ENDS
@@ -61,6 +62,8 @@ class LiveConnections(LiveRequests):
         if session.lifecycle == "oneshot" and session.generation:
             raise SessionIsOneshot("a one-shot session takes one message, and has had it; fork it to go on")
         refuse_fenced(session)
+        if find_refusal(store, session):
+            session = give_preface(store, session, self._home.now())
         launcher = LiveLauncher(store, self._home.files.accounts(), self._home.paths, self._home.clock)
         cli = catalogue.clis.get(runtime.id)
         return launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)

@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.live.recovery import (
@@ -42,6 +41,7 @@ from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.forks import PREFACE_LOSSES, describe_preface, find_refusal, prepare_fork
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, SESSION_ENDS, Client
 from oulipoly_engine.service.live.session_queue import change_queue
@@ -56,7 +56,6 @@ __all__ = ["HostGone", "HostUnreachable", "LiveClient", "LiveSessions", "LiveSta
 
 _AGAIN_S = 0.02
 _LOOK_S = 0.5  # between two looks at whether a session has been opened
-_FORK_REFUSALS = (failures.CLOSED, failures.HANDSHAKE_FAILED, failures.THREAD_LOST, failures.THREAD_MISMATCH)
 _TRIES = 3  # to give a message to hosts that end meanwhile
 
 
@@ -317,8 +316,6 @@ class LiveSessions(LiveConnections):
 
     def fork(self, identity: str, *, at_turn: str = "", runtime: str = "", title: str = "") -> Begun:
         """Begin another session with the past of one, to a turn or to its end. Raises RunnerError."""
-        from oulipoly_engine.service.live.forks import prepare_fork  # noqa: PLC0415 - only a fork needs it
-
         self._home.refuse_if_read_only("fork a live session")
         source = self.find(identity)
         with self._home.lend_store() as store:
@@ -327,34 +324,24 @@ class LiveSessions(LiveConnections):
             )
             live_sessions.insert(store, session)
             self._start_new(store, session)
-            refusal = self._find_fork_refusal(session) if "fork_of" in session.opening else ""
+            refusal = ""
+            if "fork_of" in session.opening:
+                self._wait_for_opened(session.session_id)
+                refusal = find_refusal(store, self.find(session.session_id))
             if refusal:
-                forked, why, losses = prepare_fork(
-                    store, source, self.catalogue(), self._home.now(), at_turn, runtime, title, unable=refusal
-                )
-                past = {"fork_of": None, "fork_at": None, "preface": forked.opening["preface"]}
-                opening = live_sessions.change_opening(store, session.session_id, self._home.now(), past)
-                session = replace(session, opening=opening)
                 self._start(store, self.find(session.session_id))
+                why, losses = describe_preface(refusal), PREFACE_LOSSES
         return Begun(session, why, losses=losses)
 
-    def _find_fork_refusal(self, session: LiveSession) -> str:
-        """Wait until a fork by the CLI itself is open, and say why it is not; empty: it is, or may be later.
-
-        Claude has no turn any more that it has compacted, and says so when it is to fork there.
-        """
-        identity, is_open = session.session_id, False
-        with suppress(HostUnreachable, HostGone), hosts.reach(self._home.paths, identity, self._client) as client:
+    def _wait_for_opened(self, session_id: str) -> None:
+        """Wait until a session is open, or its process has ended."""
+        is_open = False
+        with suppress(HostUnreachable, HostGone), hosts.reach(self._home.paths, session_id, self._client) as client:
             client.follow(0, deltas=False)
             while not is_open:
                 is_open = any(isinstance(numbered.event, ev.SessionOpened) for numbered in client.wait(_LOOK_S))
-            return ""
-        wait_for_end(self._home.paths, identity)
-        events = [numbered.event for numbered in self.events_after(identity, 0)]
-        if not any(isinstance(event, ev.SessionFailed) and event.reason in _FORK_REFUSALS for event in events):
-            return ""
-        ends = [event for event in events if isinstance(event, ev.SessionFailed | ev.SessionClosed)]
-        return f"its CLI could not: {ends[-1].message}"
+        if not is_open:
+            wait_for_end(self._home.paths, session_id)
 
     # Recovery --------------------------------------------------------------------------------------------------------
     def left_turns(self) -> tuple[LeftTurn, ...]:

@@ -7,15 +7,20 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession, Turn, why_elsewhere
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RequestRefused, RuntimeUnknown
+from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_sessions
 
 PREFACE_LIMIT = 200_000  # characters of what was said: the older part is left out first
+PREFACE_LOSSES = ("what the tools printed", "the agent's thoughts", "what was allowed for the whole session")
+_LAST_EVENTS = 50  # among which the end of a fork's last process is
+_REFUSALS = (failures.CLOSED, failures.HANDSHAKE_FAILED, failures.THREAD_LOST, failures.THREAD_MISMATCH)
 PREFACE_EVENTS = 20_000  # of a session that are looked at
 _INTRODUCTION = (
     "What follows was said before, in another session or process. Take it as what was said between us so far; the "
@@ -31,12 +36,10 @@ def prepare_fork(
     at_turn: str = "",
     runtime_id: str = "",
     title: str = "",
-    unable: str = "",
 ) -> tuple[LiveSession, str, tuple[str, ...]]:
     """Return the session to begin, how its past comes to it, and what of it does not. Raises RequestRefused.
 
-    at_turn: the last turn to take over; empty: all. runtime_id: another runtime; empty: the same. unable: why the CLI
-    cannot do it by itself, where that was tried.
+    at_turn: the last turn to take over; empty: all. runtime_id: another runtime; empty: the same.
     """
     runtime = catalogue.find(runtime_id or source.runtime_id)
     if runtime is None:
@@ -48,21 +51,22 @@ def prepare_fork(
     cut = _find_cut(store, source, last) if last is not None else ""
     is_named = driver_of(runtime.kind).names_turns
     has_begun = live_sessions.has_begun(store, source.session_id, are_named=is_named)
-    missing = unable or _why_not_native(source, at_turn, cut, has_turns=has_begun, is_other=is_other)
+    missing = _why_not_native(source, at_turn, cut, has_turns=has_begun, is_other=is_other)
     opening = {
         key: value
         for key, value in source.opening.items()
-        if key not in ("capabilities", "fork_of", "fork_at", "preface")
+        if key not in ("capabilities", "fork_of", "fork_at", "fork_turn", "preface")
     }
     if is_other:  # its model and its arguments are another CLI's
         opening |= {"model": runtime.model, "effort": runtime.effort, "args": list(runtime.args)}
     if missing:
         unsaid = source.opening.get("preface")  # of a fork that has not begun yet
         opening["preface"] = unsaid or make_preface(_events_to(store, source, turns, last))
-        why = f"with what was said as a preface, since {missing}"
+        why = describe_preface(missing)
         losses = _list_losses(source, runtime, is_other=is_other)
     else:
         opening |= {"fork_of": source.native_id, "fork_at": cut if at_turn else ""}
+        opening["fork_turn"] = "" if last is None else last.turn_id
         why, losses = "by the CLI itself", ()
     session = LiveSession(
         session_id=str(uuid.uuid4()),
@@ -80,9 +84,45 @@ def prepare_fork(
     return session, why, losses
 
 
+def find_refusal(store: Store, session: LiveSession) -> str:
+    """Return why the CLI could not make a fork by itself; empty: it could, has not tried, or may be able to later.
+
+    Claude has no turn any more that it has compacted, and says so when it is to fork there.
+    """
+    is_named = driver_of(session.runtime_kind).names_turns  # type: ignore[arg-type]  # as the store has it
+    is_tried = "fork_of" in session.opening and session.generation > 0
+    if not is_tried or live_sessions.has_begun(store, session.session_id, are_named=is_named):
+        return ""
+    reason, why = "", ""
+    for numbered in live_events.before(store, session.session_id, None, _LAST_EVENTS):
+        match numbered.event:
+            case ev.SessionOpened():
+                reason = ""
+            case ev.SessionFailed(reason=reason, message=why):
+                pass
+            case ev.SessionClosed(message=why):
+                pass
+    return f"its CLI could not: {why}" if reason in _REFUSALS else ""
+
+
+def give_preface(store: Store, session: LiveSession, now: datetime) -> LiveSession:
+    """Have a fork that the CLI refuses begin with what was said; returns it as it is then."""
+    source = live_sessions.find(store, session.forked_from or "")[0]
+    turns = live_sessions.turns_of(store, source.session_id)
+    last = next((turn for turn in turns if turn.turn_id == session.opening.get("fork_turn")), None)
+    preface = make_preface(_events_to(store, source, turns, last))
+    changes = {"fork_of": None, "fork_at": None, "fork_turn": None, "preface": preface}
+    return replace(session, opening=live_sessions.change_opening(store, session.session_id, now, changes))
+
+
+def describe_preface(why: str) -> str:
+    """Say how the past comes to a fork that the CLI does not make."""
+    return f"with what was said as a preface, since {why}"
+
+
 def _list_losses(source: LiveSession, runtime: Runtime, *, is_other: bool) -> tuple[str, ...]:
     """Return what a preface does not carry."""
-    lost = ["what the tools printed", "the agent's thoughts", "what was allowed for the whole session"]
+    lost = [*PREFACE_LOSSES]
     if is_other:
         said = source.opening
         lost += [f"the model {said['model']}"] if said.get("model") and said["model"] != runtime.model else []

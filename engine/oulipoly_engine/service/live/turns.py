@@ -134,6 +134,7 @@ class SessionTurns:
                     event = replace(event, message=f"{event.message}: {way_out}")
                 self.failure = event
                 is_lost = event.reason in (failures.THREAD_LOST, failures.THREAD_MISMATCH)
+                is_lost = is_lost and not self._driver.opening.fork  # a fork can begin with a preface
                 self._change(status="fenced" if is_lost else self.session.status, status_reason=event.message)
                 if is_lost:
                     self._end_left_turns("its process ended before it did, and its session cannot be opened again")
