@@ -8,11 +8,13 @@ import os
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from oulipoly_engine.cli import commands
+from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.checks.finding import Area, Severity
 from oulipoly_engine.core.checks.surroundings import judge_surroundings
 from oulipoly_engine.core.checks.work import choose_split
@@ -21,6 +23,7 @@ from oulipoly_engine.facade.checks import Limits
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process.liveness import here, start_ticks
+from oulipoly_engine.service.checks import programs
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.quota.quotas import Attempts
@@ -201,6 +204,16 @@ def _(it):
     (it.home / "bin" / "claude").write_text("#!/nowhere/node\n")
 
 
+@_break("quota script missing", Area.PROGRAMS, "warning", "`quota_script`", "agents config edit providers")
+def _(it):
+    it.providers.write_text(it.providers.read_text().replace('"true"', '"X=1 /nowhere/usage --all | cat"', 1))
+
+
+@_break("turn script's file missing", Area.PROGRAMS, "warning", "'/nowhere/turns.py'", "agents config edit sessions")
+def _(it):
+    it.paths.sessions.write_text('[claude]\nturn_script = "python3 /nowhere/turns.py --home ~"\n')
+
+
 @_break("CLI too old", Area.PROGRAMS, "warning", "is older than", "npm install -g @anthropic-ai/claude-code")
 def _(it):
     it.program("claude", "echo 1.0.9 '(Claude Code)'")
@@ -233,6 +246,17 @@ def _(it):
 @_break("home read-only", Area.LOGINS, "error", "cannot be written", "chmod u+rwx")
 def _(it):
     it.claude.chmod(0o500)
+
+
+@_break("home of two accounts", Area.LOGINS, "warning", "share the home", "agents account show claude")
+def _(it):
+    again = f'[again]\ncommand = "{it.home}/bin/claude"\nquota_script = "true"\n'
+    it.providers.write_text(it.providers.read_text() + again)
+
+
+@_break("home open to all", Area.LOGINS, "error", "can be changed by every user", "chmod go-rwx")
+def _(it):
+    it.claude.chmod(0o777)
 
 
 @_break("home another user's", Area.LOGINS, "error", "belongs to another user", "sudo chown", skip=not IS_ROOT)
@@ -437,6 +461,31 @@ def test_broken_home_is_named_with_what_mends_it(broken, how, area, severity, ca
     assert all(one.consequence and one.fix and command in one.command for one in found)
     assert all(_is_command_of_ours(one.command) for one in found if one.command.startswith("agents"))
     assert TOKEN not in repr(broken.check())
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("nowhere --x", "nowhere"),
+        ("A=1 B='2 3' nowhere | cat", "nowhere"),
+        ("~/nowhere.sh", "/home/nowhere.sh"),
+        ("sh ~/nowhere.sh", "/home/nowhere.sh"),
+        ("claude-code-turns ~/.claude", None),
+        ("anthropic-usage", None),
+        ("cd /tmp; nowhere", None),
+        ("$HOME/nowhere", None),
+        ("(nowhere)", None),
+        ("if true; then true; fi", None),
+        ("python3 -c 'print(1)'", None),
+        ("open 'quote", None),
+    ],
+)
+def test_first_program_of_a_script_is_looked_for_where_no_shell_is_needed_to_know_it(line, missing):
+    account = Account("a", "sh", quota_script=line)
+
+    found = programs.look_at_scripts({"a": account}, {}, os.environ, Path("/home"))
+
+    assert ([] if missing is None else [missing]) == [script.program for script in found]
 
 
 def _is_command_of_ours(line):

@@ -106,6 +106,8 @@ class Checks:
         )
         check()
         yield from account_checks.judge_programs(seen_programs)
+        missing = programs.look_at_scripts(accounts, configured.scripts, environ, home)
+        yield from account_checks.judge_scripts(tuple(missing))
         yield from account_checks.judge_homes(logins.look_at_homes(places))
         broken = {one.account for one in seen_programs if one.state != "found" or one.problem}
         yield from account_checks.judge_logins(seen_logins, broken)

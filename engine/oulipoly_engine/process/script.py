@@ -92,7 +92,7 @@ def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callab
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=_add_own_commands(script.env),
+                env=add_own_commands(script.env),
                 cwd=script.cwd,
                 start_new_session=True,
                 bufsize=0,
@@ -115,7 +115,7 @@ def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callab
     return ScriptResult(None if problem else code, out, err, problem, time.monotonic() - started_at)
 
 
-def _add_own_commands(env: Mapping[str, str]) -> dict[str, str]:
+def add_own_commands(env: Mapping[str, str]) -> dict[str, str]:
     """Add the folder of this installation's commands, the adapters among them, behind all others of PATH."""
     folder = str(Path(sys.executable).parent)
     return {**env, "PATH": f"{env.get('PATH') or os.defpath}{os.pathsep}{folder}"}

@@ -27,6 +27,15 @@ class SeenProgram(Record):
     problem: str = ""  # of asking for its version
 
 
+class SeenScript(Record):
+    """A script of an account that cannot be started."""
+
+    account: str
+    key: str  # of the configuration: `quota_script`
+    file: str  # that has it: "providers" or "sessions"
+    program: str  # that is not there
+
+
 class SeenHome(Record):
     """The folder that an account's CLI keeps its login and its sessions in."""
 
@@ -39,6 +48,10 @@ class SeenHome(Record):
     can_write: bool = True
     sign_in: str = ""  # the command that begins a login of this account
     variable: str = ""  # of the environment, that leads there though the account does not set it
+    real: str = ""  # the path without links
+    has_login: bool = True  # the login lies there; False: a key stands in for it, and many may use the folder
+    others_write: bool = False  # every user of the machine
+    others_read: bool = False
 
 
 class SeenLogin(Record):
@@ -107,10 +120,50 @@ def _judge_program(one: SeenProgram) -> Iterator[Finding]:
         yield _warn(Area.PROGRAMS, one.account, one.age, follows, fix, one.install)
 
 
+def judge_scripts(seen: Sequence[SeenScript]) -> Iterator[Finding]:
+    """Say which scripts name a program that is not there."""
+    for script in seen:
+        follows = "its sessions are in no list, search or report"
+        if script.file == "providers":
+            follows = "its quota is not read, so the choice among accounts goes by old numbers"
+        cause = f"`{script.key}` starts {script.program!r}, which was not found"
+        fix = f"install it, or correct `{script.key}` of [{script.account}] in {script.file}.toml"
+        yield _warn(Area.PROGRAMS, script.account, cause, follows, fix, f"agents config edit {script.file}")
+
+
 def judge_homes(seen: Sequence[SeenHome]) -> Iterator[Finding]:
-    """Say which folders of CLIs are missing, or can only partly be used."""
-    for one in seen:
-        yield from _judge_home(one)
+    """Say which folders of CLIs are missing, can only partly be used, are shared, or are open to others."""
+    for home in seen:
+        yield from _judge_home(home)
+        yield from _judge_openness(home)
+    yield from _judge_shared(seen)
+
+
+def _judge_openness(home: SeenHome) -> Iterator[Finding]:
+    command = in_shell("chmod", "go-rwx", home.path)
+    if home.others_write:
+        cause = f"its folder {home.path} can be changed by every user of this machine"
+        follows = "they can exchange its login, and have it start programs as you"
+        yield _fail(Area.LOGINS, home.account, cause, follows, "take the rights of others away", command)
+    elif home.others_read:
+        cause = f"its folder {home.path} can be read by every user of this machine"
+        follows = "they can read its sessions"
+        yield _warn(Area.LOGINS, home.account, cause, follows, "take the rights of others away", command)
+
+
+def _judge_shared(seen: Sequence[SeenHome]) -> Iterator[Finding]:
+    """Say which accounts are one login under several names: its quota would count once for each."""
+    accounts_by_home: dict[str, list[str]] = {}
+    for home in seen:
+        if home.has_login and home.state == "folder":
+            accounts_by_home.setdefault(home.real or home.path, []).append(home.account)
+    for path, accounts in accounts_by_home.items():
+        if len(accounts) > 1:
+            cause = f"they share the home {path}"
+            follows = "they are one login, whose quota counts once for each of them"
+            fix = "remove all but one, or give each a home of its own by `agents account add`"
+            command = in_shell("agents", "account", "show", accounts[0])
+            yield _warn(Area.LOGINS, ", ".join(accounts), cause, follows, fix, command)
 
 
 def _judge_home(one: SeenHome) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from oulipoly_engine.core.checks.accounts import SeenHome, SeenLogin
 from oulipoly_engine.core.checks.finding import in_shell
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.accounts.api_keys import uses_api_key
 from oulipoly_engine.service.accounts.keyring_entries import KeyProblem, find_problem
 from oulipoly_engine.service.accounts.logins import look_at_file, read_account_login
 from oulipoly_engine.service.accounts.setup import find_scripts_folder
@@ -37,6 +38,7 @@ class Place(Record):
     environ: Mapping[str, str]  # ours
     keyring: KeyringSpec | None = None  # where its API key is, in place of a login
     variable: str = ""  # of the environment, that leads there though the account does not set it
+    uses_key: bool = False  # in place of a login
 
     @property
     def sign_in(self) -> str:
@@ -71,6 +73,7 @@ def _find_place(
             environ,
             account.keyring,
             "" if found is None else found.inherited,
+            uses_key=uses_api_key(account, home),
         )
     told = find_scripts_folder(account, scripts, home)
     return None if told is None else Place(account.name, *told, False, start.variables, environ)
@@ -87,6 +90,7 @@ def _look_at_home(place: Place) -> SeenHome:
     with suppress(OSError):
         link = os.readlink(path)  # noqa: PTH115 - as it is written
     state, is_ours, can_write = "folder", True, True
+    real, others = "", 0
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -97,9 +101,30 @@ def _look_at_home(place: Place) -> SeenHome:
         state = "folder" if stat.S_ISDIR(found.st_mode) else "no folder"
         is_ours = found.st_uid == os.getuid()
         can_write = found.st_mode & stat.S_IRWXU == stat.S_IRWXU and os.access(path, os.W_OK)
+        real = os.path.realpath(path)
+        others = found.st_mode & stat.S_IRWXO if state == "folder" else 0
     return SeenHome(
-        place.account, place.cli.name, str(path), state, link, is_ours, can_write, place.sign_in, place.variable
+        place.account,
+        place.cli.name,
+        str(path),
+        state,
+        link,
+        is_ours,
+        can_write,
+        place.sign_in,
+        place.variable,
+        real,
+        has_login=place.is_direct and not place.uses_key,
+        others_write=bool(others & stat.S_IWOTH),
+        others_read=bool(others & stat.S_IROTH) and _is_reached_by_others(Path(real)),
     )
+
+
+def _is_reached_by_others(folder: Path) -> bool:
+    """Tell whether other users get as far as a folder: through every one above it."""
+    with suppress(OSError):
+        return all(parent.stat().st_mode & stat.S_IXOTH for parent in folder.parents)
+    return False
 
 
 def look_at_logins(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.core.accounts.arguments import environment
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import CLIS, read_env
-from oulipoly_engine.core.checks.accounts import SeenProgram
+from oulipoly_engine.core.checks.accounts import SeenProgram, SeenScript
+from oulipoly_engine.process.script import add_own_commands
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts.logins import Version, find_age_problem, read_version
@@ -19,6 +23,12 @@ from oulipoly_engine.stopping import check
 PATIENCE_S = 4.0  # for one answer of a CLI; claude takes one on a quiet machine
 _AT_MOST = 4  # at once: each is a Node program of 100 MB and more
 _LONGEST_VERSION = 80  # characters
+
+
+_SHELL_WORDS = re.compile(r"[:.{[]|case|cd|command|eval|exec|export|for|if|set|source|umask|unset|until|while")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_SHELLS_OWN = re.compile(r"[^\w./~+:@%,-]")  # signs of a word that only a shell can read
+_INTERPRETER = re.compile(r"(ba|da|z)?sh|python[\d.]*|node|perl|ruby")
 
 
 class Start(Record):
@@ -53,6 +63,47 @@ def look(accounts: Mapping[str, Account], environ: Mapping[str, str], patience_s
         else one
         for name, one in found.items()
     )
+
+
+def look_at_scripts(
+    accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts], environ: Mapping[str, str], home: Path
+) -> Iterator[SeenScript]:
+    """Yield the scripts whose program is not there. home: what `~` stands for."""
+    for name, account in accounts.items():
+        path = add_own_commands(environment(environ, account))["PATH"]
+        lines = [
+            ("providers", "quota_script", account.quota_script),
+            ("providers", "auth_refresh_command", account.auth_refresh_command),
+        ]
+        if name in scripts:
+            lines.append(("sessions", "turn_script", scripts[name].turn_script))
+            lines.append(("sessions", "transcript_locator", scripts[name].transcript_locator))
+        for file, key, line in lines:
+            missing = None if line is None else _find_missing(line, path, home)
+            if missing is not None:
+                yield SeenScript(name, key, file, missing)
+
+
+def _find_missing(line: str, path: str, home: Path) -> str | None:
+    """Return what the first command of a shell line needs and is not there; None: it is, or only a shell can tell."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        words = [word.replace("~/", f"{home}/", 1) if word.startswith("~/") else word for word in lexer]
+    except ValueError:  # an open quote
+        return None
+    words = list(itertools.dropwhile(_ASSIGNMENT.match, words))
+    if not words or _SHELLS_OWN.search(words[0]):
+        return None
+    program = words[0]
+    if "/" in program:
+        is_there = shutil.which(program) is not None
+    else:
+        is_there = shutil.which(program, path=path) is not None or _SHELL_WORDS.fullmatch(program) is not None
+    if not is_there:
+        return program
+    file = words[1] if len(words) > 1 and _INTERPRETER.fullmatch(PurePath(program).name) else ""
+    return file if file.startswith("/") and not _SHELLS_OWN.search(file) and not Path(file).exists() else None
 
 
 def _find_age(start: Start, told: Version) -> str | None:
