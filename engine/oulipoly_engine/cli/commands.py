@@ -29,7 +29,7 @@ class Subcommand(NamedTuple):
     section: str  # the heading above it in `--help`
     older: tuple[str, ...] = ()  # older spellings, which scripts use: they work, and no list shows them
     keeps_off: bool = False  # touches no state of ours, or is the way out of one that cannot be opened
-    needs: str = ""  # ACCOUNTS: a configuration; RECORDS: that or a state file; "": it has something to say without
+    needs: str = ""  # ACCOUNTS: a configuration; RECORDS: that or a record; "": it has something to say without
 
 
 class _Module(Protocol):

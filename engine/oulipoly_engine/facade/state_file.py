@@ -40,6 +40,15 @@ class StateFile:
         with self._home.lend_store() as store:
             return Backfilled(chains.backfill(store), entries.backfill_compaction(store))
 
+    def has_records(self) -> bool:
+        """Tell whether it has a run or a session; a missing one is not made."""
+        from oulipoly_engine.store.runs import activity
+
+        if not self._home.paths.state_db.exists():
+            return False
+        with self._home.lend_store_to_read() as store:
+            return activity.has_records(store)
+
     def explain(self, error: Exception) -> None:
         """Raise StoreDamaged where what looks like a mistake of ours comes from what lies in the state file."""
         self._home.explain(error)

@@ -1,9 +1,13 @@
 """In a home without any configuration each command that needs one says so and how to begin, with one exit code."""
 
+from contextlib import closing
+
 import pytest
 
 from oulipoly_engine.cli import commands
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.paths import from_environment
+from oulipoly_engine.store.base.db import open_store
 
 SESSION = "00000000-0000-4000-8000-000000000000"
 NEEDING = {
@@ -51,6 +55,15 @@ def test_command_says_how_to_begin(line, home, capfd):
     assert "account add`" in told.err
     assert "demo`" in told.err
     assert [] == list(home.iterdir())
+
+
+@pytest.mark.parametrize("line", ["why opus", "report", "session list", "session search x", "config check"])
+def test_an_empty_state_file_changes_nothing_of_that(line, home, capfd):
+    with closing(open_store(from_environment().state_db)):
+        pass
+
+    assert 1 == main(line.split())
+    assert capfd.readouterr().err.startswith("Error: nothing is configured yet in ")
 
 
 @pytest.mark.parametrize(("word", "meant"), [("sesion", "session"), ("help", "--help"), ("doktor", "doctor")])

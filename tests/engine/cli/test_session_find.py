@@ -216,7 +216,7 @@ def test_names_notes_and_pins_are_kept_and_taken_away(found):
 def test_before_anything_is_stored_the_way_in_is_told(world):
     world.account("acc", "cat")
     assert b"session scan" in world.run("session", "list").stdout
-    assert b"nothing was found" in world.run("session", "search", "x").stdout
+    assert b"no session is known yet" in world.run("session", "search", "x").stdout
     assert 10 == world.run("session", "show", "abcd").returncode
     assert not world.data.exists()
 

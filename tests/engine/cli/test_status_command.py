@@ -58,7 +58,7 @@ def test_json_has_every_placeholder(status):
 def test_without_any_configuration_there_is_a_line_too(agents):
     done = agents("status")
 
-    assert (0, b"quota ? ? \xe2\x86\x92 ?\n") == (done.returncode, done.stdout)
+    assert (0, b"no account yet: `agents account add`\n") == (done.returncode, done.stdout)
 
 
 @pytest.fixture

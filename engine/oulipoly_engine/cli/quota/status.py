@@ -24,9 +24,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     which.add_argument("--json", action="store_true", help="print every placeholder and its value")
     options = parser.parse(arguments)
     template = options.format if options.format is not None else _find_template(context, options.template)
-    values = status.values(context.engine.snapshot())
+    snapshot = context.engine.snapshot()
+    values = status.values(snapshot)
     if options.json:
         output.write_json(values)
+        return 0
+    is_empty = not (snapshot.accounts or snapshot.pools or values["attention_mark"])
+    if template is None and is_empty:
+        output.write_line(f"no account yet: `{context.command} account add`")
         return 0
     if template is None:
         output.write_line(status_line.fill_default(values, output.columns()))

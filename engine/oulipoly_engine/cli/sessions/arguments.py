@@ -55,6 +55,11 @@ def read_new(context: Context) -> None:
         diagnostics.note(f"not everything new was read ({names}): `{context.program} session scan` reads the rest")
 
 
+def way_to_sessions(context: Context) -> str:
+    """Return what is said where no session is known at all."""
+    return f"no session is known yet: `{context.program} session scan` finds those that the CLIs have stored"
+
+
 def hint_at_copy(context: Context, text: str, error: RunnerError) -> None:
     """Add to an error how a transcript comes back that its CLI has deleted, if the archive has it."""
     copy = context.engine.sessions.locations.deleted_copy(text)

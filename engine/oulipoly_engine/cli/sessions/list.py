@@ -61,7 +61,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         return 0
     if not table.rows:
         is_asked = options.query and table.has_state
-        output.write_line("no session fits" if is_asked else _way_in(context))
+        output.write_line("no session fits" if is_asked else person.way_to_sessions(context))
         for text in table.unknown:
             diagnostics.note(text)
         return 0
@@ -139,7 +139,3 @@ def _row(context: Context, listed: ListedSession, now: datetime) -> SessionRow:
 def _standing(listed: ListedSession, now: datetime) -> str:
     is_kept = listed.session.has_kept_copy
     return remark(listed.has_transcript, listed.purge_at, now, _AT_RISK_DAYS, is_kept=is_kept)
-
-
-def _way_in(context: Context) -> str:
-    return f"no session is known yet: `{context.program} session scan` finds those that the CLIs have stored"

@@ -69,7 +69,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         output.write_line(fit(_head(context, hit), person.columns()))
         output.write_line(f"    {_format_snippet(hit.snippet)}")
     if not found.hits:
-        output.write_line("nothing was found")
+        output.write_line("nothing was found" if result.has_sessions else person.way_to_sessions(context))
     for text in result.unknown:
         diagnostics.note(text)
     if found.unindexed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.setup import first_steps
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import Declined, UsageInvalid
@@ -35,6 +36,8 @@ def _read_form(prog: str, description: str, arguments: list[str]) -> bool:
 def _check(context: Context, prog: str, arguments: list[str]) -> int:
     as_json = _read_form(prog, "Report every problem of every file. Exits with 2 if one is an error.", arguments)
     problems = context.engine.configuration.check()
+    if not problems:
+        first_steps.require_configuration(context)
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if as_json:
         output.write_json({"problems": [_document(problem) for problem in problems], "errors": len(errors)})

@@ -27,7 +27,7 @@ def require_configuration(context: Context, command: Subcommand | None = None, a
     paths = context.paths
     if os.path.lexists(paths.providers) or _has_models(paths.models):
         return
-    if needs == commands.RECORDS and os.path.lexists(paths.state_db):
+    if needs == commands.RECORDS and context.engine.state_file.has_records():
         return
     from oulipoly_engine.errors import NotConfigured  # noqa: PLC0415 - with everything but a first start
 

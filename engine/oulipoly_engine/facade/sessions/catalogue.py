@@ -66,6 +66,7 @@ class SearchResult(Record):
 
     found: Found
     unknown: tuple[str, ...] = ()  # as of a table
+    has_sessions: bool = True  # False: there is nothing yet that could be found
 
 
 class SessionCatalogue(SessionPart):
@@ -140,16 +141,19 @@ class SessionCatalogue(SessionPart):
         as_is: describe and index nothing. A broken configuration is told and left out.
         """
         from oulipoly_engine.service.search import Found, search
+        from oulipoly_engine.store.sessions import chains
 
         if not self._home.paths.state_db.exists():
-            return SearchResult(Found((), 0))
+            return SearchResult(Found((), 0), has_sessions=False)
         with self._home.lend_store_to_read() as store:
             known = catalogue(self._home, store)
             if not as_is:
                 self._home.write_along(store, lambda: describe(known, counting=counting), 0)
                 self._home.write_along(store, lambda: index(store, counting=counting), 0)
             found = search(store, query, known.kinds, limit, by_rank=by_rank, width=width)
-            return SearchResult(found, () if found.hits else known.unknown_values(query))
+            if found.hits:
+                return SearchResult(found)
+            return SearchResult(found, known.unknown_values(query), has_sessions=chains.has_any(store))
 
     def list_spawned(self) -> tuple[Spawned, ...]:
         """Return the latest invocations with who started them, the newest first."""

@@ -13,6 +13,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import JOIN, Query, fn
 from oulipoly_engine.store.models.runs import AccountCounterRow, InvocationRow
 from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import chains
 
 # There is no index on the status, and a row stays running for hours at most: the newest rows hold all of them.
 _NEWEST = 5000
@@ -90,6 +91,11 @@ def _select_last_ends() -> Query:
 def find_last_ends(store: Store) -> dict[str, datetime]:
     """Return when a run of each account last ended, among the newest runs."""
     return {account: from_text(at) for account, at in store.rows(_select_last_ends())}
+
+
+def has_records(store: Store) -> bool:
+    """Tell whether anything was ever recorded: a run or a session."""
+    return chains.has_any(store) or bool(store.rows(InvocationRow.select(InvocationRow.id).limit(1)))
 
 
 @compile_query

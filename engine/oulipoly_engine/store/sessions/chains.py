@@ -20,6 +20,11 @@ from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.sessions import copied_history
 
 
+def has_any(store: Store) -> bool:
+    """Tell whether any session is known."""
+    return bool(store.rows(ChainRow.select(ChainRow.chain_id).limit(1)))
+
+
 @compile_query
 def _chain_of(account: Parameter, session_id: Parameter) -> Query:
     return (
