@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -81,8 +83,9 @@ def read_version(
     environ: Mapping[str, str],
     timeout_s: float = TIMEOUT_S,
 ) -> Version:
-    """Ask a program for its version."""
-    done = _ask((program, *cli.version_words), environ, timeout_s)
+    """Ask a program for its version; it makes no home for itself by that, which would pass for a login."""
+    with _spare_home(cli, environ) as variables:
+        done = _ask((program, *cli.version_words), {**environ, **variables}, timeout_s)
     if done.exit_code in (_NOT_FOUND, _NOT_EXECUTABLE):
         return Version(problem="cannot be started: its interpreter is missing, or it is for another machine")
     if not done.succeeded:
@@ -91,6 +94,21 @@ def read_version(
     said = next((line.strip() for line in lines if line.strip()), "")
     said = visible_line(redact_strictly(said))[:_LONGEST_SAID]  # it is shown, stored, and told to models
     return Version(said) if said else Version(problem="prints no version")
+
+
+@contextmanager
+def _spare_home(cli: Cli, environ: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """Give the variables that lead a CLI which was never used to a home that is thrown away; none if it has a home.
+
+    Some make their home at every start: opencode 1.18 a database, also for `--version`.
+    """
+    default = Path(environ.get("HOME") or Path.home()) / cli.place.default
+    folder = cli.place.find_folder(environ)
+    if (default if folder is None else Path(folder)).exists():
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="agent-runner-", ignore_cleanup_errors=True) as spare:
+        yield cli.place.environment(spare)
 
 
 def find_age_problem(cli: Cli, version: Version) -> str | None:

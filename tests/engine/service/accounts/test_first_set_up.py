@@ -7,13 +7,15 @@ import pytest
 
 from oulipoly_engine.config.check import check
 from oulipoly_engine.config.edit.undo import undo_last
+from oulipoly_engine.core.accounts.clis.opencode import OPENCODE
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate, find_cli
 from oulipoly_engine.facade.home import Home, Surroundings
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts import new_account, setup
-from oulipoly_engine.service.accounts.setup import write_set_up
+from oulipoly_engine.service.accounts.logins import Version, read_version
+from oulipoly_engine.service.accounts.setup import find_folders, write_set_up
 
 CLIS = ("claude", "codex", "gemini", "opencode")
 FOLDERS = {
@@ -203,3 +205,15 @@ def test_a_home_that_a_file_names_is_not_taken_away(logins):
         found.discard(Candidate(name, find_cli("codex"), "codex", place, place, {}, is_made=True))
 
     assert {"kept": True, "gone": False} == {name: place.exists() for name, place in homes.items()}
+
+
+def test_asking_a_cli_for_its_version_makes_no_home_that_passes_for_a_login(tmp_path):
+    program = tmp_path / "opencode"
+    program.write_text(
+        '#!/bin/sh\nd="${XDG_DATA_HOME:-$HOME/.local/share}/opencode"; mkdir -p "$d"; : >"$d/opencode.db"; echo 1.18.33\n'
+    )
+    program.chmod(0o755)
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+
+    assert Version("1.18.33") == read_version(OPENCODE, str(program), environ)
+    assert [] == list(find_folders(OPENCODE, tmp_path))
