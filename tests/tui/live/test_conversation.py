@@ -113,6 +113,26 @@ def test_an_answered_request_is_open_no_more():
     assert "? Run ls · answered by ann@host" in text_of(talk)
 
 
+@pytest.mark.parametrize("is_first", [True, False], ids=["request first", "item first"])
+def test_a_command_that_waits_for_a_yes_does_not_run_yet(is_first):
+    asked = ev.RequestOpened("n", "command_approval", Prompt("Run rm -rf dist", "rm -rf dist", item_id="c"), "r1")
+    begun = ev.ItemStarted(Item("c", "command", title="rm -rf dist"), "t")
+    talk = told(*((asked, begun) if is_first else (begun, asked)))
+
+    assert "  ▸ $ rm -rf dist  WAITS FOR YOU" == text_of(talk)
+    assert 0 in talk.apply(numbered(ev.RequestResolved("n", "r1", "answered", "ann@host"), first=3))
+    assert "$ rm -rf dist  running" in text_of(talk)
+
+
+def test_what_is_asked_when_one_attaches_waits_and_with_its_process_no_more():
+    talk = told(ev.ItemStarted(Item("c", "command", title="make"), "t"))
+    talk.take_requests([OpenRequest("r1", "command_approval", Prompt("make", "make", item_id="c"))])
+    assert "WAITS FOR YOU" in text_of(talk)
+
+    assert 0 in talk.lose_process()
+    assert "WAITS FOR YOU" not in text_of(talk)
+
+
 def test_a_plan_that_is_told_anew_takes_the_place_of_the_last_one():
     talk = Conversation()
     for number, done in enumerate((0, 1, 2)):

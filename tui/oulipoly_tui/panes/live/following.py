@@ -121,7 +121,7 @@ class LiveFollowing:
         if source and len(opened.events) < WINDOW:
             talk.tell_source(source)
         talk.apply(opened.events)
-        talk.requests = {one.request_id: OpenRequest(one.request_id, one.kind, one.prompt) for one in opened.requests}
+        talk.take_requests(OpenRequest(one.request_id, one.kind, one.prompt) for one in opened.requests)
         if opened.client is None:
             talk.lose_process()
         is_same = self.session is not None and self.session.session_id == opened.status.session.session_id

@@ -26,6 +26,7 @@ _FOLDED = ("reasoning", "command", "file_change", "tool", "compaction", "review"
 _NAMES = {"reasoning": "thinking", "compaction": "compacted here", "review": "review"}
 _STEPS = {"completed": ("[x] ", "good"), "in_progress": ("[>] ", "accent")}
 _STATES = {"running": "running", "failed": "failed", "declined": "declined", "interrupted": "interrupted"}
+_WAITS = "WAITS FOR YOU"
 
 
 def is_foldable(block: Block) -> bool:
@@ -92,7 +93,7 @@ def _plan(block: Block, item: Item, width: int) -> Iterator[Line]:
         done = sum(state == "completed" for _, state in item.steps)
         yield ((_INDENT, ""), (cut(f"plan  {done} of {len(item.steps)} done", width - len(_INDENT)), "dim"))
         return
-    yield ((_INDENT, ""), ("plan", "strong"), (f"  {_state(item)}".rstrip(), "dim"))
+    yield ((_INDENT, ""), ("plan", "strong"), (f"  {_state(block, item)}".rstrip(), "dim"))
     for text, state in item.steps:
         mark, tone = _STEPS.get(state, ("[ ] ", ""))
         own: Tone = "dim" if state == "completed" else ""
@@ -103,9 +104,11 @@ def _plan(block: Block, item: Item, width: int) -> Iterator[Line]:
 
 def _head(block: Block, item: Item, width: int, *, is_open: bool) -> Line:
     mark = _INDENT + ("▾ " if is_open else "▸ ")
-    state = _state(item)
+    state = _state(block, item)
     name, told = _words(block, item)
     tone: Tone = "bad" if item.status == "failed" or item.exit_code else "dim"
+    if state == _WAITS:
+        tone = "warn"
     name_tone: Tone = "dim" if item.kind == "reasoning" else "strong"
     end = f"  {state}" if state else ""
     name = cut(name, max(1, width - cells(mark + end)))
@@ -134,7 +137,9 @@ def _first_words(block: Block) -> str:
     return " ".join(block.text[:400].split())
 
 
-def _state(item: Item) -> str:
+def _state(block: Block, item: Item) -> str:
+    if block.is_running and block.waits_for_answer:
+        return _WAITS
     if item.exit_code:
         return f"exit {item.exit_code}"
     return _STATES.get(item.status, "")

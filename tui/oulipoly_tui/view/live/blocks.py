@@ -24,6 +24,7 @@ class Block(Record, frozen=False, eq=False):
     beginning: int = 0  # how often the text has begun
     tone: Tone = "dim"  # of a note
     is_outdated: bool = False  # a plan that has been told anew
+    waits_for_answer: bool = False  # somebody is asked whether it may be done
     has_heading: bool = False  # the first message of the agent after somebody else's
 
     @property

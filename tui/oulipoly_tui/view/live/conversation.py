@@ -75,7 +75,8 @@ class Conversation:
         self._waited: set[str] = set()  # messages that were queued: the turns that they become have their ids
         self._notes = 0
         self._plan = ""  # id of the latest one
-        self._outdated: set[int] = set()  # places of plans that were told anew since the last look
+        self._touched: set[int] = set()  # places of blocks that changed through other events
+        self._waiting: set[str] = set()  # blocks, by id, that wait for an answer of a person
         self._speaker = ""  # of the latest message: its kind
 
     def apply(self, events: Iterable[Numbered]) -> set[int]:
@@ -87,8 +88,9 @@ class Conversation:
             place = self._apply(numbered.event, numbered.at)
             if place is not None:
                 changed.add(place)
-        changed |= self._outdated
-        self._outdated.clear()
+        self._mark_waiting()
+        changed |= self._touched
+        self._touched.clear()
         return changed
 
     def prepend(self, events: Iterable[Numbered]) -> int:
@@ -105,6 +107,7 @@ class Conversation:
             block.id = f"note/before/{self._notes}/{number}"
         self.blocks[:0] = blocks
         self._places = {block.id: place for place, block in enumerate(self.blocks)}
+        self._mark_waiting()
         return len(blocks)
 
     def take_status(self, status: Any) -> None:  # noqa: ANN401 - facade's LiveStatus, which is not loaded for a view
@@ -125,6 +128,11 @@ class Conversation:
         self.is_open = status.status in ("running", "waiting_input")
         self.ended = "" if self.is_open or status.status == "starting" else self.ended or status.status
 
+    def take_requests(self, requests: Iterable[OpenRequest]) -> None:
+        """Take what is asked now; of what was asked before the first event none of them tells."""
+        self.requests = {one.request_id: one for one in requests}
+        self._mark_waiting()
+
     def tell_source(self, session_id: str) -> None:
         """Begin with where the past of a fork stands."""
         self._note(f"goes on from session {session_id[:8]}: what was said before stands there", "dim", "")
@@ -141,7 +149,7 @@ class Conversation:
             changed.add(self._note("its process was lost while this turn ran", "warn", "", self.left_turn))
         self.is_open, self.turn, self.clients = False, None, ev.ClientsChanged()
         self.requests.clear()
-        return changed
+        return changed | self.apply(())
 
     @property
     def may_do(self) -> str:
@@ -249,8 +257,17 @@ class Conversation:
         place = self._places.get(self._plan)
         if place is not None and self.blocks[place].turn_id == block.turn_id:
             self.blocks[place].is_outdated = True
-            self._outdated.add(place)
+            self._touched.add(place)
         self._plan = block.id
+
+    def _mark_waiting(self) -> None:
+        """Mark the blocks that an open request is about, and no others."""
+        waiting = {one.prompt.item_id for one in self.requests.values()} & self._places.keys()
+        for identity in waiting ^ self._waiting:
+            place = self._places[identity]
+            self.blocks[place].waits_for_answer = identity in waiting
+            self._touched.add(place)
+        self._waiting = waiting
 
     def _note(self, text: str, tone: Tone, at: str, turn_id: str = "") -> int:
         self._notes += 1
