@@ -103,9 +103,9 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         """Tell whether any work is under way."""
         return self.jobs.are_under_way
 
-    def say(self, text: str, *, severity: str = "information") -> None:
-        """Show one line for some seconds. severity: "information", "warning" or "error"."""
-        self.toasts.say(text, severity=severity)
+    def say(self, text: str, *, severity: str = "information", is_listed: bool = False) -> None:
+        """Show one line for some seconds; see `Toasts.say`."""
+        self.toasts.say(text, severity=severity, is_listed=is_listed)
 
     def work(  # noqa: PLR0913, RUF100 - a call reads as a sentence
         self,

@@ -54,8 +54,8 @@ class AppInterface(CleanApp[str]):
         """Return the frame with its panes."""
         raise NotImplementedError
 
-    def say(self, text: str, *, severity: str = "information") -> None:
-        """Show one line for some seconds. severity: "information", "warning" or "error"."""
+    def say(self, text: str, *, severity: str = "information", is_listed: bool = False) -> None:
+        """Show one line for some seconds; see `Toasts.say`."""
         raise NotImplementedError
 
     def work(  # noqa: PLR0913, RUF100 - a call reads as a sentence

@@ -108,14 +108,18 @@ class Alerts:
         The title: worst window, how much wants the user.
         """
         self._tell_broken(snapshot)
-        if self._list is not None and is_standing(self._list):
-            from oulipoly_tui.view.frame.problems import problem_lines  # noqa: PLC0415 - loaded by now
-
-            self._list.show_content(problem_lines(self.troubles()))
+        self.show_troubles()
         worst = worst_window(snapshot)
         told = "" if worst is None else f" · {worst[0]} {worst[1].name} {words.percent(worst[1].used)}"
         count = len(self.list_attention())
         self.notices.entitle(f"agents{told}" + (f" · ! {count}" if count else ""))
+
+    def show_troubles(self) -> None:
+        """Bring the list of problems up to date, where it is open."""
+        if self._list is not None and is_standing(self._list):
+            from oulipoly_tui.view.frame.problems import problem_lines  # noqa: PLC0415 - loaded by now
+
+            self._list.show_content(problem_lines(self.troubles()))
 
     def _forget_list(self, _result: None) -> None:
         self._list = None
@@ -141,7 +145,8 @@ class Alerts:
             return
         row = self._app.keys.find("frame.attention")
         key = None if row is None else keymap.format_first_key(row.keys)
-        self._app.say(alerts_text(new, key, toast_room(self._app.size.width)), severity="warning")
+        text = alerts_text(new, key, toast_room(self._app.size.width))
+        self._app.say(text, severity="warning", is_listed=True)
         if not self._app.app_focus:
             self.notices.tell("agents", alerts_text(new, None, _OUTSIDE))
 

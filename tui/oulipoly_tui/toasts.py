@@ -29,15 +29,15 @@ class Toasts:
         self._app = app
         self._shown: dict[str, float] = {}  # lines that are still shown, and since when, in monotonic seconds
 
-    def say(self, text: str, *, severity: str = "information") -> None:
+    def say(self, text: str, *, severity: str = "information", is_listed: bool = False) -> None:
         """Show one line for some seconds; what does not fit stands in the problems list, and what is shown stays one.
 
-        severity: "information", "warning" or "error".
+        severity: "information", "warning" or "error". is_listed: the list tells it by itself, as long as it is so.
         """
         line = local(" ".join(text.split()), datetime.now(UTC))
         room = toast_room(self._app.size.width)
         if cells(line) > room:
-            if severity != "information" and (line, False) not in self.failures:
+            if severity != "information" and not is_listed and (line, False) not in self.failures:
                 self.failures = (*self.failures[-_KEPT:], (line, False))
             line = cut(line, room - len(_REST)) + _REST if severity != "information" else cut(line, room)
         now, lasts_s = monotonic(), self._app.NOTIFICATION_TIMEOUT

@@ -4,6 +4,10 @@ from functools import partial
 
 import pytest
 
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.facade.live.sessions import LiveSessions
 from oulipoly_engine.records import replace
 from oulipoly_tui.driver.notices import GIVE_TITLE_BACK, KEEP_TITLE, Notices, sequence
 from oulipoly_tui.screens.jump import Jump
@@ -17,6 +21,24 @@ BELL = "\a"
 def running(running):
     """Open the app with the panes that alerts lead to."""
     return partial(running, panes=["pools", "quota"], reads_quota=False)
+
+
+async def test_an_answered_request_is_gone_from_the_problems_although_it_was_told_in_a_line(
+    empty_world, running, settled, screen_text, monkeypatch
+):
+    prompt, now = Prompt("x", "rm -rf " + "x/" * 60), SystemClock().now()
+    asked = LiveRequest("r", "s", "t", "n", "command_approval", "open", prompt, now)
+    open_requests = [asked]
+    monkeypatch.setattr(LiveSessions, "requests", lambda _: tuple(open_requests))
+    async with running((80, 24)) as (app, pilot):
+        app.requests.look_soon()
+        await settled(pilot, lambda: any("tells all" in note.message for note in app._notifications))
+        app.alerts.list_problems()
+        await settled(pilot, lambda: "asks: rm -rf" in "\n".join(screen_text(app)))
+        open_requests.clear()
+        app.requests.look_soon()
+
+        await settled(pilot, lambda: "asks: rm -rf" not in "\n".join(screen_text(app)))
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ class Requests:
         self.open, self.names = found
         if self.open != before:
             self._app.show_keys()
+            self._app.alerts.show_troubles()
             self._tell()
 
     def _tell(self) -> None:
@@ -85,7 +86,7 @@ class Requests:
             first = unseen[0]
             more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
             who = self.names.get(first.session_id, "a session")
-            app.say(f"{who} asks: {_words(first)}{more}{key}", severity="warning")
+            app.say(f"{who} asks: {_words(first)}{more}{key}", severity="warning", is_listed=True)
         if new and not app.app_focus:
             app.alerts.notices.tell("agents", _words(new[0])[:_OUTSIDE])
 
