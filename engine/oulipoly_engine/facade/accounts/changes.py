@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import mask
 from oulipoly_engine.config.edit import account_edit, undo
-from oulipoly_engine.config.edit.undo import Step
+from oulipoly_engine.config.edit.undo import Carry, Step
 from oulipoly_engine.config.edit.write_files import FileChange
 from oulipoly_engine.errors import AccountBusy, NameTaken, translate_system_errors
 from oulipoly_engine.facade.accounts.base import AccountPart, refuse_if_running
@@ -109,10 +109,10 @@ class AccountChanges(AccountPart):
                 message = f"the state file has the past of an account {account!r} that was removed: choose another name"
                 raise NameTaken(message)
 
-    def _carry_back(self, step: Step) -> undo.Carry | None:
+    def _carry_back(self, step: Step) -> Carry | None:
         return self._carry(None if step.renamed is None else (step.renamed[1], step.renamed[0]))
 
-    def _carry(self, renamed: tuple[str, str] | None) -> undo.Carry | None:
+    def _carry(self, renamed: tuple[str, str] | None) -> Carry | None:
         """Return what writes files together with an account's new name in the state file; None: they are all."""
         if renamed is None:
             return None
