@@ -144,6 +144,10 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         """Return what has a key that does something now, the current pane's first."""
         return self.key_actions.works_now()
 
+    def reason_against(self, action: Action) -> str | None:
+        """Say why an action is not possible now, as a sentence; None: it is."""
+        return self.key_actions.reason_against(action)
+
     def show_keys(self) -> None:
         """Show the keys that work now; for a pane in which that has changed without a key of its own."""
         self.bars.show()

@@ -91,6 +91,10 @@ class AppInterface(CleanApp[str]):
         """Return what has a key that does something now, the current pane's first."""
         raise NotImplementedError
 
+    def reason_against(self, action: Action) -> str | None:
+        """Say why an action is not possible now, as a sentence; None: it is."""
+        raise NotImplementedError
+
     def show_keys(self) -> None:
         """Show the keys that work now."""
         raise NotImplementedError

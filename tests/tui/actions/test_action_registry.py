@@ -117,3 +117,42 @@ def test_found_by_says_what_was_meant():
     drain = next(action for action in ACTIONS if action.id == "pools.drain")
 
     assert ("drain", "stop using", None) == tuple(find_term(drain, wanted) for wanted in ("dra", "stop", "zzz"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("kill", "repl.kill"),
+        ("undo", "sessions.undo"),
+        ("logs", "frame.log"),
+        ("new session", "live.new"),
+        ("approve", "live.approve"),
+        ("close tab", "repl.close"),
+        ("what-if", "pools.what_if"),
+        ("zoom", "frame.zoom"),
+        ("rename account", "pools.rename"),
+    ],
+)
+async def test_the_palette_s_first_hit_is_what_the_word_means(app_world, running, typed, wanted):
+    async with running((120, 30)) as (app, _pilot):
+        matcher = Matcher(typed)
+        scores = {offer: palette.weigh(matcher, offer.text, offer.action)[0] for offer in palette.offers(app)}
+        best = max(scores, key=scores.__getitem__)
+
+        assert wanted == best.action.id
+
+
+async def test_the_palette_has_each_action_of_each_pane_once_and_says_where_it_belongs(app_world, running):
+    async with running((120, 30)) as (app, _pilot):
+        counts = Counter(offer.action.id for offer in palette.offers(app) if not offer.text.startswith(_commands()))
+        with_keys = {one.id for one in ACTIONS if one.keys and one.where != LISTS}
+        notes = {offer.action.id: offer.help for offer in palette.offers(app)}
+
+    assert with_keys <= set(notes)
+    assert [] == [identity for identity, count in counts.items() if count > 1]
+    assert "in Live, key a" == notes["live.approve"]
+    assert notes["pools.stop"].startswith("not now: ")
+
+
+def _commands():
+    return tuple(f"{one.command.name} " for one in ACTIONS if one.command is not None)

@@ -10,7 +10,15 @@ DOOR = "22222222-1111-4111-8111-111111111111"
 # In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py, keys/test_keys_artifacts.py and
 # keys/test_keys_live.py; pools and views below and by their keys.
 ASKED_ELSEWHERE = {
-    *("repl.end_run", "pools.undo_set_up", "pools.stop", "sessions.delete_view", "artifacts.remove", "live.close"),
+    *(
+        "repl.end_run",
+        "pools.undo_set_up",
+        "pools.remove",
+        "pools.stop",
+        "sessions.delete_view",
+        "artifacts.remove",
+        "live.close",
+    ),
 }
 ASKS = {
     "sessions.import": "Review",

@@ -153,6 +153,41 @@ async def test_capital_a_adds_an_account_in_a_terminal(repl_world, hand):
         await one.sees("agents account add")
 
 
+@keys("pools.rename", "n")
+@keys("pools.remove", "X")
+async def test_an_account_is_renamed_and_removed_after_its_change_was_shown(app_world, hand):
+    async with hand() as one:
+        await one.choose("pools", "cyd")
+        await one.press("n")
+        await one.at("Question")
+        await one.type("cyd2")
+        await one.press("enter")
+        await one.at("Review")
+        assert "[cyd2]" not in (app_world.config / "providers.toml").read_text()
+        await one.press("y")
+        await one.told("Renamed the account cyd to cyd2. Undo: `:setup undo`")
+        await one.until(lambda: any("cyd2" in row for row in one.rows("pools")))
+        assert "[cyd2]" in (app_world.config / "providers.toml").read_text()
+        await one.choose("pools", "cyd2")
+        await one.press("X")
+        await one.at("Review")
+        await one.sees("What its CLI keeps stays where it is.")
+        await one.press("y")
+        await one.told("Removed the account cyd2")
+        assert "cyd" not in (app_world.config / "providers.toml").read_text()
+
+
+@keys("pools.test", "t")
+@keys("pools.log_in", "L")
+async def test_an_account_is_tested_and_logged_in_to_in_a_terminal(repl_world, hand):
+    async with hand() as one:
+        for key, words in (("t", "agents account test"), ("L", "agents account login")):
+            await one.choose("pools", "bob")
+            await one.press(key)
+            await one.sees(words)
+            await one.until(lambda: one.pane == "pools")
+
+
 @keys("pools.copy", "y")
 async def test_y_copies_the_account_s_name(app_world, hand):
     async with hand() as one:

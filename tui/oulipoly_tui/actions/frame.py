@@ -112,7 +112,7 @@ ACTIONS = (
         "command log",
         "List the commands that this app has run: when, for what, where, how each ended",
         FRAME,
-        ("history", "audit", "processes", "what ran"),
+        ("history", "audit", "processes", "what ran", "logs"),
         keys="f4",
         method="log",
         command=Command("log", f"{_RUN}:open_log"),

@@ -227,7 +227,7 @@ ACTIONS = (
         "new live session",
         "Begin a live session with a pool or a runtime's model: it asks for approvals in place",
         _HERE,
-        ("start live session", "model picker", "runtimes", "chat", "structured session"),
+        ("start live session", "new session", "model picker", "runtimes", "chat", "structured session"),
         keys="n",
         method="new",
         weight=4,

@@ -6,6 +6,7 @@ from oulipoly_tui.actions.action import Action, Argument, Command
 
 _HERE = "pools"
 _RUN = "oulipoly_tui.commands.pools"
+_ACCOUNTS = "oulipoly_tui.commands.accounts"
 _ACCOUNT = Argument("account", "accounts")
 _MODEL = Argument("model", "models")
 
@@ -217,10 +218,64 @@ ACTIONS = (
         weight=2,
         command=Command(
             "account add",
-            f"{_RUN}:add_account",
+            f"{_ACCOUNTS}:add",
             (Argument("cli", is_optional=True), Argument("name", is_optional=True)),
             "add an account in a terminal: log in, read its quota, join pools",
         ),
+        writes=True,
+    ),
+    Action(
+        "pools.rename",
+        "rename account",
+        "Give this account another name",
+        _HERE,
+        ("name account", "change name"),
+        keys="n",
+        method="rename",
+        weight=1,
+        command=Command(
+            "account rename",
+            f"{_ACCOUNTS}:rename",
+            (_ACCOUNT, Argument("name")),
+            "give it another name, here and in pools",
+        ),
+        writes=True,
+    ),
+    Action(
+        "pools.remove",
+        "remove account",
+        "Take this account out of the configuration and its pools",
+        _HERE,
+        ("delete account", "forget account"),
+        keys="X",
+        method="remove",
+        weight=1,
+        command=Command("account remove", f"{_ACCOUNTS}:remove", (_ACCOUNT,), "take it out; what its CLI keeps stays"),
+        writes=True,
+        destroys=True,
+    ),
+    Action(
+        "pools.test",
+        "test account",
+        "Ask this account for one word, in a terminal",
+        _HERE,
+        ("check account", "try account", "does it answer"),
+        keys="t",
+        method="test",
+        weight=1,
+        command=Command("account test", f"{_ACCOUNTS}:test", (_ACCOUNT,), "ask it for one word in a terminal"),
+        writes=True,
+    ),
+    Action(
+        "pools.log_in",
+        "log in again",
+        "Log in to this account again, in a terminal",
+        _HERE,
+        ("login", "sign in again", "renew login", "re-login"),
+        keys="L",
+        method="log_in",
+        weight=1,
+        command=Command("account login", f"{_ACCOUNTS}:log_in", (_ACCOUNT,), "log in to it again in a terminal"),
         writes=True,
     ),
     Action(
@@ -228,7 +283,7 @@ ACTIONS = (
         "undo set-up",
         "Undo the last change of the accounts",
         synonyms=("revert setup", "account undo"),
-        command=Command("setup undo", f"{_RUN}:undo_set_up"),
+        command=Command("setup undo", f"{_ACCOUNTS}:undo"),
         writes=True,
         destroys=True,
     ),

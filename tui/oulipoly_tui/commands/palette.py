@@ -1,4 +1,4 @@
-"""The palette (`ctrl+p`): the keys that work now, and every command with its arguments."""
+"""The palette (`ctrl+p`): every action once, those that work now first, and every command with its arguments."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from textual.content import Content
 from textual.markup import escape
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.actions.action import Action, Command
+from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, Action, Command
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.commands.choices import choices_of
 from oulipoly_tui.keys.keymap import format_first_key
+from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.screens.command_line import ask
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.app_interface import AppInterface
 
 
+_TITLES = {pane.id: pane.title for pane in PANES}
 _DESTROYING = 0.5  # of what resembles as well: an innocent word and enter destroy nothing
 
 
@@ -77,7 +79,7 @@ def palette() -> CommandPalette:
 
 
 def offers(app: AppInterface) -> Iterator[Offer]:
-    """Yield what can be chosen: what has a key that does something now, then the commands."""
+    """Yield what can be chosen: what has a key that does something now, the commands, then what belongs elsewhere."""
     works = [one for one in app.works_now() if not one.by_key]
     for one in works:
         press = partial(app.call_later, app.action_press, one.id)
@@ -85,9 +87,34 @@ def offers(app: AppInterface) -> Iterator[Offer]:
         yield Offer(one.description, _tell_key(one), press, one, not one.method.startswith("pane("))
     done = {one.custom for one in works if one.custom is not None}
     others = {one.custom: one for one in reversed(app.keys.own) if one.custom not in done}
+    offered = {one.id for one in works}
     for one in (*ACTIONS, *others.values()):
         if one.command is not None and not (one.writes and app.options.read_only):
-            yield from _of_command(app, one, one.command)
+            if one.id not in offered or any(not argument.is_optional for argument in one.command.arguments):
+                yield from _of_command(app, one, one.command)
+            offered.add(one.id)
+    yield from (_elsewhere(app, one) for one in ACTIONS if _is_elsewhere(app, one) and one.id not in offered)
+
+
+def _is_elsewhere(app: AppInterface, action: Action) -> bool:
+    """Tell whether an action has its key where the user is not, or does nothing now; those of lists are no search's.
+
+    What answers a request is not offered over the pane in which it is asked.
+    """
+    here = app.frame.current.id
+    if action.where in (ANYWHERE, LISTS) or (action.by_key and action.where == here):
+        return False
+    return not (action.writes and app.options.read_only) and (action.where == FRAME or app.has_pane(action.where))
+
+
+def _elsewhere(app: AppInterface, action: Action) -> Offer:
+    """Offer to be led to where an action is done: nothing is done to a row that nobody has looked at."""
+    row = app.keys.find(action.id) or action
+    if action.where in (FRAME, app.frame.current.id):
+        note = f"not now: {app.reason_against(row)}"
+    else:
+        note = f"in {_TITLES[action.where]}, {_tell_key(row)}"
+    return Offer(action.description, note, partial(app.call_later, app.action_choose, action.id), row, False)
 
 
 def _tell_key(action: Action) -> str:
@@ -112,7 +139,20 @@ def weigh(matcher: Matcher, text: str, action: Action) -> tuple[float, str]:
     """Return how well an offer fits what was typed, and the name of its action that fits better than its text does."""
     by_text, (by_term, term) = matcher.match(text), best_term(matcher, action)
     score = max(by_text, by_term) * (_DESTROYING if action.destroys else 1)
-    return score, term if by_term > by_text else ""
+    return score * _closeness(matcher.query.lower(), action), term if by_term > by_text else ""
+
+
+def _closeness(typed: str, action: Action) -> float:
+    """Return by how much more a name counts that is what was typed, or has a word that begins so.
+
+    "kill" means the kill of a program, not s*kill*s.
+    """
+    if typed == action.label.lower():
+        return 4
+    if typed in (synonym.lower() for synonym in action.synonyms):
+        return 3
+    words = " ".join((action.label, *action.synonyms)).lower().split()
+    return 2 if any(word.startswith(typed) for word in words) else 1
 
 
 def best_term(matcher: Matcher, action: Action) -> tuple[float, str]:

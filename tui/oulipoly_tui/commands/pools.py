@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +11,6 @@ from oulipoly_tui.commands.frame_keys import leave
 from oulipoly_tui.view.frame import words
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.accounts.changes import Step
     from oulipoly_engine.facade.configuration import SetUp
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.quota.quota import RefreshResult
@@ -164,47 +162,3 @@ def set_up(app: AppInterface, _arguments: list[str]) -> None:
             app.push_screen(Reading("Set up", lines))
 
     app.work("set-up", configuration.set_up, on_arrived)
-
-
-def add_account(app: AppInterface, arguments: list[str]) -> str | None:
-    """Add an account in a terminal: the CLI's own login wants one, and the command asks for everything else."""
-    if not app.has_pane("repl"):
-        return "this app shows no terminals: run `agents account add` in a shell"
-    from oulipoly_tui.commands.terminals import show_program  # noqa: PLC0415 - only when it is done
-
-    before = app.frame.current.id
-
-    def on_ended() -> None:
-        """Give the keys back, unless the user has gone elsewhere meanwhile."""
-        pane = app.frame.find("repl")
-        if pane is not None and app.frame.current is pane and before not in (None, pane.id):
-            app.call_next(app.frame.turn_to, before)
-            app.say("Ended: account add. What it said is in the terminal's tab")
-
-    show_program(app, (sys.executable, "-m", "oulipoly_tui", "account", "add", *arguments), ended=on_ended)
-    return None
-
-
-def undo_set_up(app: AppInterface, _arguments: list[str]) -> None:
-    """Take back the last change of the accounts: a set-up, an addition, a rename, a removal. Asks first."""
-    setup = _engine(app).account_setup.changes
-
-    def on_known(step: Step | None) -> None:
-        if step is None:
-            app.say("There is nothing to undo: no account was added, renamed or removed", severity="warning")
-            return
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
-
-        files = ", ".join(map(str, step.places))
-
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                app.work("undo", lambda: setup.undo(step), on_undone)
-
-        app.push_screen(Confirm(f"Undo: {step.what}?", f"This changes {files}.", "undo"), on_answered)
-
-    def on_undone(step: Step) -> None:
-        app.say(f"Undone: {step.what}")
-        app.take_snapshot()
-
-    app.work("undo", setup.last_step, on_known)

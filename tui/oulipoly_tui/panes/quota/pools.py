@@ -28,8 +28,12 @@ _PROMPT_SHOWN = 60  # characters of a prompt in a question
 _DETAILS_FROM = 104  # columns of the pane at which the details find room beside the list
 _KEPT_SHOTS = 20
 _FIRST = ("pools.add_account", "pools.set_up", "pools.set_up_agent", "pools.demo")  # on the first screen
+_NEEDS_ACCOUNT = frozenset(("drain", "disable", "reserve", "clear", "refresh", "rename", "remove", "test", "log_in"))
 _NEEDS_MEMBER = frozenset(
-    ("why", "what_if", "one_shot", "start_repl", "pin", "drain", "reserve", "disable", "clear", "refresh")
+    (
+        *("why", "what_if", "one_shot", "start_repl", "pin", "drain", "reserve", "disable", "clear", "refresh"),
+        *("rename", "remove", "test", "log_in"),
+    )
 )
 
 
@@ -311,6 +315,38 @@ class PoolsPane(Pane):
         """Add an account in a terminal."""
         self.wish("account add")
 
+    def action_rename(self) -> None:
+        """Ask for another name of the account, and show what that changes."""
+        found = self._find_member()
+        if found is None:
+            return
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        name = found[2].name
+
+        def keep(answer: str | None) -> None:
+            if answer is not None and answer.strip() not in ("", name):
+                self.wish("account rename", name, answer.strip())
+
+        self.app.push_screen(Question(f"Rename {name}", "Its name here and in its pools", name), keep)
+
+    def action_remove(self) -> None:
+        """Show what would be removed with the account, and ask."""
+        self._wish_of_account("account remove")
+
+    def action_test(self) -> None:
+        """Ask the account for one word, in a terminal."""
+        self._wish_of_account("account test")
+
+    def action_log_in(self) -> None:
+        """Log in to the account again, in a terminal."""
+        self._wish_of_account("account login")
+
+    def _wish_of_account(self, command: str) -> None:
+        found = self._find_member()
+        if found is not None:
+            self.wish(command, found[2].name)
+
     def action_copy(self) -> None:
         """Copy the account's name, or where the configuration lies."""
         found = self._find_member()
@@ -339,7 +375,7 @@ class PoolsPane(Pane):
     def _account_obstacle(self, action: str, view: AccountView | None) -> str | None:
         if view is None:
             return None
-        if view.account is None and action in ("drain", "disable", "reserve", "clear", "refresh"):
+        if view.account is None and action in _NEEDS_ACCOUNT:
             return f"{view.name} is not in providers.toml"
         if action == "refresh" and view.uses_key:
             return f"{view.name}: no quota known for API keys"
