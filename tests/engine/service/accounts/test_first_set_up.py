@@ -210,7 +210,8 @@ def test_a_home_that_a_file_names_is_not_taken_away(logins):
 def test_asking_a_cli_for_its_version_makes_no_home_that_passes_for_a_login(tmp_path):
     program = tmp_path / "opencode"
     program.write_text(
-        '#!/bin/sh\nd="${XDG_DATA_HOME:-$HOME/.local/share}/opencode"\nmkdir -p "$d"; : >"$d/opencode.db"; echo 1.18.33\n'
+        '#!/bin/sh\nd="${XDG_DATA_HOME:-$HOME/.local/share}/opencode"\n'
+        'mkdir -p "$d"; : >"$d/opencode.db"; echo 1.18.33\n'
     )
     program.chmod(0o755)
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
