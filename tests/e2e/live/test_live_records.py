@@ -175,3 +175,17 @@ def test_a_session_whose_host_ends_between_reading_and_looking_is_no_lost_one(li
         shown = describe(session)
         assert ("closed", 0) == (shown.session.ended, shown.session.exit_code)
         assert (None, "closed") == (shown.turn_id, shown.status)
+
+
+def test_a_session_has_one_name_wherever_it_is_given(live, done, told):
+    session, *_ = done
+    native = live.live.find(session).native_id
+
+    def names():
+        (listed,) = [one for one in told("session", "list")["conversations"] if native in json.dumps(one)]
+        return listed["name"], live.live.find(session).title
+
+    live.engine.sessions.notes.rename(native, "the first name")
+    assert ("the first name",) * 2 == names()
+    live.live.order(session, "rename", {"text": "the second name"}, starts=True)
+    assert ("the second name",) * 2 == names()

@@ -35,7 +35,7 @@ from oulipoly_engine.service.live.session_requests import SessionRequests
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_queue, live_sessions
 from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.sessions import chains, notes
 
 _TITLE_LIMIT = 80
 
@@ -347,6 +347,10 @@ class SessionTurns:
     def _order_rename(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         name = read_text(data, NAME_LIMIT)
         self._change(title=name)
+        native_id = self.session.native_id
+        chain_id = None if native_id is None else chains.chain_of(self._store, self.session.account, native_id)
+        if chain_id is not None:
+            notes.rename(self._store, chain_id, name, self._clock.now())
         if self._driver.capabilities.rename and self.is_open:
             self._driver.rename(name)
         self._say(ev.NameChanged(name))

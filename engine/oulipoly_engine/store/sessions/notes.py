@@ -7,7 +7,8 @@ from datetime import datetime
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.models.sessions import NoteRow
+from oulipoly_engine.store.models.live import LiveSessionRow
+from oulipoly_engine.store.models.sessions import NoteRow, SegmentRow
 
 
 class SessionNotes(Record):
@@ -25,8 +26,16 @@ def of_chain(store: Store, chain_id: str) -> SessionNotes:
 
 
 def rename(store: Store, chain_id: str, name: str | None, now: datetime) -> None:
-    """Give a chain a name, or take it away. Runs in its own transaction, or in the caller's."""
-    _set(store, chain_id, "name", name, now)
+    """Give a chain a name, or take it away; the live sessions that write it have the same one.
+
+    Runs in its own transaction, or in the caller's.
+    """
+    segments = SegmentRow.select(SegmentRow.provider_name, SegmentRow.session_id).where(SegmentRow.chain_id == chain_id)
+    with store.write():
+        _set(store, chain_id, "name", name, now)
+        for account, native_id in store.rows(segments) if name is not None else ():
+            mine = (LiveSessionRow.account == account) & (LiveSessionRow.native_id == native_id)
+            store.run(LiveSessionRow.update({LiveSessionRow.title: name}).where(mine))
 
 
 def annotate(store: Store, chain_id: str, note: str | None, now: datetime) -> None:
