@@ -422,6 +422,9 @@ def live():
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
+        # Devices begin sessions below these alone, and tests keep their folders beside the demo's home.
+        config = demo.config / "config.toml"
+        config.write_text(f'serve_roots = ["{root}"]\n{config.read_text()}')
         world = LiveWorld(demo)
         try:
             yield world

@@ -16,7 +16,7 @@ from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.pages.page_route import prefers_html
 from oulipoly_engine.web.pages.templates import KINDS, static_file
 
-SCOPES = ("view", "answer", "operate", "terminal")
+SCOPES = ("view", "answer", "operate")
 HEAVIEST = 60 << 10
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> "
 HOSTILE += "javascript:alert(1) \"'> \u202egnp.exe \u2066\x1b[31m {{7*7}}"
@@ -408,7 +408,7 @@ def test_set_up_commands_are_shown_whole_and_run_once_allowed(browser, repositor
 
 def test_set_up_commands_take_a_fresh_confirmation_and_a_page_that_holds_them(browser, repository):
     write_setup(repository, "setup = ['touch seen']")
-    wish = {"repo_path": str(repository), "agent_id": "demo-live"}
+    wish = {"repo_path": str(repository), "agent_id": "demo-codex1"}
     web = browser.engine.web
     (device,) = web.devices()
     with web._home.lend_store() as store:

@@ -64,7 +64,7 @@ def test_it_says_where_it_is_and_ends_cleanly(home, number):
         assert 0 == process.wait(20)
     assert process.pid == told["pid"]
     assert True is answer.json()["ok"]
-    assert ["view", "answer", "operate", "terminal"] == me["scopes"]
+    assert ["view", "answer", "operate"] == me["scopes"]
     assert Engine().web.servers() == ()
 
 

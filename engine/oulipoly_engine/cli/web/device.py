@@ -10,7 +10,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.quantities import ago
-from oulipoly_engine.core.web.devices import SCOPES, device_document
+from oulipoly_engine.core.web.devices import OFFERED, device_document
 from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if verb == "pair":
         parser.add_argument(
             "--scopes",
-            default="view,answer,operate",
+            default=",".join(OFFERED),
             metavar="WORDS",
-            help=f"of {','.join(SCOPES)}; commas between them (default: all but the last)",
+            help=f"of {','.join(OFFERED)}; commas between them (default: all)",
         )
     if verb == "link":
         parser.add_argument("--hours", type=float, metavar="NUMBER", help="how long it is good (24)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core.web.devices import SCOPES
+from oulipoly_engine.core.web.devices import OFFERED
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 
@@ -126,7 +126,7 @@ def _check(options: Namespace) -> None:
 
 
 def _tell(context: Context, engine: Engine, server: Server, options: Namespace) -> None:
-    code = engine.web.make_code("this computer", SCOPES).code
+    code = engine.web.make_code("this computer", OFFERED).code
     if options.json:
         document = {"url": server.url, "pid": os.getpid(), "code": code}
         fingerprint = {"fingerprint": server.fingerprint} if server.fingerprint else {}

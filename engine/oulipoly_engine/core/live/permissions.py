@@ -6,7 +6,7 @@ What is in force is the stricter of the two where both are given: nothing here l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
 from oulipoly_engine.records import Record, field, replace
@@ -100,6 +100,15 @@ def choose_policy(kind: str, profile: Profile | None, legacy: str = "") -> Polic
     if rank < least:
         return replace(own, note=f"the policy {legacy!r} is left out: it would broaden {chosen}")
     return replace(own, policy=legacy, quality="legacy_narrowed" if rank > least else quality)
+
+
+def acts_unasked(kinds: Iterable[str], profile: str) -> bool:
+    """Return whether a session may do something that its agent asks nobody for.
+
+    kinds: of the runtimes that may get it; none: nobody knows. A CLI without policies does as its own settings say.
+    """
+    known = {_LIKE.get(kind, kind) for kind in kinds}
+    return profile != OF_NEW_SESSIONS or not known or not known <= _KINDS.keys()
 
 
 def read_profile(word: object) -> Profile:

@@ -15,6 +15,7 @@ from oulipoly_engine.records import Record
 
 Scope = Literal["view", "answer", "operate", "terminal"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
+OFFERED: tuple[Scope, ...] = ("view", "answer", "operate")  # `terminal` guards nothing: only old devices hold it
 CODE_LIFE = timedelta(minutes=2)
 CONFIRMED_FOR = timedelta(minutes=15)
 LINK_LIFE = timedelta(hours=24)
@@ -84,11 +85,14 @@ class ServerEntry(Record):
 
 
 def read_scopes(words: Iterable[str]) -> tuple[Scope, ...]:
-    """Return scopes in their order; to look belongs to each. Raises UsageInvalid."""
+    """Return scopes in their order; to look belongs to each. Raises UsageInvalid.
+
+    `terminal` is still understood, for scripts that name it, and left out.
+    """
     asked = {word.strip() for word in words} - {""} | {"view"}
     if strange := sorted(asked - {*SCOPES}):
-        raise UsageInvalid(f"there is no scope {strange[0][:40]!r}: {', '.join(SCOPES)}")
-    return tuple(scope for scope in SCOPES if scope in asked)
+        raise UsageInvalid(f"there is no scope {strange[0][:40]!r}: {', '.join(OFFERED)}")
+    return tuple(scope for scope in OFFERED if scope in asked)
 
 
 def clean_name(name: str) -> str:

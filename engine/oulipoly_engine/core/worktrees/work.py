@@ -105,6 +105,8 @@ _PROFILE_OF: Mapping[tuple[str, str], str] = {
     ("never", "danger-full-access"): "full_access",
     ("on-request", "workspace-write"): "auto_accept_edits",
     ("untrusted", "workspace-write"): "supervised",
+    # Nobody is asked, and nothing outside the folder is written.
+    ("never", "workspace-write"): "auto_accept_edits",
 }
 
 
@@ -113,8 +115,11 @@ def allowed_parameters(kind: str) -> tuple[str, ...]:
     return (*_COMMON, "approval_policy", "sandbox_mode", *_CODEX_KEYS) if kind in _CODEX_KINDS else _COMMON
 
 
-def read_parameters(kind: str, given: Mapping[str, Any]) -> Parameters:
-    """Check parameters against what the kind of agent takes. Raises UsageInvalid."""
+def read_parameters(kind: str, given: Mapping[str, Any], profile: str = "") -> Parameters:
+    """Check parameters against what the kind of agent takes, and against each other. Raises UsageInvalid.
+
+    profile: as it was given beside the parameters; empty: it was not.
+    """
     allowed = allowed_parameters(kind)
     for name, value in given.items():
         if name not in allowed:
@@ -127,18 +132,31 @@ def read_parameters(kind: str, given: Mapping[str, Any]) -> Parameters:
         if name in given:
             args += ["-c", f"{key}={'true' if given[name] else 'false'}"]
     policy, sandbox = str(given.get("approval_policy", "")), str(given.get("sandbox_mode", ""))
-    profile = str(given.get("profile", ""))
+    own_profile = str(given.get("profile", ""))
+    if profile and own_profile and profile != own_profile:
+        raise UsageInvalid(f"profile ({profile}) and params.profile ({own_profile}) contradict each other: give one")
+    profile = profile or own_profile
+    if profile and (policy or sandbox):
+        _refuse_contradiction(profile, policy, sandbox)
     if policy or sandbox:
         asked = (policy or "untrusted", sandbox or "workspace-write")
         named = _PROFILE_OF.get(asked)
-        # `never` within the sandbox: nobody is asked, and nothing outside the folder is written.
-        named = named or ("auto_accept_edits" if asked == ("never", "workspace-write") else None)
-        if named is None:
+        if named is None and not profile:
             known = ", ".join("/".join(pair) for pair in _PROFILE_OF)
             raise UsageInvalid(f"approval_policy and sandbox_mode {'/'.join(asked)} do not go together: {known}")
-        profile = profile or named
+        profile = profile or named or ""
     never_asks = policy == "never" and profile != "full_access"
     return Parameters(str(given.get("model", "")), str(given.get("effort", "")), profile, never_asks, tuple(args))
+
+
+def _refuse_contradiction(profile: str, policy: str, sandbox: str) -> None:
+    """Raise UsageInvalid where a profile says another thing than a policy and a sandbox, of which one may be empty."""
+    pairs = [pair for pair, name in _PROFILE_OF.items() if name == profile]
+    if any(policy in ("", pair[0]) and sandbox in ("", pair[1]) for pair in pairs):
+        return
+    words = {"approval_policy": policy, "sandbox_mode": sandbox}
+    named = " and ".join(f"{name} ({word})" for name, word in words.items() if word)
+    raise UsageInvalid(f"profile ({profile}) and {named} contradict each other: give one")
 
 
 def log_hint(kind: str, home: str, native_id: str) -> str:

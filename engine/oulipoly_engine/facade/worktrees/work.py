@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from oulipoly_engine.core.live.events import ItemEnded
-from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, acts_unasked, read_profile
 from oulipoly_engine.core.live.sessions import LiveSession, Turn
 from oulipoly_engine.core.worktrees.work import (
     LIFECYCLES,
@@ -98,6 +98,11 @@ class Work(Record):
     artifacts: str = ""
     agent_log_hint: str = ""
 
+    @property
+    def acts_unasked(self) -> bool:
+        """Return whether its agent may do what it asks nobody for."""
+        return acts_unasked((self.session.runtime_kind,), read_profile(self.session.opening.get("profile")))
+
 
 class Sent(Record):
     """A message that has begun a turn."""
@@ -144,7 +149,7 @@ class WorkSessions:
             raise UsageInvalid("a one-shot session needs its message: give it a prompt")
         self._home.refuse_if_read_only("begin a session")
         session_id, worktree = str(uuid.uuid4()), None
-        parameters = read_parameters(self._kind_of(wish), wish.parameters)
+        parameters = read_parameters(self._kind_of(wish), wish.parameters, wish.profile)
         folder = wish.repository.absolute()
         if wish.uses_worktree:
             worktree = self._worktrees().create(
@@ -186,23 +191,38 @@ class WorkSessions:
             raise
         return BegunWork(begun.session, begun.why, worktree, begun.turn_id, waits_for)
 
+    def acts_unasked(self, wish: NewWork) -> bool:
+        """Return whether a wish lets its session do what nobody is asked for. Raises RunnerError.
+
+        That is an answer given in advance; so is work in a person's own folder, where nobody looks at a branch first.
+        """
+        kinds = self._kinds_of(wish)
+        kind = next(iter(kinds)) if len(kinds) == 1 else ""
+        parameters = read_parameters(kind, wish.parameters, wish.profile)
+        profile = wish.profile or parameters.profile or OF_NEW_SESSIONS
+        return not wish.uses_worktree or parameters.never_asks or acts_unasked(kinds, profile)
+
     def _kind_of(self, wish: NewWork) -> str:
         """Return the kind of CLI that a wish is for, as far as that is known before an account is chosen."""
+        kinds = self._kinds_of(wish)
+        return kinds.pop() if len(kinds) == 1 else ""
+
+    def _kinds_of(self, wish: NewWork) -> set[str]:
+        """Return the kinds of CLIs that a wish may go to."""
         catalogue = self._live.catalogue()
         if wish.runtime is not None:
             runtime = catalogue.find(wish.runtime) or catalogue.find_for_account(wish.runtime)
             if runtime is None:  # said before a worktree is made
                 message = f"{wish.runtime!r} has no CLI that can be driven: `agents runtime list` lists those that have"
                 raise AccountUnusable(message)
-            return runtime.kind
+            return {runtime.kind}
         if wish.model is None:
             raise UsageInvalid("name a model, or a runtime")
-        found = {
+        return {
             runtime.kind
             for member in self._home.files.model(wish.model).members
             if (runtime := catalogue.find_for_account(member.account)) is not None
         }
-        return found.pop() if len(found) == 1 else ""
 
     def _is_known(self, session_id: str) -> bool:
         with self._home.lend_store_to_read() as store:

@@ -107,6 +107,7 @@ class Gate:
             if scope["method"] in _SAFE:
                 await self._app(scope, receive, send_with_headers)
                 return
+            _check_may_change(viewer, scope["path"])
             body = await _read_body(headers, receive)
             if viewer is not None and viewer.device_id == OWN_USER and not await self._is_own_user(scope):
                 raise _not_paired()  # its connection was closed, or is another's by now
@@ -174,7 +175,7 @@ class Gate:
         if device.request_id is not None and path != f"/requests/{device.request_id}" and not is_open_path:
             raise Refusal(403, "not-allowed", "this token answers one request and does nothing else")
         is_confirmed = device.is_confirmed(self._engine.surroundings.clock.now())
-        return Viewer(device.name, device.device_id, device.scopes, is_confirmed)
+        return Viewer(device.name, device.device_id, device.scopes, is_confirmed, device.kind != "link")
 
     async def _is_own_user(self, scope: Scope) -> bool:
         client, server = scope.get("client"), scope.get("server")
@@ -200,6 +201,12 @@ class Gate:
             except TooManyTries as error:
                 raise Refusal(429, error.slug, error.message) from error
         return device
+
+
+def _check_may_change(viewer: Viewer | None, path: str) -> None:
+    """Refuse every order of a link for somebody else; a browser that holds one may be paired all the same."""
+    if viewer is not None and not viewer.may_change and path != "/pair":
+        raise Refusal(403, "not-allowed", "this link is to look with: it changes and answers nothing")
 
 
 async def _read_body(headers: Headers, receive: Receive) -> bytes:

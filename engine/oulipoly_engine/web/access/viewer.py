@@ -17,6 +17,7 @@ __all__ = [
     "Scope",
     "Viewer",
     "check_confirmed",
+    "check_grant",
     "check_scope",
     "need",
     "need_confirmed",
@@ -46,6 +47,22 @@ class Viewer(Record):
     device_id: str
     scopes: tuple[str, ...]  # of SCOPES
     is_confirmed: bool = False  # shown to be its owner's within the last quarter of an hour: what plants code is open
+    may_change: bool = True  # False: a link for somebody else, which looks and does nothing, not even deny
+
+    @property
+    def is_own_user(self) -> bool:
+        """Return whether it is a process of the user's own, which could run `agents` itself."""
+        return self.device_id == OWN_USER
+
+    @property
+    def may_operate(self) -> bool:
+        """Return whether it may begin, send and change."""
+        return "operate" in self.scopes
+
+    @property
+    def may_answer(self) -> bool:
+        """Return whether it may approve and answer."""
+        return "answer" in self.scopes
 
 
 def viewer_of(request: HTTPConnection) -> Viewer:
@@ -71,6 +88,15 @@ def check_scope(viewer: Viewer, scope: Scope) -> None:
     if scope not in viewer.scopes:
         message = f"the device {viewer.name!r} may not do that: it lacks the scope `{scope}`"
         raise NotAllowed(message)
+
+
+def check_grant(viewer: Viewer) -> None:
+    """Raise NotAllowed or ConfirmationNeeded where a device may not say yes to what a session does unasked.
+
+    It is an answer given in advance, for as long as the session works.
+    """
+    check_scope(viewer, "answer")
+    check_confirmed(viewer)
 
 
 def need_confirmed(request: HTTPConnection) -> Viewer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -17,8 +16,8 @@ from oulipoly_engine.facade.worktrees.changes import Changes
 from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import check_confirmed
 from oulipoly_engine.web.answers import Json
-from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_work, work_of
-from oulipoly_engine.web.api.machine import resolve_folder
+from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_to_drive, find_work, work_of
+from oulipoly_engine.web.api.machine import find_repository
 from oulipoly_engine.web.api.sessions import milliseconds
 from oulipoly_engine.web.bodies import GitOrder, SessionId
 
@@ -125,7 +124,7 @@ def promote(session_id: SessionId, body: bodies.Promotion, engine: TheEngine, vi
 @router.post("/sessions/{session_id}/comments", response_model=answer_bodies.PromptSent, responses=bodies.refusals(500))
 def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, viewer: Operator) -> Json:
     """Send comments on lines to the session, as one message."""
-    identity = _find(engine, session_id)
+    identity = find_to_drive(engine, viewer, session_id).session.session_id
     told = [Comment(one.path, one.line, one.text) for one in body.comments]
     sent = work_of(engine, viewer).send(identity, engine.changes.comments_prompt(identity, told))
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id})
@@ -134,7 +133,7 @@ def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, vie
 @router.post("/sessions/{session_id}/conflict", response_model=answer_bodies.PromptSent, responses=bodies.refusals(500))
 def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: TheEngine, viewer: Operator) -> Json:
     """Have the session's agent resolve what stands against a merge."""
-    identity = _find(engine, session_id)
+    identity = find_to_drive(engine, viewer, session_id).session.session_id
     sent = work_of(engine, viewer).send(identity, engine.changes.hand_conflict_over(identity, body.into))
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id})
 
@@ -143,21 +142,21 @@ def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: The
 @router.get("/setup", response_model=answer_bodies.SetupState)
 def show_setup(
     engine: TheEngine,
-    _viewer: Anyone,
+    viewer: Anyone,
     repo_path: Annotated[str, Query(min_length=1, max_length=4096, json_schema_extra=bodies.ABSOLUTE)],
     branch: Annotated[str, Query(max_length=200)] = "",
 ) -> Json:
     """Show the commands that a repository wants to run in new worktrees."""
-    found = engine.worktrees.setup_of(_folder(engine, repo_path), branch)
+    found = engine.worktrees.setup_of(find_repository(engine, viewer, repo_path), branch)
     told = {"repository": found.repository, "setup": msgspec.to_builtins(found.setup), "digest": found.setup.digest}
     at = None if found.allowed_at is None else milliseconds(found.allowed_at)
     return Json({**told, "is_allowed": found.is_allowed, "allowed_at": at})
 
 
 @router.post("/setup", response_model=answer_bodies.Done)
-def allow_setup(body: bodies.SetupPermission, engine: TheEngine, _viewer: Confirmed) -> Json:
+def allow_setup(body: bodies.SetupPermission, engine: TheEngine, viewer: Confirmed) -> Json:
     """Allow them, in the words that the digest stands for; 409 where they are others."""
-    folder = _folder(engine, body.repo_path)
+    folder = find_repository(engine, viewer, body.repo_path)
     if body.digest != engine.worktrees.setup_of(folder, body.branch).setup.digest:
         raise SetupChanged("the repository's commands are not those of this digest: read them again")
     engine.worktrees.allow_setup(folder, body.digest)
@@ -179,12 +178,6 @@ def check_promote(engine: Engine) -> None:
 
 def _find(engine: Engine, identity: str) -> str:
     return find_work(engine, identity).session.session_id
-
-
-def _folder(engine: Engine, text: str) -> Path:
-    if not Path(text).is_absolute():
-        raise UsageInvalid("repo_path has to be an absolute path")
-    return resolve_folder(engine, text)
 
 
 def _one_by_one(name: str) -> Callable[[Changes, str, GitOrder], object]:

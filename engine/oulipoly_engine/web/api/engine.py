@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Request
@@ -9,7 +10,15 @@ from fastapi import Depends, Request
 from oulipoly_engine.core.live.requests import parse_decision
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.web.access.viewer import Viewer, check_confirmed, check_scope, need, need_confirmed, viewer_of
+from oulipoly_engine.web.access.viewer import (
+    Viewer,
+    check_confirmed,
+    check_grant,
+    check_scope,
+    need,
+    need_confirmed,
+    viewer_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +46,20 @@ def find_work(engine: Engine, identity: str) -> Work:
         return engine.work.find(identity)
     except RequestRefused as error:
         raise NotFound(error.message) from error
+
+
+def find_to_drive(engine: Engine, viewer: Viewer, identity: str) -> Work:
+    """Return a session that a message goes to. Raises NotFound.
+
+    Where its process has ended, the message starts another: as with a new session, what it may do unasked, and work
+    outside of the roots, is an answer given in advance. Raises NotAllowed for a device that may not give it.
+    """
+    work = find_work(engine, identity)
+    folder = Path(work.session.workspace)
+    is_inside = any(folder.is_relative_to(root) for root in engine.web.settings().roots)
+    if work.pid is None and (work.acts_unasked or not is_inside):
+        check_grant(viewer)
+    return work
 
 
 def find_request(engine: Engine, identity: str) -> LiveRequest:

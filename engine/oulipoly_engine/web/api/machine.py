@@ -11,12 +11,14 @@ from fastapi import APIRouter, Query, Request
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.web.devices import OFFERED
 from oulipoly_engine.core.worktrees.work import LIFECYCLES, TURN_SILENCE_S
 from oulipoly_engine.errors import ModelUnknown, RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.snapshot import AccountView
+from oulipoly_engine.paths import expand_user
 from oulipoly_engine.web import answer_bodies, bodies
-from oulipoly_engine.web.access.viewer import SCOPES
+from oulipoly_engine.web.access.viewer import Viewer
 from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine
 
@@ -54,7 +56,7 @@ def config(engine: TheEngine, _viewer: Anyone) -> Json:
         {
             "default_agent": agents[0].agent_id if agents else None,
             "lifecycles": [*LIFECYCLES],
-            "scopes": [*SCOPES],
+            "scopes": [*OFFERED],
             "turn_timeout_s": TURN_SILENCE_S,
             "use_worktree": True,
             "block_while_running": True,
@@ -127,15 +129,37 @@ def list_folders(engine: Engine, path: str | None) -> dict[str, Any]:
     return {"path": str(folder), "parent": parent, "folders": rows, "is_cut": len(names) > _MOST_FOLDERS}
 
 
+def find_repository(engine: Engine, viewer: Viewer, path: str) -> Path:
+    """Return the folder that a viewer names. Raises UsageInvalid or FolderRefused.
+
+    Devices name folders below the roots alone. The user's own processes name any: they could run `agents` there.
+    """
+    if viewer.is_own_user:
+        folder = expand_user(path)
+        if "\0" not in path and folder.is_absolute() and folder.is_dir():
+            return folder
+        raise UsageInvalid(f"there is no folder {path[:200]!r}: name one that begins with `/` or `~`")
+    if path == "~" or path.startswith("~/"):
+        path = str(expand_user(path))
+    if not path.startswith(("/", "~")):
+        raise UsageInvalid(f"repo_path has to begin with `/` or `~`: {path[:200]!r}")
+    return resolve_folder(engine, path)
+
+
 def resolve_folder(engine: Engine, path: str) -> Path:
-    """Return a folder, links followed. Raises FolderRefused where it lies below none of the roots."""
+    """Return a folder, links followed. Raises FolderRefused where it lies below none of the roots.
+
+    What lies outside is told in the same words whether it is there or not, and so is the `~name` of another user.
+    """
     if "\0" in path:
         raise UsageInvalid("a path holds no NUL")
     roots = engine.web.settings().roots
     # One answer for what is not there and what is not to be looked at: nobody learns which of them it is.
     refusal = FolderRefused(f"{path[:200]!r} is not a folder below {', '.join(map(str, roots))}")
+    if not path.startswith("/"):
+        raise refusal
     try:
-        folder = Path(path).resolve(strict=True)
+        folder = Path(path).resolve()
     except (OSError, RuntimeError) as error:
         raise refusal from error
     if not folder.is_dir() or not any(folder.is_relative_to(root) for root in roots):

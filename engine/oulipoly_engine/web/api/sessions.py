@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
 
@@ -21,11 +20,20 @@ from oulipoly_engine.core.worktrees.work import Message
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.worktrees.work import NewWork, Work
-from oulipoly_engine.paths import expand_user
 from oulipoly_engine.web import answer_bodies, bodies
-from oulipoly_engine.web.access.viewer import Viewer
+from oulipoly_engine.web.access.viewer import Viewer, check_grant
 from oulipoly_engine.web.answers import Json, page
-from oulipoly_engine.web.api.engine import Anyone, Operator, TheEngine, answer, find_work, live_of, work_of
+from oulipoly_engine.web.api.engine import (
+    Anyone,
+    Operator,
+    TheEngine,
+    answer,
+    find_to_drive,
+    find_work,
+    live_of,
+    work_of,
+)
+from oulipoly_engine.web.api.machine import find_repository
 from oulipoly_engine.web.bodies import SessionId
 
 router = APIRouter(tags=["sessions"])
@@ -44,7 +52,7 @@ class ApprovalGone(RequestRefused):
 @router.post("/sessions", response_model=bodies.SessionCreated, responses=bodies.refusals(500))
 def begin(body: bodies.NewSession, engine: TheEngine, viewer: Operator) -> Json:
     """Begin a session."""
-    begun = work_of(engine, viewer).begin(read_wish(engine, body))
+    begun = work_of(engine, viewer).begin(read_wish(engine, viewer, body))
     session = begun.session
     if not body.block_while_running:
         engine.work.set_block_while_running(session.session_id, value=False)
@@ -60,20 +68,21 @@ def begin(body: bodies.NewSession, engine: TheEngine, viewer: Operator) -> Json:
     return Json(told.model_dump())
 
 
-def read_wish(engine: Engine, body: bodies.NewSession) -> NewWork:
-    """Return what a body asks for. Raises UsageInvalid."""
-    folder = expand_user(body.repo_path)
-    if not folder.is_absolute():
-        raise UsageInvalid(f"repo_path has to begin with `/` or `~`: {body.repo_path!r}")
-    if not folder.is_dir():
-        raise UsageInvalid(f"there is no folder {body.repo_path!r}")
+def read_wish(engine: Engine, viewer: Viewer, body: bodies.NewSession) -> NewWork:
+    """Return what a body asks for, where its device may begin that. Raises UsageInvalid, FolderRefused, NotAllowed."""
+    folder = find_repository(engine, viewer, body.repo_path)
     agent, is_pool = find_agent(engine, body.agent_id)
     prompt = body.initial_message if body.prompt is None else body.prompt
     if body.lifecycle == "oneshot" and not (prompt or "").strip():
         prompt = "Start"  # contract B4
-    given = body.params | {name: value for name in bodies.PARAMETERS if (value := getattr(body, name)) is not None}
-    return NewWork(
-        repository=Path(folder),
+    if body.prompt is not None and body.initial_message not in (None, body.prompt):
+        raise UsageInvalid("prompt and initial_message contradict each other: give one")
+    given = {name: value for name in bodies.PARAMETERS if (value := getattr(body, name)) is not None}
+    for name in given.keys() & body.params.keys():
+        if given[name] != body.params[name]:
+            raise UsageInvalid(f"{name} and params.{name} contradict each other: give one")
+    wish = NewWork(
+        repository=folder,
         model=agent if is_pool else None,
         runtime=None if is_pool else agent,
         branch=body.branch or "",
@@ -83,8 +92,11 @@ def read_wish(engine: Engine, body: bodies.NewSession) -> NewWork:
         profile=body.profile or "",
         title=body.title,
         uses_worktree=body.use_worktree,
-        parameters=given,
+        parameters=body.params | given,
     )
+    if engine.work.acts_unasked(wish):
+        check_grant(viewer)
+    return wish
 
 
 def find_agent(engine: Engine, name: str | None) -> tuple[str, bool]:
@@ -163,7 +175,7 @@ def list_messages(
 @router.post("/sessions/{session_id}/messages", response_model=bodies.MessageSent, responses=bodies.refusals(500))
 def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Send a message, which begins a turn; 409 while one runs."""
-    work = find_work(engine, session_id)
+    work = find_to_drive(engine, viewer, session_id)
     sent = work_of(engine, viewer).send(work.session.session_id, body.content)
     ids = {"user_message_id": sent.user_message_id, "assistant_message_id": sent.assistant_message_id}
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id, **ids})
@@ -190,7 +202,7 @@ def list_queue(session_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json
 @router.post("/sessions/{session_id}/queue", response_model=answer_bodies.Queued, responses=bodies.refusals(500))
 def queue(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Send a message that waits while a turn runs."""
-    work = find_work(engine, session_id)
+    work = find_to_drive(engine, viewer, session_id)
     result = live_of(engine, viewer).send(work.session.session_id, _text(body)["text"])
     return Json({"turn_id": result.turn_id, "status": result.status})
 

@@ -12,7 +12,7 @@ from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.viewer import check_confirmed, check_scope
 from oulipoly_engine.web.api.changes import PLANTS_CODE, check_commit, check_promote
-from oulipoly_engine.web.api.engine import find_work
+from oulipoly_engine.web.api.engine import find_to_drive, find_work
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
 from oulipoly_engine.web.pages.weights import weight_of
 
@@ -216,6 +216,11 @@ def _find(page: Page) -> Work:
     return find_work(page.engine, page.path["session_id"])
 
 
+def _find_to_drive(page: Page) -> Work:
+    check_scope(page.viewer, "operate")
+    return find_to_drive(page.engine, page.viewer, page.path["session_id"])
+
+
 def _done(page: Page, work: Work, act: str) -> Response:
     return page.go(f"/sessions/{work.session.session_id}/changes?done={act}")
 
@@ -279,7 +284,7 @@ def _promote(page: Page) -> Response:
 
 def _comment(page: Page) -> Response:
     """Send comments on lines as one prompt; it waits while a turn runs."""
-    work = _find(page)
+    work = _find_to_drive(page)
     lines, paths, texts = (page.fields.get(name, ()) for name in ("line", "path", "text"))
     comments = []
     for token, line, text in zip(paths, lines, texts, strict=False):
@@ -297,7 +302,7 @@ def _comment(page: Page) -> Response:
 
 def _hand_over(page: Page) -> Response:
     """Ask the agent to resolve a conflict; the question waits while a turn runs."""
-    work = _find(page)
+    work = _find_to_drive(page)
     key = work.session.session_id
     page.live.send(key, page.engine.changes.hand_conflict_over(key, page.field("into")))
     return _done(page, work, "conflict")

@@ -9,7 +9,7 @@ from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.web.access.viewer import check_scope
-from oulipoly_engine.web.api.engine import NotFound, find_work
+from oulipoly_engine.web.api.engine import NotFound, find_to_drive, find_work
 from oulipoly_engine.web.api.sessions import download
 from oulipoly_engine.web.pages import entries
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
@@ -180,7 +180,8 @@ def _change(page: Page) -> Response:
 
 
 def _send(page: Page) -> Response:
-    work = _find(page)
+    check_scope(page.viewer, "operate")
+    work = find_to_drive(page.engine, page.viewer, page.path["session_id"])
     key, text, how = work.session.session_id, page.field("content"), page.field("how") or "send"
     if not text.strip():
         raise UsageInvalid("the message is empty: write what the session is to do")

@@ -61,6 +61,7 @@ def _list(page: Page) -> Response:
 
 
 def _show_form(page: Page) -> Response:
+    check_scope(page.viewer, "operate")
     return _form(page, {name: page.query.get(name, "") for name in ("repo_path", "agent_id", "branch", "prompt")})
 
 
@@ -71,7 +72,7 @@ def _form(page: Page, values: dict[str, str], message: str = "", status: int = 2
         for one in page.engine.work.list(_MOST)
     ]
     asked, problem = None, ""
-    if not message and values.get("repo_path") and "operate" in page.viewer.scopes:
+    if not message and values.get("repo_path"):
         asked, problem = setup.look(page, values["repo_path"], values.get("branch", ""))
     defaults = {"lifecycle": "persistent", "profile": OF_NEW_SESSIONS, "use_worktree": "on", "reuse_branch": ""}
     return page.show(
@@ -112,7 +113,7 @@ def _begin_as(page: Page, given: dict[str, str], *, runs_setup: bool = True) -> 
         message = "name the repository" if where == "repo_path" else f"{where}: {first['msg']}"
         return _form(page, given | {"use_worktree": "on" if uses_worktree else ""}, message, 400)
     try:
-        begun = page.work.begin(replace(read_wish(page.engine, body), runs_setup=runs_setup))
+        begun = page.work.begin(replace(read_wish(page.engine, page.viewer, body), runs_setup=runs_setup))
     except SetupNotAllowed:
         return setup.ask(page, given)
     except RunnerError as error:

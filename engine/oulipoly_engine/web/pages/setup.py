@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError, UsageInvalid
-from oulipoly_engine.paths import expand_user
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.viewer import check_confirmed
-from oulipoly_engine.web.api.machine import resolve_folder
+from oulipoly_engine.web.api.machine import find_repository
 from oulipoly_engine.web.pages.weights import weight_of
 
 if TYPE_CHECKING:
@@ -39,18 +37,16 @@ class Asked(Record):
 
 def look(page: Page, repository: str, base: str) -> tuple[Asked | None, str]:
     """Return what a repository asks for, or why nobody can tell."""
-    folder = expand_user(repository) if repository else Path()
-    if not folder.is_absolute() or "\0" in repository:
-        return None, ""
     try:
-        return Asked(page.engine.worktrees.setup_of(resolve_folder(page.engine, str(folder)), base)), ""
+        return Asked(page.engine.worktrees.setup_of(find_repository(page.engine, page.viewer, repository), base)), ""
     except RunnerError as error:
         return None, error.message
 
 
 def ask(page: Page, wish: Mapping[str, str], message: str = "", status: int = 403) -> Response:
     """Show the commands that stand between a person and a session. wish: the session's form."""
-    found = page.engine.worktrees.setup_of(expand_user(wish["repo_path"]), wish.get("branch", ""))
+    folder = find_repository(page.engine, page.viewer, wish["repo_path"])
+    found = page.engine.worktrees.setup_of(folder, wish.get("branch", ""))
     # ASCII, so that it comes back as it was: a page shows hidden characters as signs.
     return page.show("setup.html", status, asked=Asked(found), kept=json.dumps(wish), message=message)
 
@@ -68,7 +64,7 @@ def read_wish_back(page: Page) -> dict[str, str]:
 
 def allow(page: Page, wish: Mapping[str, str]) -> None:
     """Allow the commands that were shown. Raises RunnerError; a code confirms the device on the way."""
-    folder = expand_user(wish["repo_path"])
+    folder = find_repository(page.engine, page.viewer, wish["repo_path"])
     asked = Asked(page.engine.worktrees.setup_of(folder, wish.get("branch", "")))
     if page.field("digest") != asked.found.setup.digest:
         raise UsageInvalid("the commands have changed since they were shown to you: read them again, then answer")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.view.frame import words
-from oulipoly_tui.view.transcript.spans import Line, Row, Tone, cut, fit_text
+from oulipoly_tui.view.transcript.spans import Line, Row, cut, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.web.devices import Device, ServerEntry
@@ -25,10 +25,6 @@ SCOPES = (
     Row("view,answer,operate", ((fit_text("work with it", 18), "strong"), ("look, answer, send, merge", "dim"))),
     Row("view,answer", ((fit_text("answer", 18), "strong"), ("look, and answer what is asked", "dim"))),
     Row("view", ((fit_text("look", 18), "strong"), ("nothing else", "dim"))),
-    Row(
-        "view,answer,operate,terminal",
-        ((fit_text("all", 18), "strong"), ("terminals too, as if it sat here", "warn")),
-    ),
 )
 
 
@@ -55,7 +51,6 @@ def device_rows(found: Sequence[Device], width: int, now: datetime) -> tuple[Row
     for one in found:
         seen = "never" if one.last_seen_at is None else words.age(one.last_seen_at, now)
         kind = "" if one.kind == "device" else f"{one.kind}: "
-        tone: Tone = "warn" if "terminal" in one.scopes else ""
         may = ", ".join(one.scopes) + (" · confirmed" if one.is_confirmed(now) else "")
         room = max(8, width - _NAME - _SEEN - 2)
         rows.append(
@@ -64,7 +59,7 @@ def device_rows(found: Sequence[Device], width: int, now: datetime) -> tuple[Row
                 (
                     (fit_text(kind + visible_line(one.name), _NAME), "strong"),
                     (f" {fit_text(seen, _SEEN)} ", "dim"),
-                    (cut(may, room), tone),
+                    (cut(may, room), ""),
                 ),
             )
         )

@@ -1,0 +1,307 @@
+"""Who may do what: every operation of the OpenAPI document and every form of the pages, for every kind of viewer.
+
+A new operation fails here until it has a row.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from starlette.testclient import TestClient
+
+from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.store.live import live_requests, live_sessions
+from oulipoly_engine.web.access.gate import Serving
+from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
+from oulipoly_engine.web.app import make_app
+from oulipoly_engine.web.pages.page_route import PageRoute
+
+NOW = datetime(2026, 11, 28, tzinfo=UTC)
+OLD = ("view", "answer", "operate", "terminal")  # as devices were paired before
+SUBSETS = {
+    "link": ("view",),
+    "view": ("view",),
+    "view+answer": ("view", "answer"),
+    "view+operate": ("view", "operate"),
+    "view+answer+operate": ("view", "answer", "operate"),
+    "with terminal": OLD,
+}
+VIEWERS = {
+    "unpaired": (),
+    **SUBSETS,
+    **{f"{name}, step-up run out": SUBSETS[name] for name in ("view+answer", "view+operate", "view+answer+operate")},
+    "own user": SCOPES,
+}
+S, FULL, FAR = "/sessions/aaaa0001", "/sessions/aaaa0002", "/sessions/aaaa0003"
+BEGIN = {"agent_id": "mine"}
+TEXT = {"content": " "}  # refused as empty, after the check
+LINES = {"comments": [{"path": "a", "line": 1, "text": "x"}]}
+
+# What a viewer needs. open: nothing. look: to be paired. order: not to be a link. answer, operate: the scope.
+# grant: `operate`, `answer` and a fresh confirmation. code: `operate` and the confirmation.
+# yes: `answer` and the confirmation. none: nobody, for what is asked is refused to all but the own user.
+ROWS = [
+    ("open", "GET", "/health", None),
+    ("look", "GET", "/me", None),
+    ("look", "GET", "/config", None),
+    ("look", "GET", "/agents", None),
+    ("look", "GET", "/pools", None),
+    ("look", "GET", "/quota", None),
+    ("look", "GET", "/why/{model}", None),
+    ("look", "GET", "/browse", None),
+    ("look", "GET", "/requests", None),
+    ("look", "GET", "/sessions", None),
+    ("look", "GET", "/sessions/{session_id}", None),
+    ("look", "GET", "/sessions/{session_id}/messages", None),
+    ("look", "GET", "/sessions/{session_id}/queue", None),
+    ("look", "GET", "/sessions/{session_id}/log", None),
+    ("look", "GET", "/sessions/{session_id}/artifacts", None),
+    ("look", "GET", "/sessions/{session_id}/artifacts/file?path=a", None),
+    ("look", "GET", "/sessions/{session_id}/trace", None),
+    ("look", "GET", "/sessions/{session_id}/events", None),
+    ("look", "GET", "/sessions/{session_id}/changes", None),
+    ("look", "GET", "/sessions/{session_id}/diff?path=a", None),
+    ("look", "GET", "/sessions/{session_id}/file?path=a", None),
+    ("look", "GET", "/sessions/{session_id}/promote/preflight", None),
+    ("look", "GET", "/requests/{request_id}", None),
+    ("look", "GET", "/setup?repo_path=~", None),
+    ("outside", "GET", "/setup?repo_path=/etc", None),
+    ("outside", "GET", "/setup?repo_path=~root", None),
+    ("look", "GET", "/me/push", None),
+    ("operate", "GET", "/devices", None),
+    ("open", "GET", "/authority.pem", None),
+    ("open", "POST", "/pair", {"code": "no"}),
+    ("order", "PUT", "/me/push", {"endpoint": "x", "keys": {"p256dh": "x", "auth": "x"}}),
+    ("order", "DELETE", "/me/push", None),
+    ("answer", "POST", "/confirm", {"code": "no"}),
+    ("order", "POST", "/requests/{request_id}", {"decision": "deny"}),
+    ("answer", "POST", "/requests/{request_id}", {"decision": "approve"}),
+    ("answer", "POST", "/requests/{request_id}", {"decision": "cancel"}),
+    ("answer", "POST", "/requests/{request_id}", {"decision": "answer"}),
+    ("yes", "POST", "/requests/{request_id}", {"decision": "approve_for_session"}),
+    ("order", "POST", "/sessions/{session_id}/approvals", {"call_id": "none", "decision": "deny"}),
+    ("operate", "DELETE", "/devices/{device_id}", None),
+    ("operate", "POST", "/sessions", BEGIN),
+    ("grant", "POST", "/sessions", BEGIN | {"profile": "full_access"}),
+    ("grant", "POST", "/sessions", BEGIN | {"profile": "auto_accept_edits"}),
+    ("grant", "POST", "/sessions", BEGIN | {"params": {"profile": "full_access"}}),
+    ("grant", "POST", "/sessions", {"agent_id": "hers", "approval_policy": "never"}),
+    ("grant", "POST", "/sessions", {"agent_id": "own"}),  # whose own settings decide what it asks for
+    ("grant", "POST", "/sessions", BEGIN | {"use_worktree": False, "branch": "none"}),
+    ("outside", "POST", "/sessions", BEGIN | {"repo_path": "/etc"}),
+    ("outside", "POST", "/sessions", BEGIN | {"repo_path": "~root"}),
+    ("operate", "PATCH", "/sessions/{session_id}", {"block_while_running": True}),
+    ("operate", "POST", "/sessions/{session_id}/cancel", None),
+    ("operate", "POST", "/sessions/{session_id}/messages", TEXT),
+    ("grant", "POST", f"{FULL}/messages", TEXT),
+    ("grant", "POST", f"{FAR}/messages", TEXT),
+    ("operate", "POST", "/sessions/{session_id}/queue", TEXT),
+    ("grant", "POST", f"{FULL}/queue", TEXT),
+    ("operate", "POST", "/sessions/{session_id}/steer", TEXT),
+    ("operate", "POST", "/sessions/{session_id}/interrupt", None),
+    ("operate", "PATCH", "/sessions/{session_id}/queue/{message_id}", {}),
+    ("operate", "DELETE", "/sessions/{session_id}/queue/{message_id}", None),
+    ("operate", "PUT", "/sessions/{session_id}/file", {"path": ".git/x", "content": ""}),
+    ("operate", "POST", "/sessions/{session_id}/git", {"op": "stage"}),
+    ("code", "POST", "/sessions/{session_id}/git", {"op": "merge"}),
+    ("operate", "POST", "/sessions/{session_id}/promote", {}),
+    ("grant", "POST", f"{FULL}/comments", LINES),
+    ("operate", "POST", "/sessions/{session_id}/comments", LINES),
+    ("grant", "POST", f"{FULL}/conflict", {}),
+    ("operate", "POST", "/sessions/{session_id}/conflict", {}),
+    ("code", "POST", "/setup", {"repo_path": "~", "digest": "x"}),
+]
+WISH = '{"repo_path": "~", "agent_id": "mine"}'
+FORMS = [
+    ("open", "/pair", {"code": "no"}),
+    ("answer", "/confirm", {"code": "no"}),
+    ("operate", "/devices/{device_id}", {}),
+    ("order", "/requests/{request_id}", {"decision": "deny"}),
+    ("operate", "/sessions", BEGIN | {"repo_path": "~"}),
+    ("grant", "/sessions", BEGIN | {"repo_path": "~", "profile": "full_access"}),
+    ("operate", "/setup", {"session": WISH, "decision": "without"}),
+    ("grant", "/setup", {"session": WISH.replace("mine", "own"), "decision": "without"}),
+    ("operate", "/sessions/{session_id}", {}),
+    ("operate", "/sessions/{session_id}/messages", TEXT | {"how": "none"}),
+    ("grant", f"{FULL}/messages", TEXT),
+    ("operate", "/sessions/{session_id}/interrupt", {}),
+    ("operate", "/sessions/{session_id}/cancel", {}),
+    ("operate", "/sessions/{session_id}/queue/{message_id}", {}),
+    ("operate", "/sessions/{session_id}/git", {"op": "stage"}),
+    ("operate", "/sessions/{session_id}/promote", {}),
+    ("operate", "/sessions/{session_id}/comments", {}),
+    ("grant", f"{FULL}/comments", {}),
+    ("operate", "/sessions/{session_id}/conflict", {}),
+    ("grant", f"{FULL}/conflict", {}),
+]
+FORM = "application/x-www-form-urlencoded"
+ENDLESS = {("GET", "/events")}
+NAMES = {"{session_id}": "aaaa0001", "{message_id}": "mmmm", "{request_id}": "rrrr", "{device_id}": "dddd"}
+
+
+@pytest.fixture
+def app(home):
+    """The app over a home with three runtimes, three sessions without a process, and a request."""
+    config = home / ".config" / "oulipoly-agent-runner"
+    config.mkdir(parents=True)
+    kinds = {"mine": "claude", "hers": "codex", "own": "acp"}
+    config.joinpath("config.toml").write_text(
+        "".join(f'[runtimes.{name}]\nkind = "{kind}"\nprogram = "/bin/false"\n' for name, kind in kinds.items())
+    )
+    engine = Engine()
+    with engine.web._home.lend_store() as store:
+        for place, folder, profile in (
+            (S, home, "supervised"),
+            (FULL, home, "full_access"),
+            (FAR, "/etc", "supervised"),
+        ):
+            key, opening = place.rpartition("/")[2], {"profile": profile}
+            session = LiveSession(key, str(folder), "mine", "claude", "m", NOW, NOW, opening=opening, generation=1)
+            live_sessions.insert(store, session)
+        prompt = Prompt(title="run ls", command="ls")
+        live_requests.insert(
+            store, LiveRequest("rrrr", S[-8:], "", "n", "command_approval", "pending", prompt, created_at=NOW)
+        )
+    yield make_app(engine, Serving(port=8787))
+    engine.close()
+
+
+def client_of(app, viewer, monkeypatch):
+    """Return a client that is one of `VIEWERS`."""
+    engine, scopes = app.state.engine, VIEWERS[viewer]
+    headers = {}
+    if viewer == "link":
+        headers["authorization"] = f"Bearer {engine.web.make_link().token}"
+    elif viewer == "own user":
+
+        async def find(*_):
+            return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
+
+        monkeypatch.setattr("oulipoly_engine.web.access.gate.Gate._find_viewer", find)
+    elif scopes:
+        confirmed_until = engine.web._home.now() + timedelta(minutes=-1 if viewer.endswith("run out") else 15)
+        paired = engine.web._make("a device", scopes, confirmed_until=confirmed_until)
+        headers["authorization"] = f"Bearer {paired.token}"
+    return TestClient(app, "http://localhost:8787", headers=headers, follow_redirects=False)
+
+
+def expected(need, viewer):
+    """Return what a viewer is to get: in, 401, 403, or outside (of the roots)."""
+    scopes, is_confirmed = VIEWERS[viewer], "run out" not in viewer and viewer not in ("link", "unpaired")
+    if need == "open":
+        return "in"
+    if viewer == "unpaired":
+        return "401"
+    may = {
+        "look": True,
+        "order": viewer != "link",
+        "answer": "answer" in scopes,
+        "operate": "operate" in scopes,
+        "grant": {"answer", "operate"} <= {*scopes} and is_confirmed,
+        "code": "operate" in scopes and is_confirmed,
+        "yes": "answer" in scopes and is_confirmed,
+    }
+    return "in" if may[need] else "403"
+
+
+def place_of(path):
+    """Return a path with something at its names."""
+    for name, value in NAMES.items():
+        path = path.replace(name, value)
+    return path.replace("{model}", "none")
+
+
+def outcome(answer):
+    """Return in one word what became of a request."""
+    text = answer.text
+    if answer.status_code == 303 and answer.headers["location"] == "/pair":
+        return "401"
+    refused = any(word in text for word in ("not-allowed", "confirmation-needed", "may not do that", "fresh confirm"))
+    return "401" if answer.status_code == 401 else "403" if answer.status_code == 403 and refused else "in"
+
+
+@pytest.mark.parametrize("viewer", VIEWERS)
+def test_each_viewer_may_do_what_the_table_says_and_nothing_else(app, viewer, monkeypatch):
+    client, wrong = client_of(app, viewer, monkeypatch), []
+    for need, method, path, body in ROWS:
+        body = {"repo_path": "~"} | body if path == "/sessions" and body else body
+        answer = client.request(method, place_of(path), json=body)
+        if need == "outside":
+            is_let_in = "folder-refused" not in answer.text and answer.status_code not in (401, 403)
+            if is_let_in != (viewer == "own user"):
+                wrong.append((method, path, body, answer.text))
+        elif outcome(answer) != expected(need, viewer):
+            wrong.append((method, path, body, expected(need, viewer), answer.status_code, answer.text[:200]))
+    for need, path, fields in FORMS:
+        answer = client.post(place_of(path), data=fields, headers={"content-type": FORM})
+        if outcome(answer) != expected(need, viewer):
+            wrong.append((path, fields, expected(need, viewer), answer.status_code, answer.text[-400:]))
+
+    assert [] == wrong
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ({"agent_id": "hers", "profile": "supervised", "approval_policy": "never"}, ("profile", "approval_policy")),
+        ({"agent_id": "hers", "profile": "supervised", "sandbox_mode": "danger-full-access"}, ("sandbox_mode",)),
+        ({"profile": "supervised", "params": {"profile": "full_access"}}, ("profile", "params.profile")),
+        ({"effort": "low", "params": {"effort": "high"}}, ("effort", "params.effort")),
+        ({"prompt": "a", "initial_message": "b"}, ("prompt", "initial_message")),
+    ],
+)
+def test_words_that_contradict_each_other_begin_nothing(app, body, names, monkeypatch):
+    client = client_of(app, "own user", monkeypatch)
+    answer = client.post("/sessions", json={"agent_id": "mine", "repo_path": "~"} | body)
+
+    assert 400 == answer.status_code
+    assert all(name in answer.json()["error"]["message"] for name in (*names, "contradict"))
+
+
+def test_what_lies_outside_the_roots_is_told_in_the_same_words_whether_it_is_there_or_not(app, monkeypatch):
+    client = client_of(app, "view", monkeypatch)
+    texts = {
+        client.get("/setup", params={"repo_path": path}).json()["error"]["message"].replace(path, "PATH")
+        for path in ("/etc", "/etc/nothing-here", "/etc/hostname", "~root", "~nobody-of-that-name", "~root/.ssh")
+    }
+
+    assert 1 == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("viewer", "words"),
+    [
+        ("link", ()),
+        ("view", ("Deny",)),
+        ("view+answer", ("Deny", "Approve")),
+        ("view+operate", ("Deny", "Send", "New")),
+        ("view+answer+operate", ("Deny", "Approve", "Send", "New")),
+    ],
+)
+def test_pages_show_what_their_viewer_may_do(app, viewer, words, monkeypatch):
+    # The request stays open while a process of its session lives.
+    monkeypatch.setattr(app.state.engine.live, "requests", lambda **_: (find_request(app),))
+    client = client_of(app, viewer, monkeypatch)
+    page = client.get(S, headers={"accept": "text/html"}).text
+    shown = set(re.findall(r">(Deny|Approve|Queue|Steer|Interrupt|Cancel|Send|New)</(?:button|a)>", page))
+
+    assert {*words} == shown
+
+
+def find_request(app):
+    """Return the one request, as it was opened."""
+    with app.state.engine.web._home.lend_store_to_read() as store:
+        return live_requests.find(store, "rrrr")[0]
+
+
+def test_every_operation_and_every_form_has_a_row(app):
+    document = app.openapi()["paths"]
+    operations = {(method.upper(), path) for path, methods in document.items() for method in methods}
+    forms = {route.path for route in app.routes if isinstance(route, PageRoute) and "POST" in route.methods}
+
+    assert (
+        operations == {(method, path.partition("?")[0]) for _, method, path, _ in ROWS if "aaaa" not in path} | ENDLESS
+    )
+    assert forms == {path for _, path, _ in FORMS if "aaaa" not in path}
