@@ -347,14 +347,19 @@ class SessionTurns:
     def _order_rename(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         name = read_text(data, NAME_LIMIT)
         self._change(title=name)
-        native_id = self.session.native_id
-        chain_id = None if native_id is None else chains.chain_of(self._store, self.session.account, native_id)
-        if chain_id is not None:
-            notes.rename(self._store, chain_id, name, self._clock.now())
+        self._name_listed(name)
         if self._driver.capabilities.rename and self.is_open:
             self._driver.rename(name)
         self._say(ev.NameChanged(name))
         return {}
+
+    def _name_listed(self, name: str) -> None:
+        """Give the name to the session among all sessions too: there is one."""
+        account, native_id = self.session.account, self.session.native_id
+        if account is not None and native_id is not None:
+            chain_id = chains.chain_of(self._store, account, native_id)
+            if chain_id is not None:
+                notes.rename(self._store, chain_id, name, self._clock.now())
 
     def _order_set_model(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         model, effort = str(data.get("model", "")), str(data.get("effort", ""))
