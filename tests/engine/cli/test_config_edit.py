@@ -134,6 +134,16 @@ def test_accounts_of_a_pool_are_set_as_a_list(paths):
     assert expected == model.read_text()
 
 
+def test_account_undo_takes_back_what_was_set_last(paths, capfd):
+    assert 0 == main(["config", "set", "routing_ttl_seconds", "30"])
+    assert "account undo" in capfd.readouterr().err
+    assert 0 == main(["account", "undo", "--yes"])
+
+    assert "Undone: set settings.routing_ttl_seconds\n" == capfd.readouterr().out
+    assert SETTINGS == paths.settings.read_text()
+    assert 1 == main(["account", "undo", "--yes"])
+
+
 def test_a_dry_run_writes_nothing(paths, capfd):
     assert 0 == main(["config", "set", "--dry-run", "routing_ttl_seconds", "20"])
     assert SETTINGS == paths.settings.read_text()

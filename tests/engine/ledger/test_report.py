@@ -91,7 +91,8 @@ def test_a_wrong_date_is_refused_with_an_example(agents, configured):
     done = agents("report", "--since", "yesterday")
 
     assert 2 == done.returncode
-    assert b"2026-11-20" in done.stderr
+    assert b"`2026-11-20T08:00:00Z`" in done.stderr
+    assert 0 == agents("report", "--since", "Fri 08:00").returncode
 
 
 def test_own_prices_come_first_and_an_unknown_model_is_unknown(agents, bench, configured):

@@ -103,7 +103,7 @@ def undo(app: AppInterface, _arguments: list[str]) -> None:
 
     def on_known(step: Step | None) -> None:
         if step is None:
-            app.say("There is nothing to undo: no account was added, renamed or removed", severity="warning")
+            app.say("There is nothing to undo: no account or setting was changed", severity="warning")
             return
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
 

@@ -13,6 +13,7 @@ from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.ledger import report
 from oulipoly_engine.core.ledger.report import COLUMNS, Grouping, Line
 from oulipoly_engine.core.text.columns import plain, table
+from oulipoly_engine.core.text.quantities import parse_clock
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.quota.ledger import LedgerReport, Question
@@ -30,8 +31,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     )
     groupings = [str(one) for one in Grouping]
     parser.add_argument("--by", choices=groupings, default=groupings[0], help="default: day")
-    parser.add_argument("--since", metavar="DATE", help="from this day on (2026-11-20), or from an RFC 3339 instant")
-    parser.add_argument("--until", metavar="DATE", help="to this day, included, or up to an RFC 3339 instant")
+    parser.add_argument("--since", metavar="DATE", help="from a day (2026-11-20) or a time (Fri 08:00, RFC 3339) on")
+    parser.add_argument("--until", metavar="DATE", help="to a day, included, or up to a time")
     parser.add_argument("--account", metavar="ACCOUNT", help="of this account alone")
     parser.add_argument("--model", help="of this model alone, as the CLI names it")
     parser.add_argument("--cli", choices=("claude", "codex"), help="of this CLI alone")
@@ -43,8 +44,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         raise UsageInvalid(message)
     question = Question(
         Grouping(options.by),
-        _instant(options.since, "--since"),
-        _instant(options.until, "--until", is_end=True),
+        _instant(options.since, "--since", context.clock.now()),
+        _instant(options.until, "--until", context.clock.now(), is_end=True),
         options.account,
         options.model,
         options.cli,
@@ -73,9 +74,11 @@ def _show_reading_progress() -> Iterator[Callable[[int, int], None]]:
         yield step
 
 
-def _instant(text: str | None, option: str, *, is_end: bool = False) -> datetime | None:
+def _instant(text: str | None, option: str, now: datetime, *, is_end: bool = False) -> datetime | None:
     if text is None:
         return None
+    if (shown := parse_clock(text, now)) is not None:
+        return shown
     try:
         day = date.fromisoformat(text)
     except ValueError:
@@ -85,7 +88,8 @@ def _instant(text: str | None, option: str, *, is_end: bool = False) -> datetime
             return from_text(text.upper())
         return datetime.combine(day + timedelta(days=is_end), time()).astimezone()
     except (ValueError, OverflowError) as error:
-        message = f"{option} {text!r} is neither a day like 2026-11-20 nor an instant like 2026-11-20T08:00:00Z"
+        forms = "a day like 2026-11-20, a time like `Fri 08:00`, or an instant like `2026-11-20T08:00:00Z`"
+        message = f"{option} {text!r} is none of these: {forms}"
         raise UsageInvalid(message) from error
 
 

@@ -21,7 +21,7 @@ _TEXTS = {
     "test": "Ask an account for one word. Exits with 1 where it does not answer.",
     "rename": "Give an account another name, here, in its pools and in the state file.",
     "remove": "Take an account out of the configuration and its pools. What its CLI keeps stays, unless --delete-home.",
-    "undo": "Take back the last addition, rename, removal, import, set-up or sync.",
+    "undo": "Take back the last addition, rename, removal, import, set-up, sync or `config set`.",
 }
 
 

@@ -71,10 +71,12 @@ def _set(context: Context, prog: str, arguments: list[str]) -> int:
         if wrong is not None:
             raise ConfigInvalid(f"{name}: {wrong}")
     else:
-        settings.save(setting, options.value)
+        settings.save(setting, options.value, what=f"set {name}")
         setting_now = settings.find_again(setting)
     new = repr(options.value) if options.dry_run else _describe(setting_now)
     output.write_line(f"{name}: {_describe(setting)} -> {new}{' (not written)' if options.dry_run else ''}")
+    if not options.dry_run:
+        diagnostics.note(f"Undo: {context.program} account undo")
     return 0
 
 

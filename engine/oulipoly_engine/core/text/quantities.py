@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 UNKNOWN = "?"
 _UTC = re.compile(r"(?<![\w/.:'\"`=+-])\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?Z(?![\w/=+-]|\.\w)")
 HEADROOM_UNIT = "h"  # hours of a whole window: what is left of it times the hours to its reset
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _WEEK = timedelta(days=6)  # a weekday's name means one day alone
 
 
@@ -60,6 +61,21 @@ def moment(instant: datetime) -> str:
 def clock(instant: datetime, now: datetime) -> str:
     """Return a moment on the user's clock: `Mon 06:27` within a week, else `2026-11-22 06:27`."""
     return f"{instant.astimezone():%a %H:%M}" if abs(instant - now) < _WEEK else moment(instant)
+
+
+def parse_clock(text: str, now: datetime) -> datetime | None:
+    """Read a moment as `clock` writes it; a weekday's is the last one that is over. None: it is no such text."""
+    here = now.astimezone()
+    day, _, time = text.strip().rpartition(" ")
+    try:
+        if day.title() not in _DAYS:
+            return datetime.strptime(f"{day} {time}", "%Y-%m-%d %H:%M").astimezone()
+        at = datetime.strptime(time, "%H:%M").time()
+    except ValueError:
+        return None
+    days_back = (here.weekday() - _DAYS.index(day.title())) % 7
+    moment_then = datetime.combine(here.date() - timedelta(days=days_back), at).astimezone()
+    return moment_then if moment_then <= here else moment_then - timedelta(days=7)
 
 
 def local(text: str, now: datetime) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.edit import settings_edit, views_edit
 from oulipoly_engine.config.edit.settings_edit import Section, Setting
+from oulipoly_engine.config.edit.undo import Step, write_step
 from oulipoly_engine.config.edit.write_files import FileChange, write
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.text.nearest import nearest
@@ -107,12 +108,17 @@ class Settings(Record):
         """Say what is wrong with a new value; None: it can be saved."""
         return settings_edit.refusal(setting, typed) or self._refusal_of_app(setting, typed)
 
-    def save(self, setting: Setting, typed: str) -> None:
-        """Write a new value. Raises RequestRefused in read-only mode, ConfigInvalid where it is refused."""
-        self.save_all([(setting, typed)])
+    def save(self, setting: Setting, typed: str, *, what: str = "") -> None:
+        """Write a new value. Raises RequestRefused in read-only mode, ConfigInvalid where it is refused.
 
-    def save_all(self, changes: Sequence[tuple[Setting, str]]) -> None:
+        what: as of `save_all`.
+        """
+        self.save_all([(setting, typed)], what=what)
+
+    def save_all(self, changes: Sequence[tuple[Setting, str]], *, what: str = "") -> None:
         """Write new values, all of them or none; what they are together is checked, as keys that change their actions.
+
+        what: the change in the past tense, for people; it can be undone then, as changes of accounts.
 
         Raises RequestRefused in read-only mode, ConfigInvalid where one is refused.
         """
@@ -124,7 +130,10 @@ class Settings(Record):
                 if wrong is not None:
                     raise ConfigInvalid(f"{changes[-1][0].name}: {wrong}")
             try:
-                write(files)
+                if what and files:
+                    write_step(self.paths.data, Step(what, tuple(files)))
+                else:
+                    write(files)
             except ConfigChanged:  # by another process of ours, between our look and our write
                 if not left:
                     raise

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.text.quantities import clock, duration, headroom, hours, local, percent
+from oulipoly_engine.core.text.quantities import clock, duration, headroom, hours, local, parse_clock, percent
 
 NOW = datetime(2026, 11, 22, 12).astimezone()
 
@@ -48,3 +48,15 @@ def test_a_sentence_says_local_times_and_keeps_what_is_not_its_own(at):
 
 def test_headroom_is_one_number_and_unknown_is_said():
     assert ("0.7", "168.0", "?") == (headroom(0.7), headroom(168), headroom(None))
+
+
+@pytest.mark.parametrize("passed", [timedelta(minutes=1), timedelta(days=5, hours=23), timedelta(days=40)])
+def test_a_time_that_is_shown_can_be_read_again(passed):
+    now = datetime(2026, 11, 20, 12, 30).astimezone()
+
+    assert now - passed == parse_clock(clock(now - passed, now), now)
+
+
+@pytest.mark.parametrize("text", ["yesterday", "Fri", "08:00", "Fri 25:00", "2026-11-20", ""])
+def test_another_text_is_no_shown_time(text):
+    assert parse_clock(text, datetime(2026, 11, 20, 12, 30).astimezone()) is None
