@@ -1,6 +1,6 @@
 """The ledger of API calls over generated transcripts whose true totals are known, beside ccusage over the same files.
 
-The generator is `gen_transcripts.py` of `../shared/tools` beside this repository, or `$TRANSCRIPT_GENERATOR`.
+The generator is `generate_transcripts.py` beside these rows.
 Sets and ccusage are kept in `$AGENT_RUNNER_BENCH_CACHE`, by default below ~/.cache, and made when they are missing.
 """
 
@@ -32,7 +32,7 @@ _SETS: Mapping[str, Sequence[str]] = {
 }
 _EXACT = [("5MB", seed) for seed in range(1, 9)] + [("60MB", 11), ("100MB", 12)]
 _PEER = "ccusage@20.0.24"
-_SHARED = Path(__file__).resolve().parents[4] / "shared" / "tools" / "gen_transcripts.py"
+_GENERATOR = Path(__file__).resolve().parents[1] / "generate_transcripts.py"
 _INSTANT = re.compile(rb'"timestamp":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)')
 _CUTS = 12  # steps in which a set grows
 
@@ -260,12 +260,9 @@ def _made(name: str, arguments: Sequence[str], *, dated: bool = False) -> Path:
     """Return a set, generated unless it is there. dated: files were last changed when their last line says."""
     folder = _cache() / (f"{name}-dated" if dated else name)
     if not (folder / "truth.json").exists():
-        generator = Path(os.environ.get("TRANSCRIPT_GENERATOR") or _SHARED)
-        if not generator.is_file():
-            raise BenchBroken(f"no generator of transcripts: neither {_SHARED} nor $TRANSCRIPT_GENERATOR is a file")
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run(
-            [sys.executable, str(generator), "--out", str(folder), *arguments], check=True, capture_output=True
+            [sys.executable, str(_GENERATOR), "--out", str(folder), *arguments], check=True, capture_output=True
         )
         if dated:
             _date(folder)
