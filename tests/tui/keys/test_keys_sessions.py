@@ -182,7 +182,7 @@ async def test_export_and_bundle_write_files(sessions, tmp_path):
     async with sessions() as one:
         await one.press("x")
         await one.at("Export")
-        assert "Export" == one.title
+        assert "Export “Mend the roof please”" == one.title
         one.app.screen.query_one("Input").value = str(tmp_path / "roof.md")
         await one.press("enter")
         await one.until((tmp_path / "roof.md").exists)
@@ -204,7 +204,7 @@ async def test_an_edited_export_is_put_in_place_after_a_look_and_taken_back(sess
         one.app.engine.sessions.files.export(DOOR, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
         await one.press("i")
-        await answer(one, "Import into Paint", str(target))
+        await answer(one, "Import into “Paint", str(target))
         await one.at("Review")
         await one.sees("+ Paint the gate")
         await one.press("y")
@@ -243,10 +243,10 @@ async def test_a_conversation_moves_to_another_account_and_back(sessions, talks)
     async with sessions("Paint") as one:
         await one.press("M")
         await one.at("Choice")
-        assert "Move where?" == one.title
+        assert "Move “Paint the door” where?" == one.title
         await one.press("enter")
         await one.at("Confirm")
-        await one.sees("From eve to eva")
+        await one.sees("Move “Paint the door”?", "From eve to eva")
         await one.press("y")
         await one.told("moved to eva")
         assert "eva" == one.app.engine.sessions.catalogue.find(DOOR).active.account
@@ -272,7 +272,7 @@ async def test_a_goes_on_on_another_account(sessions, hosts):
     async with sessions("Paint") as one:
         await one.press("a")
         await one.at("Choice")
-        assert "Go on where?" == one.title
+        assert "Go on with “Paint the door” where?" == one.title
         await one.press("enter")
         await one.sees(f"hello eva --resume {DOOR[:8]}")
 

@@ -414,6 +414,42 @@ async def test_a_search_opens_the_transcript_at_the_turn(talks, listed, settled)
         assert view.here[0] == 3
 
 
+@pytest.mark.parametrize("is_seen", [True, False], ids=["the list was seen", "it was not"])
+async def test_keys_of_the_list_act_on_the_session_that_a_search_has_opened(
+    talks, listed, running, settled, screen_text, is_seen
+):
+    async with listed() as (app, pilot):  # its scan fills the index, too
+        if is_seen:
+            await choose(app, pilot, settled, "Paint the door")
+            await search(pilot, app, settled, "nail")
+            await export_what_is_listed(app, pilot, settled, screen_text)
+    if not is_seen:
+        saved = {"panes": {"sessions": {"row": "session:" + "0" * 8}}}
+        async with running((140, 30), saved=saved) as (app, pilot):
+            await search(pilot, app, settled, "nail")
+            await export_what_is_listed(app, pilot, settled, screen_text)
+
+
+async def search(pilot, app, settled, word):
+    """Search everything and open the first hit."""
+    await pilot.press("ctrl+f", *word)
+    await settled(pilot, lambda: getattr(app.screen, "_hits", ()))
+    await pilot.press("enter")
+    await settled(pilot, lambda: holds(app, word))
+
+
+async def export_what_is_listed(app, pilot, settled, screen_text):
+    def is_on_it():
+        listed = app.frame.find("sessions").listed
+        return listed is not None and listed.session.active.session_id == FIRST
+
+    await settled(pilot, is_on_it)
+    await pilot.press("3", "x")
+    await settled(pilot, lambda: type(app.screen).__name__ == "Export")
+
+    await settled(pilot, lambda: "Export “Mend the roof please”" in "\n".join(screen_text(app)))
+
+
 async def test_the_trace_shows_who_started_whom(talks, listed, settled):
     async with listed() as (app, pilot):
         store = open_store(app.engine.paths.state_db)

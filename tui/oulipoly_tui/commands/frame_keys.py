@@ -65,13 +65,18 @@ def search(app: AppInterface) -> None:
 
 
 def open_target(app: AppInterface, target: Target) -> None:
-    """Open a transcript and give it the keys."""
+    """Open a transcript and give it the keys; the list's cursor follows: its keys act on what was opened last."""
 
     async def hand_over() -> None:
         await app.frame.turn_to("transcript")
         pane: Any = app.frame.find("transcript")
         if pane is not None:
             pane.open_target(target)
+        if target.chain_id and app.has_pane("sessions"):
+            await app.frame.add_hidden("sessions")
+            sessions: Any = app.frame.find("sessions")
+            if sessions is not None and not sessions.is_on(target.chain_id):
+                sessions.show(target.chain_id)
 
     app.call_next(hand_over)
 

@@ -20,13 +20,12 @@ def edit(app: AppInterface, arguments: list[str]) -> None:
     """Let the user change a session in the editor, and show the difference."""
 
     def on_found(one: Session) -> None:
-        work = partial(sessions_of(app).edits.draft, one.chain_id)
-        app.work("edit", work, partial(_write, app, one.chain_id))
+        app.work("edit", partial(sessions_of(app).edits.draft, one.chain_id), partial(_write, app, one))
 
     find_session(app, arguments[0], on_found)
 
 
-def _write(app: AppInterface, chain_id: str, draft: Draft) -> None:
+def _write(app: AppInterface, session: Session, draft: Draft) -> None:
     """Let the user write; the app has let go of the terminal."""
     try:
         with app.suspend():
@@ -39,7 +38,8 @@ def _write(app: AppInterface, chain_id: str, draft: Draft) -> None:
         draft.close()
         app.say(problem, severity="warning")
         return
-    app.work("import", partial(_read, sessions_of(app), chain_id, draft), partial(_take_answer, app, chain_id, draft))
+    work = partial(_read, sessions_of(app), session.chain_id, draft)
+    app.work("import", work, partial(_take_answer, app, session, draft))
 
 
 def _read(sessions: Sessions, chain_id: str, draft: Draft) -> Import | Exception | None:
@@ -52,24 +52,24 @@ def _read(sessions: Sessions, chain_id: str, draft: Draft) -> Import | Exception
         return error
 
 
-def _take_answer(app: AppInterface, chain_id: str, draft: Draft, found: Import | Exception | None) -> None:
+def _take_answer(app: AppInterface, session: Session, draft: Draft, found: Import | Exception | None) -> None:
     if isinstance(found, Exception):
-        _offer_again(app, chain_id, draft, str(getattr(found, "message", found)))
+        _offer_again(app, session, draft, str(getattr(found, "message", found)))
         return
     draft.close()  # an import holds its lines itself
     if found is None:
         app.say("The file is as it was: nothing is changed")
     else:
-        show_difference(app, found, "what you have written")
+        show_difference(app, found, session, "what you have written")
 
 
-def _offer_again(app: AppInterface, chain_id: str, draft: Draft, wrong: str) -> None:
+def _offer_again(app: AppInterface, session: Session, draft: Draft, wrong: str) -> None:
     """Ask before an edited text that cannot be taken is thrown away."""
     from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
     def on_answered(yes: bool | None) -> None:
         if yes:
-            _write(app, chain_id, draft)
+            _write(app, session, draft)
         else:
             draft.close()
             app.say("What you have written is thrown away: nothing is changed")

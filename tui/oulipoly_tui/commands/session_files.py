@@ -132,18 +132,17 @@ def import_file(app: AppInterface, arguments: list[str]) -> None:
     text, path = arguments
     sessions, source = sessions_of(app), expand_user(path)
 
-    def on_shown(wish: Import) -> None:
-        show_difference(app, wish, str(wish.path))
+    def on_found(one: Session) -> None:
+        def on_shown(wish: Import) -> None:
+            show_difference(app, wish, one, str(wish.path))
 
-    find_session(
-        app,
-        text,
-        lambda one: _start(app, "import", partial(sessions.edits.read_import, one.chain_id, source), on_shown),
-    )
+        _start(app, "import", partial(sessions.edits.read_import, one.chain_id, source), on_shown)
+
+    find_session(app, text, on_found)
 
 
-def show_difference(app: AppInterface, wish: Import, source: str) -> None:
-    """Show what an import would change, and carry it out after a yes."""
+def show_difference(app: AppInterface, wish: Import, session: Session, source: str) -> None:
+    """Show what an import would change in a session, and carry it out after a yes."""
     sessions = sessions_of(app)
 
     def on_decided(yes: bool | None) -> None:
@@ -157,15 +156,16 @@ def show_difference(app: AppInterface, wish: Import, source: str) -> None:
         back = partial(sessions.edits.undo, receipt.session_id)
         did(app, "Session replaced", back)
 
-    app.push_screen(_review(wish.plan, source, "replace"), on_decided)
+    app.push_screen(_review(wish.plan, session, "replace", f"by {source}"), on_decided)
 
 
-def _review(plan: Plan, source: str, deed: str) -> Screen[bool]:
+def _review(plan: Plan, session: Session, deed: str, source: str) -> Screen[bool]:
     from oulipoly_tui.screens.review import Review  # noqa: PLC0415 - only when it is opened
     from oulipoly_tui.view.sessions.import_diff import diff_lines, summary  # noqa: PLC0415 - as above
+    from oulipoly_tui.view.sessions.sessions import quote_title, title_of  # noqa: PLC0415 - as above
 
     return Review(
-        f"{deed.capitalize()}: {source}",
+        f"{deed.capitalize()} {quote_title(title_of(session))} {source}",
         summary(plan),
         diff_lines(plan.steps),
         yes=f"Yes, {deed}",
@@ -188,7 +188,7 @@ def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
                         lambda _: app.say("Undone: session replaced"),
                     )
 
-            app.push_screen(_review(plan, "what it was before the latest replacement", "put back"), on_decided)
+            app.push_screen(_review(plan, one, "put back", "as it was before the latest replacement"), on_decided)
 
         app.work("undo", partial(sessions.edits.plan_undo, one.chain_id), on_planned)
 

@@ -85,9 +85,11 @@ def move(app: AppInterface, arguments: list[str]) -> None:
     def on_found(one: Session) -> None:
         def on_planned(what: str) -> None:
             from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+            from oulipoly_tui.view.sessions.sessions import quote_title, title_of  # noqa: PLC0415 - with its pane
 
+            title = f"Move {quote_title(title_of(one))}?"
             question = f"From {one.active.account} to {account}: {what}."
-            app.push_screen(Confirm("Move this session?", question, "move"), lambda yes: on_moved() if yes else None)
+            app.push_screen(Confirm(title, question, "move"), lambda yes: on_moved() if yes else None)
 
         def on_moved() -> None:
             back = partial(sessions.moves.move, one.chain_id, one.active.account)

@@ -80,6 +80,12 @@ class LiveOrders:
             work = partial(live.change_queue, session.session_id, data)
         self.app.work(f"live {verb}", work, lambda _: self._again(done), partial(self._fail, ""))
 
+    @property
+    def _quoted_name(self) -> str:
+        from oulipoly_tui.view.sessions.sessions import quote_title  # noqa: PLC0415 - only when something is asked
+
+        return quote_title(self.talk.title or ("" if self.session is None else self.session.session_id[:8]))
+
     # ---- messages
 
     def submit(self, text: str, *, is_queued: bool = False) -> None:
@@ -230,7 +236,7 @@ class LiveOrders:
             self.app.say(f"Forked: {begun.why}{left}")
             self.open_session(begun.session.session_id)
 
-        self.app.push_screen(Confirm("Fork this session?", text, "fork it"), on_asked)
+        self.app.push_screen(Confirm(f"Fork {self._quoted_name}?", text, "fork it"), on_asked)
 
     def action_model(self) -> None:
         """Choose another model of the runtime, which is asked for them where the session has not told."""
@@ -250,12 +256,13 @@ class LiveOrders:
             if name and name.strip():
                 self.order("set_model", {"model": name.strip()}, f"Model {name.strip()}")
 
+        title = f"Model of {self._quoted_name}"
         if models:
             rows = model_rows(models, self.talk.model)
-            self.app.push_screen(Choice("Model of this session", rows, at=self.talk.model), on_chosen)
+            self.app.push_screen(Choice(title, rows, at=self.talk.model), on_chosen)
         else:
             text = "Its CLI does not list its models: type the name of one"
-            self.app.push_screen(Question("Model of this session", text, self.talk.model), on_chosen)
+            self.app.push_screen(Question(title, text, self.talk.model), on_chosen)
 
     def action_edit_queue(self) -> None:
         """Show what waits to be sent: edit, move, take back."""
@@ -288,5 +295,6 @@ class LiveOrders:
         running = "The running turn is interrupted. " if self.talk.turn is not None else ""
         text = f"{running}The session stays: a message starts it again."
         self.app.push_screen(
-            Confirm("End the CLI of this session?", text, "end it"), lambda yes: self.order("close") if yes else None
+            Confirm(f"End the CLI of {self._quoted_name}?", text, "end it"),
+            lambda yes: self.order("close") if yes else None,
         )

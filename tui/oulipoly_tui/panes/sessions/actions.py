@@ -12,8 +12,8 @@ from oulipoly_engine.records import replace
 from oulipoly_tui.commands.frame_keys import open_target
 from oulipoly_tui.panes.sessions.undo import SessionUndo
 from oulipoly_tui.view.frame.room import room_rows
-from oulipoly_tui.view.sessions.sessions import Item, Kind, title_of
-from oulipoly_tui.view.transcript.spans import Row, cut
+from oulipoly_tui.view.sessions.sessions import Item, Kind, quote_title, title_of
+from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.view.transcript.transcript import Target
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class SessionActions(SessionUndo):
 
     def action_resume_elsewhere(self) -> None:
         """Choose an account, move it there, go on."""
-        self._with_account("Go on where?", "session resume")
+        self._with_account("Go on with", "session resume")
 
     def action_fork(self) -> None:
         """Go on in a new session that begins with its past."""
@@ -153,7 +153,7 @@ class SessionActions(SessionUndo):
 
     def action_move(self) -> None:
         """Choose an account and move it there."""
-        self._with_account("Move where?", "session move")
+        self._with_account("Move", "session move")
 
     # ---- what a person says of it
 
@@ -226,7 +226,7 @@ class SessionActions(SessionUndo):
             "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
         )
         offered = self._find_export(listed.session)
-        self.app.push_screen(Question(f"Import into {cut(title_of(listed.session), 40)}", text, offered), on_asked)
+        self.app.push_screen(Question(f"Import into {quote_title(title_of(listed.session))}", text, offered), on_asked)
 
     def action_edit_file(self) -> None:
         """Open its entries in the editor, then show the difference."""
@@ -249,7 +249,7 @@ class SessionActions(SessionUndo):
 
         text = "File to write; `agents session unbundle` takes it on the other machine"
         name = f"{listed.session.active.session_id[:8]}.bundle"
-        self.app.push_screen(Question("Bundle", text, name), on_asked)
+        self.app.push_screen(Question(f"Bundle {quote_title(title_of(listed.session))}", text, name), on_asked)
 
     def action_copy(self) -> None:
         """Choose what is copied."""
@@ -266,7 +266,12 @@ class SessionActions(SessionUndo):
             "workspace": one.workspace or "",
             "title": one.title or "",
         }
-        self._choose("Copy", [name for name, text in texts.items() if text], texts, self._copy_text)
+        self._choose(
+            f"Copy of {quote_title(title_of(one))}",
+            [name for name, text in texts.items() if text],
+            texts,
+            self._copy_text,
+        )
 
     def _copy_text(self, text: str) -> None:
         from oulipoly_tui.driver.copying import copy_line  # noqa: PLC0415 - only when something is copied
@@ -281,7 +286,7 @@ class SessionActions(SessionUndo):
         rows = [Row(name, ((f"{name:<16}", ""), (texts.get(name, ""), "dim"))) for name in names]
         self.app.push_screen(Choice(title, rows), lambda name: None if name is None else act(texts.get(name) or name))
 
-    def _with_account(self, title: str, command: str) -> None:
+    def _with_account(self, deed: str, command: str) -> None:
         listed = self.listed
         if listed is None:
             return
@@ -293,6 +298,7 @@ class SessionActions(SessionUndo):
 
         chain = listed.session.chain_id
         rows = room_rows(names, self.app.snapshot)
+        title = f"{deed} {quote_title(title_of(listed.session))} where?"
         self.app.push_screen(
             Choice(title, rows), lambda name: None if name is None else self.wish(command, chain, name)
         )
@@ -309,4 +315,6 @@ class SessionActions(SessionUndo):
             if answer is not None:
                 self.wish(command, one.chain_id, answer)
 
-        self.app.push_screen(Question(f"{title} of {title_of(one)[:40]}", text, getattr(one, field) or ""), on_asked)
+        self.app.push_screen(
+            Question(f"{title} of {quote_title(title_of(one))}", text, getattr(one, field) or ""), on_asked
+        )

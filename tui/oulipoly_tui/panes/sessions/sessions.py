@@ -118,7 +118,8 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
     def restore(self, state: Mapping[str, object]) -> None:
         """Take them."""
         row, closed = state.get("row"), state.get("closed")
-        self._wanted_row = row if isinstance(row, str) else None
+        if self._wanted_row is None and isinstance(row, str):  # else somebody has gone to another one already
+            self._wanted_row = row
         self._sort = next((one for one in Sort if one == state.get("sort")), self._sort)
         self._is_reversed = state.get("reversed") is True
         self._grouping = next((one for one in Grouping if one == state.get("group")), self._grouping)
@@ -142,6 +143,10 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
         else:
             return False
         return True
+
+    def is_on(self, chain_id: str) -> bool:
+        """Tell whether the cursor is on a session, or on a part of it."""
+        return self._wanted_row is None and self.listed is not None and self.listed.session.chain_id == chain_id
 
     def show(self, key: str) -> bool:
         """Put the cursor on a session by its chain's id, or by the key of its row.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -19,6 +20,7 @@ from oulipoly_engine.paths import expand_user
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS, option_lines, preview_lines
+from oulipoly_tui.view.sessions.sessions import quote_title, title_of
 from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
@@ -63,8 +65,9 @@ class Export(ModalScreen[Mapping[str, Path]]):
     def compose(self) -> ComposeResult:
         """Lay out options, place and preview."""
         count = len(self._chosen_sessions)
+        what = f"{count} sessions" if count > 1 else quote_title(title_of(self._chosen_sessions[0]))
         with Box() as box:
-            box.border_title = "Export" if count == 1 else f"Export {count} sessions"
+            box.border_title = Content(f"Export {what}")
             box.border_subtitle = f"{link('enter or F2: write', 'screen.write')} · {BACK}"
             yield Lines(id="export-options")
             yield Input(self._suggest_path())

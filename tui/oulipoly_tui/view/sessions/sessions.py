@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Board, ListedSession
 
 _SOON = timedelta(days=7)  # a deletion that near is said
+_TITLE = 40  # columns of a session's title in a dialog's
 _TITLE_LEAST = 11  # beside what is merely good to know
 _TITLE_CUT = 2  # beside what is pressing: a title can be read elsewhere, a transcript that is gone cannot
 _PRESSING = ("bad", "warn")
@@ -249,6 +250,11 @@ def badges(listed: ListedSession, board: Board, now: datetime, live: LiveMark | 
 def title_of(session: Session) -> str:
     """Return what a session is called on the screen."""
     return plain(session.title or "") or "(no words yet)"
+
+
+def quote_title(title: str) -> str:
+    """Return what a session is called as a dialog names it: in quotes, cut to what a title has room for."""
+    return f"“{cut(' '.join(title.split()), _TITLE)}”"
 
 
 def _work_items(board: Board, look: Look) -> Iterator[Item]:
