@@ -189,8 +189,8 @@ def undo_last(data: Path, agreed: Step | None = None, carry: Carry | None = None
         steps = _read(read_text(data / _FILE))
         if not steps:
             message = (
-                "there is nothing to undo: no account was added, renamed, removed or imported here, nothing was copied, "
-                "and no setting was set"
+                "there is nothing to undo: no account was added, renamed, removed or imported here, nothing was "
+                "copied, and no setting was set"
             )
             raise NothingToUndo(message)
         step = steps[-1]
