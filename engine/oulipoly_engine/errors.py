@@ -166,6 +166,12 @@ class ChangedSince(RequestRefused):
     slug = "changed-since"
 
 
+class AccountExhausted(RequestRefused):
+    """The account that a session belongs to has no quota left."""
+
+    slug = "account-exhausted"
+
+
 class RuntimeUnknown(RequestRefused):
     """There is no runtime of that id."""
 

@@ -103,6 +103,9 @@ class Session:
                 self._interrupt()
             case "set_model":
                 named = str(request.get("model"))
+                if named.startswith("no-such"):  # the demo takes all other names, which differ from vendor to vendor
+                    self._refuse(request_id, f"Invalid model: {named}")
+                    return
                 self._talk.model = self._default_model if named == "default" else turn.model_name("claude", named)
                 text = f"<local-command-stdout>Set model to {self._talk.model}</local-command-stdout>"
                 self._talk.tell({"type": "user", "message": {"role": "user", "content": text}, "isReplay": True})

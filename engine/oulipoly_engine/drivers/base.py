@@ -68,6 +68,7 @@ class Opening(Record):
     fork_at: str = ""  # the CLI's own id of the last turn to take over; empty: all
     model: str = ""  # empty: the CLI's own choice
     effort: str = ""
+    custom_models: tuple[str, ...] = ()  # that the user knows of and the CLI does not tell
     profile: Profile = OF_NEW_SESSIONS
     never_asks: bool = False  # codex: what its sandbox does not allow just fails
     start_words: tuple[str, ...] = ()  # of ACP and plain: what makes the CLI speak so, `--acp` for example

@@ -41,6 +41,7 @@ _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "remote-missing": 409,
     "session-is-oneshot": 400,
     "revive-failed": 503,
+    "account-exhausted": 409,
     "spawn-failed": 500,
     "path-refused": 400,
     "file-missing": 404,

@@ -14,7 +14,7 @@ from oulipoly_engine.core.live.events import (
     TurnEnded,
     TurnStarted,
 )
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import AccountExhausted, RunnerError
 
 
 def kinds(live, session):
@@ -319,3 +319,42 @@ def test_an_order_with_the_wrong_form_ends_nothing(live):
 
     assert ("completed", "fine") == (result.status, result.reply)
     assert any(isinstance(one.event, TurnEnded) for one in live.live.events(session))
+
+
+def test_an_account_that_a_turn_has_used_up_revives_nothing_and_another_one_is_named(live):
+    session, turn = live.begin_turn("hello [[quota]]")
+    assert "failed" == live.live.wait(session, turn).status
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+
+    with pytest.raises(AccountExhausted, match=rf"session fork {session} --to "):
+        live.live.send(session, "go on")
+    assert [turn] == [one.turn_id for one in live.live.turns(session)]
+
+
+def test_a_model_or_effort_that_the_runtime_does_not_have_is_refused_with_near_names(live):
+    live.engine.runtimes.refresh(("demo-codex1",))
+    (known, *_) = live.engine.runtimes.models("demo-codex1")
+    session, turn = live.begin_turn("hello")
+    live.live.wait(session, turn)
+    before = live.live.find(session).opening
+
+    for model, effort, match in (
+        ("", "", "name a model"),
+        (f"{known.id}x", "", f"did you mean {known.id}.*custom_models"),
+        (known.id, "bogus", "no effort 'bogus'"),
+    ):
+        with pytest.raises(RunnerError, match=match):
+            live.live.set_model(session, model, effort)
+    assert before == live.live.find(session).opening
+    assert live.live.set_model(session, known.id, known.efforts[0])
+
+
+def test_a_model_that_the_cli_refuses_is_not_kept(live):
+    session, turn = live.begin_turn("hello", runtime="demo-claude1")
+    live.live.wait(session, turn)
+    before = live.live.find(session).opening["model"]
+
+    with pytest.raises(RunnerError, match="refused by the CLI"):
+        live.live.set_model(session, "no-such-model")
+    assert before == live.live.find(session).opening["model"]

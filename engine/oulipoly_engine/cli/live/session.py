@@ -419,9 +419,11 @@ def _add_model(parser: Parser) -> None:
 
 
 def _model(context: Context, options: Namespace) -> int:
-    data = {"model": options.cli_model, "effort": options.effort}
-    told = context.engine.live.order(options.session, "set_model", data, starts=True)
-    _tell(told, options, f"later turns are done by {options.cli_model}")
+    is_agreed = context.engine.live.set_model(options.session, options.cli_model, options.effort)
+    text = f"later turns are done by {options.cli_model}"
+    if not is_agreed:
+        text = f"{options.cli_model} was asked for; the CLI has not said whether it takes it"
+    _tell({}, options, text)
     return 0
 
 

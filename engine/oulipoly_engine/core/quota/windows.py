@@ -69,6 +69,11 @@ def mark_holds(quota: QuotaState, now: datetime) -> bool:
     return not quota.windows or count_live(quota.windows, now) > 0
 
 
+def is_used_up(quota: QuotaState, now: datetime) -> bool:
+    """Tell whether an account has no quota left: it is marked so, or a window that has not reset is full."""
+    return mark_holds(quota, now) or any(window.used >= 1 and window.resets_at > now for window in quota.windows)
+
+
 def length_h(label: str | None, hours_left: float) -> float:
     """Return how long a window is, in hours: by its label, else the shortest usual length that it fits into."""
     name = "" if label is None else label.split(" ")[0]  # "weekly (2)" is a second weekly window

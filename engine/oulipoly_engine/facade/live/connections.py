@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot
 from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
-from oulipoly_engine.errors import AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
+from oulipoly_engine.core.quota.windows import is_used_up
+from oulipoly_engine.errors import AccountExhausted, AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
 from oulipoly_engine.facade.live.turn_results import last_end
@@ -20,6 +21,7 @@ from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.launch import LiveLauncher, options_of
 from oulipoly_engine.service.live.protocol import SESSION_ENDS
 from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.quota import quotas
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.catalogue import Catalogue
@@ -62,11 +64,29 @@ class LiveConnections(LiveRequests):
         if session.lifecycle == "oneshot" and session.generation:
             raise SessionIsOneshot("a one-shot session takes one message, and has had it; fork it to go on")
         refuse_fenced(session)
+        if session.generation:
+            self._refuse_exhausted(store, session, catalogue)
         if find_refusal(store, session):
             session = give_preface(store, session, self._home.now())
         launcher = LiveLauncher(store, self._home.files.accounts(), self._home.paths, self._home.clock)
         cli = catalogue.clis.get(runtime.id)
         return launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
+
+    def _refuse_exhausted(self, store: Store, session: LiveSession, catalogue: Catalogue) -> None:
+        """Raise AccountExhausted where a session's account has no quota left; names a runtime that has."""
+        names = [each.account for each in catalogue.runtimes if each.account]
+        now, states = self._home.now(), quotas.states(store, names)
+        exhausted = {name for name, quota in states.items() if is_used_up(quota, now)}
+        if session.account not in exhausted:
+            return
+        others = [
+            each.id for each in catalogue.runtimes if each.is_enabled and each.account and each.account not in exhausted
+        ]
+        to = f" --to {others[0]}" if others else " --to RUNTIME, when one has quota again"
+        raise AccountExhausted(
+            f"the account {session.account} of this session is exhausted: go on with another one by "
+            f"`agents session fork {session.session_id}{to}`; `agents account clear {session.account}` takes the mark away"
+        )
 
     def catalogue(self) -> Catalogue:
         """Return the runtimes as they are configured."""

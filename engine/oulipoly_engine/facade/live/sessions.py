@@ -105,6 +105,29 @@ class LiveSessions(LiveConnections):
             turn_id = self._send(session, {"text": wish.prompt}).turn_id
         return Begun(session, why, turn_id)
 
+    def set_model(self, identity: str, model: str, effort: str = "", patience_s: float = 10.0) -> bool:
+        """Have later turns done by another model, and return whether the CLI has said yes to it by now.
+
+        patience_s: how long it may take to answer; some say nothing. Raises UsageInvalid for a model that the runtime
+        does not have, RequestRefused where the CLI refuses it.
+        """
+        session = self.find(identity)
+        after = self._last_number(session.session_id)
+        self.order(identity, "set_model", {"model": model, "effort": effort}, starts=True)
+        deadline = time.monotonic() + patience_s
+        with self.connect(identity) as client:
+            client.follow(after, deltas=False)
+            while (left := deadline - time.monotonic()) > 0:
+                for numbered in client.wait(min(left, 1.0)):
+                    match numbered.event:
+                        case ev.OrderFailed(order="set_model", message=message):
+                            raise RequestRefused(f"{model!r} was refused by the CLI: {message}")
+                        case ev.SettingsChanged(model=name) if name:
+                            return True
+                        case _:
+                            pass
+        return False
+
     # Finding ---------------------------------------------------------------------------------------------------------
     def list_sessions(self, limit: int = 200, *, asks_hosts: bool = False) -> tuple[LiveStatus, ...]:
         """Return the live sessions, the one that changed last first. asks_hosts: as `status` tells each."""

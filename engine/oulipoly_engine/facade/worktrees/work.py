@@ -448,7 +448,7 @@ class WorkSessions:
             # What a process that is gone has left waiting goes first; then this message waits behind it.
             turn_id = self._live.send(work.session.session_id, text, if_idle=not work.queued).turn_id
         except RunnerError as error:
-            if error.slug in ("turn-in-flight", "session-is-oneshot") or work.pid is not None:
+            if error.slug in ("turn-in-flight", "session-is-oneshot", "account-exhausted") or work.pid is not None:
                 raise
             raise ReviveFailed(f"the session could not go on: {error.message}") from error
         return Sent(turn_id, user_id(turn_id), assistant_id(turn_id))

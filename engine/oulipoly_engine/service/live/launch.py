@@ -178,6 +178,7 @@ class LiveLauncher(Record):
             fork_at=str(said.get("fork_at", "")) if fork else "",
             model=str(said.get("model", "")) or runtime.model,
             effort=str(said.get("effort", "")) or runtime.effort,
+            custom_models=runtime.custom_models,
             profile=read_profile(said.get("profile")),
             never_asks=bool(said.get("never_asks")),
             start_words=runtime.start_words,

@@ -17,6 +17,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, requests, states
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.core.worktrees.event_secrets import EventCleaner
 from oulipoly_engine.drivers.base import (
     NAME_LIMIT,
@@ -33,7 +34,8 @@ from oulipoly_engine.service.live.session_events import SessionEvents, merge_del
 from oulipoly_engine.service.live.session_queue import change_queue, describe_message, read_text
 from oulipoly_engine.service.live.session_requests import SessionRequests
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_queue, live_sessions
+from oulipoly_engine.store.live import live_queue, live_sessions, probes
+from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, notes
 
@@ -75,6 +77,7 @@ class SessionTurns:
         self._items: dict[str, ev.Item] = {}  # that are not whole
         self._texts: dict[str, list[str]] = {}  # of theirs so far; put together for who comes, and at the end
         self.model = driver.opening.model
+        self._model_before: Mapping[str, Any] | None = None  # until the CLI refuses another one
         self.usage = ev.Usage()
         self._reply = ""
         self._events = SessionEvents(store, session.session_id, clock, tell)
@@ -140,6 +143,9 @@ class SessionTurns:
                     self._end_left_turns("its process ended before it did, and its session cannot be opened again")
             case ev.SettingsChanged():
                 self.model, self.policy = event.model or self.model, event.policy or self.policy
+            case ev.OrderFailed(order="set_model") if self._model_before is not None:
+                self._change_opening(**self._model_before)  # else the next process would be started with it
+                self._model_before = None
             case ev.NameChanged():
                 self._change(title=event.name)
             case ev.TurnStarted():
@@ -227,6 +233,8 @@ class SessionTurns:
             reply=event.reply,
             usage=None if event.usage is None else msgspec.to_builtins(event.usage),
         )
+        if event.code == failures.USAGE_LIMIT and self.session.account:
+            quotas.mark_exhausted(self._store, self.session.account, now)
         if self._invocation is not None:
             ok = event.status == "completed"
             reason = None if ok else "interrupted" if event.status == "interrupted" else event.code or "turn_failed"
@@ -362,10 +370,35 @@ class SessionTurns:
                 notes.rename(self._store, chain_id, name, self._clock.now())
 
     def _order_set_model(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
-        model, effort = str(data.get("model", "")), str(data.get("effort", ""))
+        model, effort = str(data.get("model", "")).strip(), str(data.get("effort", "")).strip()
+        self._check_model(model, effort)
+        before = {key: self.session.opening.get(key, "") for key in ("model", "effort")}
         self._driver.set_model(model, effort)
+        self._model_before = before
         self._change_opening(model=model, effort=effort)
         return {}
+
+    def _check_model(self, model: str, effort: str) -> None:
+        """Raise UsageInvalid for a model or an effort that the runtime, as it has told, does not have."""
+        if not model:
+            raise UsageInvalid("name a model: `agents runtime models RUNTIME` lists them")
+        kept = probes.read_all(self._store).get(self.session.runtime_id)
+        told = () if kept is None else kept.probe.models
+        if not told or model in self._driver.opening.custom_models:
+            return
+        runtime = self.session.runtime_id
+        info = next((each for each in told if each.id == model), None)
+        if info is None:
+            known = [each.id for each in told]
+            near = nearest(model, known, limit=3)
+            hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(known[:8])}."
+            raise UsageInvalid(
+                f"{runtime} tells of no model {model[:80]!r}: {hint} One that is there all the same: name it in "
+                f"`custom_models` of [runtimes.{runtime}]"
+            )
+        if effort and effort not in info.efforts:
+            known_efforts = f"it has {', '.join(info.efforts)}" if info.efforts else "it takes none"
+            raise UsageInvalid(f"{model} has no effort {effort[:80]!r}: {known_efforts}")
 
     def _order_answer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
         answer = self.requests.answer(data, by)
