@@ -408,3 +408,13 @@ def test_an_event_that_was_read_after_the_status_counts_more():
     talk.lose_process()
 
     assert talk.turn is None
+
+
+def test_the_text_that_resumes_a_turn_is_ours():
+    item = Item("user/t", "user_message", "completed", "Go on.", native_kind=ev.RESUMES)
+    talk = told(ev.ItemEnded(item))
+    drawn = "\n".join(plain(one.line) for one in block_lines(talk.blocks[0], 60, is_open=False))
+
+    assert "▌ agent-runner" in drawn
+    assert "you" not in drawn
+    assert [] == talk.messages()

@@ -105,7 +105,7 @@ def describe(event: ev.AnyEvent) -> str:
         case ev.ItemEnded():
             item = event.item
             if item.kind in ("user_message", "agent_message"):
-                return f"{'user' if item.kind == 'user_message' else 'agent'}: {_indent(item.text)}"
+                return f"{_name_speaker(item)}: {_indent(item.text)}"
             return "" if item.kind == "reasoning" else f"[{item.kind}: {plain(item.title)}, {item.status}]"
         case ev.RequestOpened():
             return f"[it asks: {plain(event.prompt.title)} · {plain(event.request_id)}]"
@@ -124,6 +124,12 @@ def describe(event: ev.AnyEvent) -> str:
             return f"[{plain(event.text)}]"
         case _:
             return ""
+
+
+def _name_speaker(item: ev.Item) -> str:
+    if item.kind == "agent_message":
+        return "agent"
+    return "agent-runner" if item.native_kind == ev.RESUMES else "user"
 
 
 def _indent(text: str) -> str:

@@ -36,6 +36,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     for plan in plans:
         turn = plan.turn
         output.write_line(f"{turn.turn_id}  session {turn.session_id[:8]}: {plan.reason}")
+        if turn.input:
+            output.write_line(f"  message: {plain(turn.input)}")
         if isinstance(plan, Recoverable):
             output.write_line(f"  `{context.program} turn resume {turn.turn_id}` has the agent go on with it")
         elif isinstance(plan, Blocked):

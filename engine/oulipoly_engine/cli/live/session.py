@@ -297,6 +297,7 @@ def status_json(status: LiveStatus) -> dict[str, Any]:
         "ended": session.ended or None,
         "busy": status.busy,
         "turn_id": status.turn_id,
+        "turn_input": status.turn_input,
         "pending_approval": status.pending_approval,
         "queue": [{"message_id": one.message_id, "text": one.text, "note": one.note} for one in status.queue],
         "runtime_id": session.runtime_id,

@@ -22,6 +22,9 @@ ItemStatus = Literal["running", "completed", "failed", "declined", "interrupted"
 TurnEnd = Literal["completed", "failed", "interrupted"]
 RequestKind = Literal["command_approval", "file_change_approval", "permission_approval", "user_input", "other"]
 
+RESUMES = (
+    "recovery"  # the native kind of a `user_message` that is ours: it has an agent go on with a turn that was left
+)
 LONGEST = 16 << 20  # bytes of an event as JSON: it goes to clients in one frame, and `host.frames` takes 32 MiB
 _LONGEST_ESCAPE = 8  # bytes of a character in JSON, and a reserve
 _CUTS = 8 << 20, 2 << 20, 128 << 10, 4 << 10  # characters of each text, until all of them fit

@@ -43,6 +43,7 @@ class LeftTurn(Record):
     status: BindingStatus
     is_known: bool = True  # the turn itself is there and under way; else its binding alone was left
     elsewhere: str = ""  # why the runtime of that id is not the session's any more
+    input: str = ""  # its message, without secrets
 
 
 class Recoverable(Record):
@@ -96,9 +97,11 @@ def plan_recovery(turns: Iterable[LeftTurn], statuses: Mapping[str, AnyStatus]) 
 def plan_json(plans: Sequence[Plan]) -> dict[str, Any]:
     """Return plans as `recover --json` prints them: `{"recoverable", "blocked", "ignored"}`."""
     return {
-        "recoverable": [{**_ids(one.turn), "reason": one.reason} for one in plans if isinstance(one, Recoverable)],
+        "recoverable": [
+            {**_name_turn(one.turn), "reason": one.reason} for one in plans if isinstance(one, Recoverable)
+        ],
         "blocked": [_blocked_json(one) for one in plans if isinstance(one, Blocked)],
-        "ignored": [{**_ids(one.turn), "reason": one.reason} for one in plans if isinstance(one, Ignored)],
+        "ignored": [{**_name_turn(one.turn), "reason": one.reason} for one in plans if isinstance(one, Ignored)],
     }
 
 
@@ -208,13 +211,14 @@ _BLOCKS: Mapping[type, Callable[[str, AnyStatus], _Explanation]] = {
 }
 
 
-def _ids(turn: LeftTurn) -> dict[str, Any]:
-    return {"turn_id": turn.turn_id, "session_id": turn.session_id, "runtime_id": turn.runtime_id}
+def _name_turn(turn: LeftTurn) -> dict[str, Any]:
+    ids = {"turn_id": turn.turn_id, "session_id": turn.session_id, "runtime_id": turn.runtime_id}
+    return {**ids, "input": turn.input}
 
 
 def _blocked_json(plan: Blocked) -> dict[str, Any]:
     return {
-        **_ids(plan.turn),
+        **_name_turn(plan.turn),
         "reason_class": plan.reason_class,
         "human_message": plan.human_message,
         "resume_requirements": list(plan.resume_requirements),

@@ -49,6 +49,18 @@ _ANYWHERE = tuple(shape for shape in SHAPES if not shape.is_prefix)
 _LEAST_ANYWHERE = 24  # characters
 _NEEDS_ANYWHERE = frozenset(need for shape in _ANYWHERE for need in shape.needs)
 
+# What stands between the pieces of a secret that is broken: a terminal's colours, also as JSON and C write them,
+# characters of no width, and a shell's quotes and backslashes inside a word. And escapes of what needs none.
+_BREAKS = LatePattern(
+    r"(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]|033|e(?=\[)))(?:\[[0-9;:?]{0,32}[A-Za-z]|\][^\x07\x1b\\]{0,200}(?:\x07|\x1b\\))"
+    r"|[\u00ad\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\ufeff]"
+    r"|\\{1,4}u(?:00[aA][dD]|200[b-fB-F]|206[0-9]|[fF][eE][fF][fF])"
+    r"|\\{1,4}(?:u00|x)(?P<code>[2-7][0-9A-Fa-f])|\\(?<=\w\\)(?=[-_.+=:~])"
+    r"""|["'](?<=[\w-]{3}["'])["']?(?=[\w-]{4})"""
+)
+
+_LOOKED_AT = 256  # characters behind a break
+
 _FLAG_WORD = LatePattern(
     rf"-{{1,2}}[\w-]{{0,60}}{NAME_OF_ONE}|--?(?:header|user)|-H|--(?:proxy-user|{'|'.join(SHORT_FLAGS)})", re.IGNORECASE
 )
@@ -60,10 +72,69 @@ _UUID = LatePattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECAS
 
 
 def redact(text: str) -> str:
-    """Return the text with each secret replaced by `[redacted]`; redacting twice changes nothing more."""
+    """Return the text with each secret replaced by `[redacted]`; redacting twice changes nothing more.
+
+    A line with a secret that colours, escapes or quotes break into pieces comes without those.
+    """
     if len(text) <= _STRETCH or _SEVERAL_LINES.search(text) is not None:
         return _redact_stretch(text)
     return "".join(_redact_stretch(stretch) for stretch in _stretches(text))
+
+
+def _join_broken(text: str) -> str:
+    """Return a text whose lines have no breaks where they hide a secret; all others are as they were."""
+    lines = text.splitlines(keepends=True)
+    broken = "".join(line for line in lines if _BREAKS.search(line) is not None)
+    joined = _BREAKS.sub(_join, broken)
+    if joined == broken or _redact_whole(joined) == joined:
+        return text
+    return "".join(map(_join_broken_line, lines))
+
+
+def _join_broken_line(line: str) -> str:
+    joined = _BREAKS.sub(_join, line)
+    if joined == line or _redact_whole(joined) == joined:
+        return line
+    mended = _redact_whole(_BREAKS.sub(_mend, line))
+    is_seen_anyway = _BREAKS.sub(_mend, _redact_whole(line)) == mended
+    return line if is_seen_anyway else mended
+
+
+def _join(found: re.Match[str]) -> str:
+    """Return the character that an escape stands for; nothing for what is only between two."""
+    code = found["code"]
+    if code is None:
+        return ""
+    character = chr(int(code, 16))
+    return character if character.isalnum() or character in "-_./+=:~" else found[0]
+
+
+def _mend(found: re.Match[str]) -> str:
+    """Do the same, but keep a secret apart that begins behind a break: it would be none as the end of a word."""
+    following = found.string[found.end() : found.end() + _LOOKED_AT]
+    return _join(found) or (" " if _redact_whole(following).startswith(REDACTED) else "")
+
+
+def restore(text: str, clean: str, written: str) -> str:
+    """Return a changed text with the secrets back in it that it shows as redacted.
+
+    clean: what was changed. written: the same with its secrets. Where the text shows fewer or more of them than
+    `clean`, nobody knows which they are, and they stay redacted.
+    """
+    pieces = clean.split(REDACTED)
+    if clean == written or text.count(REDACTED) != len(pieces) - 1:
+        return text
+    if not written.startswith(pieces[0]):
+        return text
+    secrets, end = [], len(pieces[0])
+    for piece in pieces[1:]:
+        place = written.find(piece, end) if piece else len(written)
+        if place < 0:
+            return text
+        secrets.append(written[end:place])
+        end = place + len(piece)
+    following = iter(secrets)
+    return re.sub(re.escape(REDACTED), lambda _: next(following), text)
 
 
 def redact_strictly(text: str) -> str:
@@ -91,6 +162,10 @@ def _stretches(text: str) -> Iterator[str]:
 
 
 def _redact_stretch(text: str) -> str:
+    return _redact_whole(text if _BREAKS.search(text) is None else _join_broken(text))
+
+
+def _redact_whole(text: str) -> str:
     for _ in range(_MOST_PASSES):
         shown = _pass(text)
         if shown == text:
@@ -142,6 +217,12 @@ def _fold(text: str) -> str:
 def _take_out_shape(text: str, shape: Shape) -> str:
     has_place = "value" in shape.pattern.compiled.groupindex
     return shape.pattern.sub(take_out if has_place else REDACTED, text)
+
+
+def may_begin_token(word: str) -> bool:
+    """Return whether a word is the beginning of a token that is known by its form, or begins as one."""
+    needs = (need for shape in SHAPES if shape.is_prefix for need in shape.needs)
+    return any(need.startswith(word) or word.startswith(need) for need in needs)
 
 
 def redact_argv(argv: Sequence[str]) -> tuple[str, ...]:

@@ -6,18 +6,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.text.redact import REDACTED, redact
+from oulipoly_engine.core.text.redact import REDACTED, may_begin_token, redact
 from oulipoly_engine.records import replace
 
 _ID_KEY = re.compile(r"(?:^|_)id$|^fork_at$")  # what looks drawn there is not a secret, and tells what belongs together
 _LONGEST_HELD = 4096  # characters of a word that is not finished: its end is not waited for any longer
 _LONGEST_LINE = 512  # characters that are looked at again with each piece
 _CONTEXT = 128  # of them those that are kept of a longer line
+_PLAIN_WORD = re.compile(r"[A-Za-z]?[a-z]{0,15}[.,!?)]{0,3}")
+_DRAWN = "x1Y2z3W4v5"  # stands for the rest of a secret
 _BLANK = re.compile(r"\s(?=\S*$)")
 _KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY"), "-----END"
 
@@ -26,19 +29,32 @@ class EventCleaner:
     """Cleans the events of one session, in their order."""
 
     def __init__(self) -> None:
-        self._streams: dict[tuple[str, str], _Stream] = {}
+        self._streams: dict[tuple[str, str], TextStream] = {}
 
     def clean(self, event: ev.AnyEvent) -> ev.AnyEvent | None:
         """Return the event without secrets; None: a piece of text of which nothing can be told yet."""
         if isinstance(event, ev.ItemDelta):
-            text = self._streams.setdefault((event.item_id, event.stream), _Stream()).feed(event.text)
+            text = self._streams.setdefault((event.item_id, event.stream), TextStream()).feed(event.text)
             return replace(event, text=text) if text else None
         if isinstance(event, ev.ItemEnded):
             self._streams = {key: each for key, each in self._streams.items() if key[0] != event.item.id}
         elif isinstance(event, ev.TurnEnded):
             self._streams.clear()
-        cleaned: ev.AnyEvent = msgspec.convert(_clean(msgspec.to_builtins(event), ""), ev.AnyEvent)
-        return cleaned
+        return clean_event(event)
+
+    def take_rest(self, item_id: str) -> str:
+        """Return what is held back of an item's text, for one that does not come to its end."""
+        streams = [stream for key, stream in self._streams.items() if key[0] == item_id]
+        self._streams = {key: stream for key, stream in self._streams.items() if key[0] != item_id}
+        return "".join(stream.take_rest() for stream in streams)
+
+
+_Event = TypeVar("_Event", bound=ev.Event)
+
+
+def clean_event(event: _Event) -> _Event:
+    """Return an event without secrets, one that is no piece of a text."""
+    return msgspec.convert(_clean(msgspec.to_builtins(event), ""), type(event))
 
 
 def _clean(value: Any, key: str) -> Any:  # noqa: ANN401 - whatever an event holds
@@ -49,13 +65,15 @@ def _clean(value: Any, key: str) -> Any:  # noqa: ANN401 - whatever an event hol
     return redact(value) if isinstance(value, str) and not _ID_KEY.search(key) else value
 
 
-class _Stream:
+class TextStream:
     """A text that comes in pieces: a word is held back until it is whole, for a secret has no blank in it.
 
     What a word means may stand before it in its line, so the line is looked at again with each word.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clean: Callable[[str], str] = redact) -> None:
+        """clean: takes secrets out of a text."""
+        self._clean = clean
         self._line = ""  # the end of the line that is not finished
         self._told = ""  # what was told of it
         self._looked_at = 0  # characters of it
@@ -65,12 +83,26 @@ class _Stream:
         """Return what can be told now."""
         *lines, self._line = (self._line + piece).split("\n")
         told = [self._finish(line) for line in lines]
-        end = len(self._line) if len(self._line) > _LONGEST_HELD else _end_of_words(self._line)
+        end = _end_of_words(self._line)
+        if len(self._line) > _LONGEST_HELD or self._is_harmless(self._line[end:].lstrip()):
+            end = len(self._line)
         if end > self._looked_at and not self._begins_key():
-            told.append(self._tell(redact(self._line[:end])))
+            told.append(self._tell(self._clean(self._line[:end])))
             self._looked_at = end
             self._forget(end)
         return "".join(told)
+
+    def _is_harmless(self, word: str) -> bool:
+        """Return whether the last word cannot become a secret, whatever comes behind it: then nobody waits for it."""
+        if not word:
+            return True
+        if _PLAIN_WORD.fullmatch(word) is None or may_begin_token(word):
+            return False
+        return self._clean(self._line + _DRAWN).endswith(word + _DRAWN)
+
+    def take_rest(self) -> str:
+        """Return what is left to tell of the line that is not finished."""
+        return self._finish(self._line).removesuffix("\n")
 
     def _begins_key(self) -> bool:
         return self._in_key or "-----BEGIN" in self._line
@@ -81,7 +113,7 @@ class _Stream:
         elif _KEY_BEGINS.search(line) and _KEY_ENDS not in line:
             self._in_key, text = True, f"{REDACTED}\n"
         else:
-            clean = redact(line)
+            clean = self._clean(line)
             text = f"{clean[_count_same(clean, self._told) :]}\n"
         self._told, self._looked_at = "", 0
         return text
@@ -100,7 +132,7 @@ class _Stream:
         blank = self._line.find(" ", max(0, end - _CONTEXT), end)
         start = end if blank < 0 else blank
         self._line, self._looked_at = self._line[start:], end - start
-        self._told = redact(self._line[: self._looked_at])
+        self._told = self._clean(self._line[: self._looked_at])
 
 
 def _count_same(text: str, other: str) -> int:

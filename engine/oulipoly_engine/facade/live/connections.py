@@ -85,7 +85,8 @@ class LiveConnections(LiveRequests):
         to = f" --to {others[0]}" if others else " --to RUNTIME, when one has quota again"
         raise AccountExhausted(
             f"the account {session.account} of this session is exhausted: go on with another one by "
-            f"`agents session fork {session.session_id}{to}`; `agents account clear {session.account}` takes the mark away"
+            f"`agents session fork {session.session_id}{to}`; "
+            f"`agents account clear {session.account}` takes the mark away"
         )
 
     def catalogue(self) -> Catalogue:

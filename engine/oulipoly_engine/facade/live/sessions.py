@@ -45,7 +45,7 @@ from oulipoly_engine.service.live.forks import PREFACE_LOSSES, describe_preface,
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, SESSION_ENDS, Client
 from oulipoly_engine.service.live.session_queue import change_queue
-from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
+from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions, unsent_texts
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.runtime_status import AnyStatus
@@ -404,7 +404,8 @@ class LiveSessions(LiveConnections):
             raise RequestRefused(f"{plan.reason}: {steps}" if steps else plan.reason)
         with self._home.lend_store_to_read() as store:
             left = live_sessions.find_turn(store, plan.turn.turn_id)
-        unsure = left.input if left is not None and left.status == "starting" else ""
+            is_unsure = left is not None and left.status == "starting"
+            unsure = unsent_texts.read(store, left.turn_id, left.input) if left is not None and is_unsure else ""
         # The opening ends the one that was left.
         data = {"text": resume_text(unsure), "kind": "recovery"}
         result = self._send(self.find(plan.turn.session_id), data, until_open=True)
@@ -422,4 +423,4 @@ def _describe_left(turn: Turn, session: LiveSession, find: Callable[[str], Runti
     status: BindingStatus = "starting" if turn.status == "starting" else "running"
     runtime = None if find is None else find(session.runtime_id)
     elsewhere = "" if runtime is None else why_elsewhere(session, runtime)
-    return LeftTurn(turn.turn_id, session.session_id, session.runtime_id, status, elsewhere=elsewhere)
+    return LeftTurn(turn.turn_id, session.session_id, session.runtime_id, status, elsewhere=elsewhere, input=turn.input)

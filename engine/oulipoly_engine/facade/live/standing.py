@@ -31,6 +31,7 @@ class LiveStatus(Record):
     status: str  # queued, starting, running, waiting_input, closed, recoverable, fenced
     busy: bool = False
     turn_id: str | None = None
+    turn_input: str | None = None  # the message of that turn, without secrets
     pending_approval: bool = False
     queue: tuple[QueuedMessage, ...] = ()
     model: str = ""
@@ -47,6 +48,9 @@ def describe(
     ids = [one.session_id for one in sessions]
     with store.read():  # one view: a message that becomes a turn meanwhile would be in neither
         turns = live_sessions.open_turn_ids(store, ids)
+        inputs = {
+            turn_id: turn.input for turn_id in turns.values() if (turn := live_sessions.find_turn(store, turn_id))
+        }
         asking = live_requests.asking_sessions(store)
         queues = live_queue.waiting_of(store, ids)
     living = {host.session_id for host in hosts.survey(paths)}
@@ -60,7 +64,9 @@ def describe(
         session = ended.get(identity, before)
         is_alive = identity in living
         asks, queue = identity in asking, queues.get(identity, ())
-        status = _judge(session, turns.get(identity), queue, is_alive=is_alive, asks=asks)
+        turn_id = turns.get(identity)
+        status = _judge(session, turn_id, queue, is_alive=is_alive, asks=asks)
+        status = replace(status, turn_input=inputs.get(turn_id or ""))
         found.append(replace(status, **(_ask(paths, session, asker) if is_alive and asker else {})))
     return tuple(found)
 

@@ -18,6 +18,7 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.text.secret_rules import NAME_OF_ONE
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.regular_files import open_regular
+from oulipoly_engine.service.live.wire_secrets import WireCleaner
 
 _LIMIT = 64 << 20  # bytes a process; what comes after that is not kept
 _HIDDEN = "[REDACTED]"
@@ -49,6 +50,7 @@ class SessionLog:
         make_folder(path.parent)
         self._file = open_private(path, os.O_WRONLY | os.O_APPEND)
         self._clock, self._clean, self._left = clock, clean, _LIMIT
+        self._cleaner = WireCleaner(self._hide, self._hide)
         named = {form for name, value in (env or {}).items() if _SECRET_NAME.search(name) for form in _forms(value)}
         self._secrets = sorted((one for one in named if len(one) >= _SHORTEST), key=len, reverse=True)
         self._key_lines = 0  # that may still come
@@ -63,13 +65,18 @@ class SessionLog:
             self._key_lines = 0 if _KEY_ENDS in line else self._key_lines - 1
             return
         else:
-            text = self._clean(line.decode("utf-8", "replace"))
-            for secret in self._secrets:
-                text = text.replace(secret, _HIDDEN)
+            text = line.decode("utf-8", "replace")
+            text = self._cleaner.clean_line(text) if source == "out" else self._hide(text)
         record = f"{to_text(self._clock.now())} {source} {text.rstrip()}\n".encode()
         self._left -= len(record)
         with contextlib.suppress(OSError):  # a full disk ends no session
             os.write(self._file, record if self._left > 0 else b"the log ends here: it has reached its limit\n")
+
+    def _hide(self, text: str) -> str:
+        text = self._clean(text)
+        for secret in self._secrets:
+            text = text.replace(secret, _HIDDEN)
+        return text
 
 
 def _forms(secret: str) -> Iterator[str]:

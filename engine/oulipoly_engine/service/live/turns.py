@@ -18,7 +18,8 @@ from oulipoly_engine.core.live import failures, requests, states
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.core.worktrees.event_secrets import EventCleaner
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.worktrees.event_secrets import EventCleaner, clean_event
 from oulipoly_engine.drivers.base import (
     NAME_LIMIT,
     REVIEW_KINDS,
@@ -34,7 +35,7 @@ from oulipoly_engine.service.live.session_events import SessionEvents, merge_del
 from oulipoly_engine.service.live.session_queue import change_queue, describe_message, read_text
 from oulipoly_engine.service.live.session_requests import SessionRequests
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_queue, live_sessions, probes
+from oulipoly_engine.store.live import live_queue, live_sessions, probes, unsent_texts
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, notes
@@ -71,9 +72,10 @@ class SessionTurns:
         self.is_open = self.is_ending = False
         self.failure: ev.SessionFailed | None = None
         self.turn: Turn | None = None
-        self._cleaner = EventCleaner() if session.opening.get("log") else None
+        self._cleaner = EventCleaner()
         self._last_end: ev.TurnEnded | None = None
         self._timed_out = ""  # why the running turn is being interrupted
+        self._echo_id: str | None = None  # of the turn's message, as its CLI says it again; empty: that is to come
         self._items: dict[str, ev.Item] = {}  # that are not whole
         self._texts: dict[str, list[str]] = {}  # of theirs so far; put together for who comes, and at the end
         self.model = driver.opening.model
@@ -91,6 +93,7 @@ class SessionTurns:
         """Settle what a host that died has left open; its turns end when the session is open again."""
         self.requests.take_over()
         self._forget_steers()
+        live_queue.forget_unsent(self._store)
         self._events.tell()
 
     def take(self) -> bytes:
@@ -115,7 +118,9 @@ class SessionTurns:
         return bytes(data)
 
     def _apply(self, told: ev.AnyEvent) -> None:
-        event = told if self._cleaner is None else self._cleaner.clean(told)
+        if isinstance(told, ev.ItemEnded) and (rest := self._cleaner.take_rest(told.item.id)):
+            self._say(self._note_item(ev.ItemDelta(told.item.id, rest, told.item.kind)))
+        event = None if self._is_echo(told) else self._cleaner.clean(told)
         match event:
             case None:
                 return
@@ -168,6 +173,15 @@ class SessionTurns:
             case _:
                 pass
         self._say(self._note_item(event))
+
+    def _is_echo(self, event: ev.AnyEvent) -> bool:
+        """Return whether the CLI only says what it was sent, which was told when it was taken."""
+        if self._echo_id is None or not isinstance(event, ev.ItemStarted | ev.ItemEnded):
+            return False
+        if event.item.kind != "user_message":
+            return False
+        self._echo_id = self._echo_id or event.item.id
+        return event.item.id == self._echo_id
 
     def _end_left_turns(self, text: str) -> None:
         """End the turns that another process of the CLI has left: only now is it sure how the session goes on."""
@@ -242,12 +256,14 @@ class SessionTurns:
             invocations.end(self._store, self._invocation, replace(outcome, session_id=self.session.native_id))
             self._invocation = None
         self.turn, self._reply, self._last_end = None, "", event
+        self._echo_id = None
         self._change()
         self._say(event)
 
     def _drop_items(self) -> None:
         for item in self._open_items():
-            self._say(self._note_item(ev.ItemEnded(replace(item, status="interrupted"))))
+            text = item.text + self._cleaner.take_rest(item.id)
+            self._say(self._note_item(ev.ItemEnded(replace(item, text=text, status="interrupted"))))
 
     def _open_items(self) -> tuple[ev.Item, ...]:
         return tuple(replace(item, text="".join(self._texts[key])) for key, item in self._items.items())
@@ -329,6 +345,8 @@ class SessionTurns:
         is_taken = event.outcome == "accepted"
         if not live_queue.change(self._store, event.message_id, "deliver" if is_taken else "give_back"):
             return  # it is settled, or taken back
+        if is_taken:
+            unsent_texts.drop(self._store, event.message_id)
         self._say(event)
         if not is_taken:
             self._say(ev.Notice(f"the message waits for the end of the turn: {event.message}", "info", "steer_queued"))
@@ -354,11 +372,12 @@ class SessionTurns:
 
     def _order_rename(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         name = read_text(data, NAME_LIMIT)
-        self._change(title=name)
-        self._name_listed(name)
+        title = redact(name)
+        self._change(title=title)
+        self._name_listed(title)
         if self._driver.capabilities.rename and self.is_open:
             self._driver.rename(name)
-        self._say(ev.NameChanged(name))
+        self._say(ev.NameChanged(title))
         return {}
 
     def _name_listed(self, name: str) -> None:
@@ -431,7 +450,23 @@ class SessionTurns:
             self._new_turn(first.message_id, _kind_of(first), first.text)
         if first.message_id in self._told_queue:
             self._tell_queue()
-        self._driver.send(first.message_id, str(self.session.opening.get("preface", "")) + first.text)
+        self._tell_message(first)
+        written = unsent_texts.read(self._store, first.message_id, first.text)
+        self._driver.send(first.message_id, str(self.session.opening.get("preface", "")) + written)
+
+    def _tell_message(self, message: QueuedMessage) -> None:
+        """Tell what a turn was given, at once: its CLI may die before it says that it has it."""
+        is_ours = _kind_of(message) == "recovery"
+        item = ev.Item(
+            f"user/{message.message_id}",
+            "user_message",
+            "completed",
+            message.text,
+            native_kind=ev.RESUMES if is_ours else "",
+        )
+        self._say(ev.ItemStarted(item, message.message_id))
+        self._say(ev.ItemEnded(item, message.message_id))
+        self._echo_id = ""
 
     def _start(self, kind: str, text: str, begin: Callable[[str], None]) -> dict[str, Any]:
         turn_id = str(uuid.uuid4())
@@ -483,13 +518,14 @@ class SessionTurns:
 
     def fail(self, event: ev.SessionFailed) -> None:
         """Take it that the session cannot be opened."""
-        self.failure = event
-        self._change(status_reason=event.message)
-        self._say(event)
+        self.failure = clean_event(event)
+        self._change(status_reason=self.failure.message)
+        self._say(self.failure)
 
     # The end -------------------------------------------------------------------------------------------------------
     def close(self, event: ev.SessionClosed, *, ends_turn: bool) -> None:
         """Take the end of the CLI's process. ends_turn: a person wanted it; else the turn is left to be recovered."""
+        event = clean_event(event)
         self._drop_items()
         self.give_up(event.message or "its CLI has ended")
         if self.turn is not None and ends_turn:
@@ -519,6 +555,7 @@ class SessionTurns:
             "status": "starting" if not self.is_open else "waiting_input" if self.turn is None else "running",
             "busy": self.turn is not None,
             "turn_id": self.turn.turn_id if self.turn else None,
+            "turn_input": self.turn.input if self.turn else None,
             "pending_approval": self.requests.are_open,
             "model": self.model,
             "policy": self.policy,

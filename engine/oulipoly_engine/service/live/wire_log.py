@@ -7,7 +7,6 @@ driver again, in a test for example. What a person has answered is left out of i
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,28 +15,12 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.worktrees.event_secrets import TextStream
 from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.service.live.wire_secrets import WireCleaner
 
 _LIMIT = 64 << 20  # bytes; what comes after that is not kept
 _HIDDEN = "[REDACTED]"
-_SECRET_KEY = re.compile(r"token|secret|password|authorization|api_?key|^answers$", re.IGNORECASE)
-_ID_KEY = re.compile(r"(?:^|_)id$|Id$|uuid$")  # what looks drawn there is no secret, and tells what belongs together
-_COUNTS = re.compile(r"tokens?$|tokenusage$", re.IGNORECASE)  # numbers of tokens are none of these
-
-
-def hide_secrets(value: Any, clean: Callable[[str], str], key: str = "") -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a message without what its keys or its texts show to be secret (contract, C.4).
-
-    clean: takes secrets out of a text. key: under which the value stands.
-    """
-    if isinstance(value, dict):
-        hidden = {name: _HIDDEN for name, each in value.items() if _is_secret(name, each)}
-        return {name: hidden.get(name) or hide_secrets(each, clean, name) for name, each in value.items()}
-    if isinstance(value, list):
-        return [hide_secrets(each, clean, key) for each in value]
-    if isinstance(value, str):
-        return redact(value) if _ID_KEY.search(key) else clean(value)
-    return value
 
 
 def _hide_form(message: Any) -> Any:  # noqa: ANN401 - as above
@@ -48,19 +31,13 @@ def _hide_form(message: Any) -> Any:  # noqa: ANN401 - as above
     return {**message, "result": {**result, "content": _HIDDEN}}
 
 
-def _is_secret(key: object, value: object) -> bool:
-    name = str(key)
-    if isinstance(value, bool | int | float) or value is None:
-        return False
-    return _SECRET_KEY.search(name) is not None and not (_COUNTS.search(name) and isinstance(value, dict))
-
-
 class WireLog:
     """Writes one file."""
 
     def __init__(self, path: Path, clean: Callable[[str], str]) -> None:
         """Open the file, behind what is in it. clean: takes secrets out of a text. Raises OSError."""
-        self._clean = clean
+        self._cleaners = {direction: WireCleaner(clean, redact) for direction in ("client->cli", "cli->client")}
+        self._plain = TextStream(clean)  # lines that are not JSON: a key has several
         make_folder(path.parent)
         self._file = open_private(path, os.O_WRONLY | os.O_APPEND)
         self._began = time.monotonic()
@@ -73,9 +50,10 @@ class WireLog:
                 continue
             try:
                 told = msgspec.json.decode(line)
-                message: Any = hide_secrets(_hide_form(told) if direction == "client->cli" else told, self._clean)
+                shown = _hide_form(told) if direction == "client->cli" else told
+                message: Any = self._cleaners[direction].clean(shown)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                message = self._clean(line.decode("utf-8", "replace"))
+                message = self._plain.feed(line.decode("utf-8", "replace") + "\n").removesuffix("\n")
             data = {"dir": direction, "t": round(time.monotonic() - self._began, 3), "msg": message}
             record = msgspec.json.encode(data) + b"\n"
             self._left -= len(record)

@@ -8,12 +8,14 @@ from typing import Any
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.sessions import QueuedMessage
+from oulipoly_engine.core.text.redact import restore
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of, literal
 from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.base.rows import name_values
-from oulipoly_engine.store.models.live import QueuedMessageRow
+from oulipoly_engine.store.live import unsent_texts
+from oulipoly_engine.store.models.live import LiveTurnRow, QueuedMessageRow
 
 _FIELDS = tuple(field for field in QueuedMessageRow._meta.sorted_fields if field.name != "place")
 
@@ -27,7 +29,7 @@ def count_waiting(store: Store) -> dict[str, int]:
 
 
 def append(store: Store, message: QueuedMessage, *, is_first: bool = False) -> None:
-    """Put a message at the end of its session's queue, or at its head."""
+    """Put a message at the end of its session's queue, or at its head; its secrets stand beside the state file."""
     row = QueuedMessageRow
     end = fn.MIN(row.place) if is_first else fn.MAX(row.place)
     with store.write():
@@ -37,7 +39,7 @@ def append(store: Store, message: QueuedMessage, *, is_first: bool = False) -> N
             message_id=message.message_id,
             session_id=message.session_id,
             place=(found[0] or 0) + (-1 if is_first else 1),
-            text=message.text,
+            text=unsent_texts.keep(store, message.message_id, message.text),
             state=message.state,
             note=message.note,
             created_at=to_text(message.created_at),
@@ -77,14 +79,27 @@ def change(store: Store, message_id: str, event: str, *, turn_id: str | None = N
     if turn_id is not None:
         told[row.turn_id] = turn_id
     with store.write():
-        return store.run(row.update(told).where(row.message_id == message_id, row.state.in_(allowed))) == 1
+        is_done = store.run(row.update(told).where(row.message_id == message_id, row.state.in_(allowed))) == 1
+        if is_done and event == "revoke":
+            unsent_texts.drop(store, message_id)
+    return is_done
 
 
 def edit(store: Store, message_id: str, text: str) -> bool:
-    """Change what a waiting message says. Returns whether it still waits."""
+    """Change what a waiting message says. Returns whether it still waits.
+
+    A secret that the text shows as redacted, as whoever changes it has read it, is what it was.
+    """
     row = QueuedMessageRow
+    mine = (row.message_id == message_id) & (row.state == "queued")
     with store.write():
-        return store.run(row.update({row.text: text}).where(row.message_id == message_id, row.state == "queued")) == 1
+        found = store.rows(row.select(row.text).where(mine))
+        if not found:
+            return False
+        clean = str(found[0][0])
+        written = restore(text, clean, unsent_texts.read(store, message_id, clean))
+        store.run(row.update({row.text: unsent_texts.keep(store, message_id, written)}).where(mine))
+    return True
 
 
 def move(store: Store, session_id: str, message_id: str, place: int) -> bool:
@@ -110,7 +125,18 @@ def forget_claimed(store: Store, session_id: str) -> tuple[QueuedMessage, ...]:
         found = store.rows(row.select(*_FIELDS).where(mine).order_by(row.place))
         if found:
             store.run(row.update(told).where(mine))
+        for values in found:
+            unsent_texts.drop(store, _read(values).message_id)
     return tuple(map(_read, found))
+
+
+def forget_unsent(store: Store) -> None:
+    """Forget the secrets of messages that are not to be sent any more, which a killed process may have left."""
+    message, turn = QueuedMessageRow, LiveTurnRow
+    with store.write():
+        waiting = store.rows(message.select(message.message_id).where(message.state.in_(("queued", "claimed"))))
+        starting = store.rows(turn.select(turn.turn_id).where(turn.status == "starting"))
+        unsent_texts.keep_only(store, (identity for (identity,) in (*waiting, *starting)))
 
 
 def find(store: Store, message_id: str) -> QueuedMessage | None:

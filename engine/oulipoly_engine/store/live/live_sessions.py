@@ -10,9 +10,11 @@ from typing import Any
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.rows import name_values
+from oulipoly_engine.store.live import unsent_texts
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 
 _SESSION = LiveSessionRow._meta.sorted_fields
@@ -32,9 +34,9 @@ def insert(store: Store, session: LiveSession) -> None:
             model_name=session.model_name,
             native_id=session.native_id,
             opening=_dump(session.opening),
-            title=session.title,
+            title=redact(session.title),
             status=session.status,
-            status_reason=session.status_reason,
+            status_reason=redact(session.status_reason),
             forked_from=session.forked_from,
             generation=session.generation,
             created_at=to_text(session.created_at),
@@ -89,6 +91,7 @@ def update(store: Store, session_id: str, now: datetime, **changes: Any) -> None
     row = LiveSessionRow
     if changes.get("closed_at") is not None:
         changes["closed_at"] = to_text(changes["closed_at"])
+    changes |= {name: redact(changes[name]) for name in ("title", "status_reason") if name in changes}
     told = {getattr(row, name): value for name, value in changes.items()} | {row.updated_at: to_text(now)}
     with store.write():
         store.run(row.update(told).where(row.session_id == session_id))
@@ -121,7 +124,7 @@ def insert_turn(store: Store, turn: Turn) -> None:
             session_id=turn.session_id,
             kind=turn.kind,
             status=turn.status,
-            input=turn.input,
+            input=redact(turn.input),
             policy=turn.policy,
             invocation_uuid=turn.invocation_uuid,
             created_at=to_text(turn.created_at),
@@ -135,7 +138,10 @@ def begin_turn(store: Store, turn_id: str, native_turn_id: str) -> bool:
     same = row.native_turn_id.is_null() | (row.native_turn_id == native_turn_id)
     told = {row.status: "running", row.native_turn_id: native_turn_id or None}
     with store.write():
-        return store.run(row.update(told).where(row.turn_id == turn_id, allowed, same)) == 1
+        may_begin = store.run(row.update(told).where(row.turn_id == turn_id, allowed, same)) == 1
+        if may_begin:
+            unsent_texts.drop(store, turn_id)
+    return may_begin
 
 
 def end_turn(
@@ -155,13 +161,15 @@ def end_turn(
     told = {
         row.status: status,
         row.ended_at: to_text(now),
-        row.message: message,
+        row.message: redact(message),
         row.code: code,
-        row.reply: reply,
+        row.reply: redact(reply),
         row.usage: None if usage is None else _dump(usage),
     }
     with store.write():
-        return store.run(row.update(told).where(row.turn_id == turn_id, allowed)) == 1
+        was_open = store.run(row.update(told).where(row.turn_id == turn_id, allowed)) == 1
+        unsent_texts.drop(store, turn_id)
+    return was_open
 
 
 def find_turn(store: Store, turn_id: str) -> Turn | None:

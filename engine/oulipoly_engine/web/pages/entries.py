@@ -22,7 +22,7 @@ class Entry(Record):
 
     seq: int
     at: str
-    kind: str  # user, agent, thought, command, change, tool, plan, notice
+    kind: str  # user, agent, thought, command, change, tool, plan, runner (text of ours), notice
     title: str = ""
     text: str = ""
     left_out: int = 0  # characters
@@ -137,7 +137,7 @@ def _of_item(one: Numbered, item: Item) -> Entry:
     return Entry(
         one.seq,
         one.at,
-        _KINDS.get(item.kind, "tool"),
+        "runner" if item.native_kind == ev.RESUMES else _KINDS.get(item.kind, "tool"),
         title,
         text,
         left_out + cut,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.text.redact import REDACTED, redact, redact_argv
+from oulipoly_engine.core.text.redact import REDACTED, redact, redact_argv, restore
 
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl"
 
@@ -259,3 +259,40 @@ def test_hostile_text_takes_no_longer_than_its_length_warrants(unit):
 )
 def test_arguments_are_shown_without_the_values_of_secret_flags(argv, expected):
     assert expected == redact_argv(argv)
+
+
+_HALVES = ("sk-proj-aB3dE5gH7", "jK9mN1pQ3sT5vX7")
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        *("\x1b[31m", "\x1b[0m\x1b[1;32m", "\\u001b[31m", "\\x1b[31m", "\\033[31m", "\\e[0m", "\x1b]8;;x\x07"),
+        *("\u200b", "\ufeff", "\u2060", "\u00ad", "\\u200b", "\\ufeff", "''", '""', "'\"", "'"),
+    ],
+    ids=ascii,
+)
+def test_a_secret_in_two_pieces_is_removed(between):
+    shown = redact(f"the key is {between.join(_HALVES)} and\nthe {between}next line")
+
+    assert "the key is [redacted] and\n" in shown
+    assert f"the {between}next line" in shown  # what hides nothing stays
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["\\u0073k-proj-aB3dE5gH7jK9mN1pQ3", "sk-\\x70roj-aB3dE5gH7jK9mN1pQ3", "sk\\-proj\\-aB3dE5gH7jK9mN1pQ3"],
+)
+def test_a_secret_with_escapes_in_it_is_removed(written):
+    assert "the key is [redacted] and" == redact(f"the key is {written} and")
+
+
+def test_a_changed_text_gets_back_the_secrets_that_it_shows_as_redacted():
+    written = f"use API_KEY={''.join(_HALVES)} and password=correct-horse-77, then stop"
+    clean = redact(written)
+
+    assert "take API_KEY=" + "".join(_HALVES) + " or password=correct-horse-77" == restore(
+        "take API_KEY=[redacted] or password=[redacted]", clean, written
+    )
+    assert "only [redacted]" == restore("only [redacted]", clean, written)  # nobody knows which one
+    assert "[redacted]" == restore("[redacted]", "plain", "plain")

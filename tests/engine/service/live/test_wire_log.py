@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live.runtimes import hide_proxy
 from oulipoly_engine.core.text.redact import redact_strictly
+from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.wire_log import WireLog
 
 PROXY = "http://ann:CANARY-word@proxy.example:8080"
@@ -33,6 +35,51 @@ def test_secrets_are_not_kept(log, tmp_path, direction, message):
     log.write(direction, json.dumps(message).encode())
 
     assert "CANARY" not in (tmp_path / "log").read_text()
+
+
+PIECES = {
+    "claude": lambda text: {
+        "type": "stream_event",
+        "uuid": f"another-each-time-{len(text)}",
+        "event": {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+    },
+    "claude's tools": lambda text: {
+        "type": "stream_event",
+        "event": {"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": text}},
+    },
+    "codex": lambda text: {"method": "item/agentMessage/delta", "params": {"itemId": "i", "delta": text}},
+    "acp": lambda text: {
+        "method": "session/update",
+        "params": {"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}},
+    },
+}
+
+
+@pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
+def test_a_secret_that_comes_in_pieces_is_kept_in_neither_log(log, tmp_path, piece):
+    secret = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3"
+    log_for_people = SessionLog(tmp_path / "people", SystemClock())
+    for text in ("the key is sk-pr", "oj-aB3dE5gH7", "jK9mN1pQ3 and", " that is all\n"):
+        line = json.dumps(piece(text)).encode()
+        log.write("cli->client", line)
+        log_for_people.write("out", line)
+
+    for path in (tmp_path / "log", tmp_path / "people"):
+        kept = path.read_text()
+        assert [] == [
+            part for part in (secret[:8], "aB3dE5gH7", "jK9mN1pQ3") if f'"{part}' in kept or f" {part}" in kept
+        ]
+        assert "[redacted]" in kept
+        assert "that is all" in kept
+
+
+def test_a_key_of_several_lines_is_not_kept(log, tmp_path):
+    lines = ["-----BEGIN RSA PRIVATE KEY-----", "CANARYaB3dE5gH7jK9", "-----END RSA PRIVATE KEY-----", "go on"]
+    for line in lines:
+        log.write("cli->client", line.encode())
+
+    assert "CANARY" not in (tmp_path / "log").read_text()
+    assert "go on" in (tmp_path / "log").read_text()
 
 
 def test_the_rest_is_kept(log, tmp_path):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.live.events import Item
+from oulipoly_engine.core.live.events import RESUMES, Item
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.quantities import moment
 from oulipoly_tui.view.live.blocks import BODY, Block
@@ -71,11 +71,17 @@ def _note(block: Block, width: int) -> Iterator[Line]:
     yield from flow([(text, block.tone)], width, _INDENT, _INDENT + "  ")
 
 
+def _name_speaker(item: Item) -> Span:
+    if item.kind != "user_message":
+        return ("▌ assistant", "accent")
+    return ("▌ agent-runner", "dim") if item.native_kind == RESUMES else ("▌ you", "good")
+
+
 def _message_head(block: Block, item: Item, width: int) -> Iterator[TranscriptLine]:
     is_user = item.kind == "user_message"
     yield TranscriptLine(())
     if is_user or block.has_heading:
-        name: Span = ("▌ you", "good") if is_user else ("▌ assistant", "accent")
+        name = _name_speaker(item)
         yield TranscriptLine((name, (cut(f"  {_moment(block.at)}", width - len(name[0])), "dim")))
 
 

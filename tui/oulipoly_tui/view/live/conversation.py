@@ -162,7 +162,8 @@ class Conversation:
 
     def messages(self) -> list[str]:
         """Return what people have sent, oldest first."""
-        return [one.text for one in self.blocks if one.item is not None and one.item.kind == "user_message"]
+        items = [(block.text, block.item) for block in self.blocks if block.item is not None]
+        return [text for text, item in items if item.kind == "user_message" and item.native_kind != ev.RESUMES]
 
     # ---- events
 

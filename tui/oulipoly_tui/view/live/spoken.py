@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live.events import Item, Prompt
+from oulipoly_engine.core.live.events import RESUMES, Item, Prompt
 from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.core.text.control_characters import visible_line, visible_text
 from oulipoly_tui.view.live.diff_lines import summary
@@ -64,7 +64,7 @@ def _item(item: Item) -> Iterator[str]:
     state = f" {item.status.capitalize()}." if item.status not in ("completed", "running") else ""
     match item.kind:
         case "user_message":
-            yield f"You: {text}"
+            yield f"{'agent-runner' if item.native_kind == RESUMES else 'You'}: {text}"
         case "agent_message":
             yield f"Assistant: {text}"
         case "command":

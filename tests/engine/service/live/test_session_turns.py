@@ -1,0 +1,162 @@
+"""What a session keeps and tells of the messages it takes: all of them, at once, and no secret of any."""
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.drivers.base import Capabilities, Driver, Opening
+from oulipoly_engine.service.live.turns import Process, SessionTurns
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_events, live_queue, live_sessions
+
+KEY = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vX7"
+
+
+class QuietDriver(Driver):
+    """A driver whose CLI says what a test has it say."""
+
+    kind = "claude"
+
+    def __init__(self):
+        super().__init__(Opening("/", "new"))
+        self.capabilities = Capabilities(steer=True, rename=True)
+        self.sent = []
+
+    @classmethod
+    def words(cls, opening):
+        return ()
+
+    def begin(self):
+        pass
+
+    def receive(self, line):
+        pass
+
+    def send(self, turn_id, text):
+        self.sent.append(text)
+
+    def steer(self, message_id, text):
+        self.sent.append(text)
+
+    def rename(self, name):
+        self.sent.append(name)
+
+    def interrupt(self):
+        pass
+
+    def closed(self):
+        pass
+
+    def say(self, *events):
+        self._say(*events)
+
+
+class Talk:
+    """One session with its store, its driver and what was told of it."""
+
+    def __init__(self, folder):
+        self.folder, self.driver, self.told = folder, QuietDriver(), []
+        self.store = open_store(folder / "state.db")
+        now = SystemClock().now()
+        self.session = LiveSession("s1", "/", "r", "claude", "m", now, now, native_id="n1")
+        live_sessions.insert(self.store, self.session)
+        self.turns = self.begin_process()
+
+    def begin_process(self):
+        process = Process(1, "u1", "claude", "m", 1)
+        turns = SessionTurns(self.store, self.session, self.driver, process, SystemClock(), self.told.append)
+        turns.take_over()
+        return turns
+
+    def say(self, *events):
+        self.driver.say(*events)
+        self.turns.take()
+
+    def send(self, text):
+        told = self.turns.order("send", {"text": text}, "somebody")
+        self.turns.take()
+        return told["turn_id"]
+
+    def messages(self):
+        events = [one.event for one in live_events.after(self.store, "s1", 0)]
+        return [one.item.text for one in events if isinstance(one, ev.ItemEnded) and one.item.kind == "user_message"]
+
+    def bytes_of_state_file(self):
+        return b"".join(path.read_bytes() for path in self.folder.glob("state.db*") if path.is_file())
+
+    def unsent(self):
+        return list(self.folder.glob("state.db-unsent/*"))
+
+
+@pytest.fixture
+def talk(tmp_path):
+    talk = Talk(tmp_path)
+    yield talk
+    talk.store.close()
+
+
+def test_a_message_is_told_as_it_is_taken_and_once(talk):
+    talk.say(ev.SessionOpened("n1"))
+    turn_id = talk.send("mend the parser")
+
+    assert ["mend the parser"] == talk.messages()
+
+    talk.say(ev.TurnStarted(), ev.ItemEnded(ev.Item("theirs", "user_message", "completed", "mend the parser")))
+    talk.say(ev.ItemEnded(ev.Item("other", "user_message", "completed", "and its tests")))
+
+    assert ["mend the parser", "and its tests"] == talk.messages()
+    assert "mend the parser" == talk.turns.status()["turn_input"]
+    assert turn_id == talk.turns.status()["turn_id"]
+
+
+def test_no_way_in_leaves_a_secret_in_the_state_file_and_the_cli_gets_each(talk):
+    first, queued, steered, name = (f"{word} API_KEY={KEY}" for word in ("first", "queued", "steered", "name"))
+    talk.send(first)  # it waits until the CLI is ready
+
+    assert KEY.encode() not in talk.bytes_of_state_file()
+
+    asked = ev.Prompt(f"run curl -H 'x: {KEY}'", command=f"echo {KEY}", questions=(ev.Question("q", f"is it {KEY}?"),))
+    output = ev.Item("c", "command", "completed", text=f"API_KEY={KEY}", title=f"echo {KEY}")
+    talk.say(ev.SessionOpened("n1"))
+    talk.say(ev.TurnStarted(), ev.RequestOpened("n", "command_approval", asked), ev.ItemEnded(output))
+    talk.send(queued)
+    talk.turns.order("steer", {"text": steered}, "somebody")
+    talk.turns.order("rename", {"name": name, "text": name}, "somebody")
+    talk.say(ev.Notice(f"refused: {KEY}"), ev.TurnEnded("failed", f"no access with {KEY}", reply=f"use {KEY}"))
+    talk.turns.close(ev.SessionClosed("exited", f"the CLI ended: {KEY}", 1), ends_turn=False)
+
+    assert [first, steered, name, queued] == talk.driver.sent
+    assert KEY.encode() not in talk.bytes_of_state_file()
+    assert [] == [one for one in talk.told if KEY in str(one)]
+    assert "first API_KEY=[redacted]" in talk.messages()
+
+
+def test_a_secret_outlasts_a_process_that_is_killed_and_no_longer_than_its_message(talk):
+    (kept, taken_back) = (talk.send(f"{word} API_KEY={KEY}") for word in ("kept", "taken back"))
+    assert 2 == len(talk.unsent())
+    (talk.folder / "state.db-unsent" / "left").write_text("of a process that was killed")
+
+    talk.turns = talk.begin_process()
+    assert 2 == len(talk.unsent())
+    live_queue.change(talk.store, taken_back, "revoke")
+    live_queue.edit(talk.store, kept, "kept too: API_KEY=[redacted]")
+    talk.say(ev.SessionOpened("n1"))
+
+    assert [f"kept too: API_KEY={KEY}"] == talk.driver.sent
+    talk.say(ev.TurnStarted())
+    assert [] == talk.unsent()
+
+
+def test_a_text_that_is_cut_off_is_kept_to_its_last_word(talk):
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("go")
+    talk.say(ev.TurnStarted(), ev.ItemStarted(ev.Item("a", "agent_message")))
+    talk.say(ev.ItemDelta("a", "the last wo"))
+    talk.say(ev.ItemDelta("a", f"rd {KEY[:9]}"), ev.ItemDelta("a", KEY[9:]))
+    talk.turns.close(ev.SessionClosed("killed", "", 9), ends_turn=True)
+
+    (ended,) = [
+        one.event for one in talk.told if isinstance(one.event, ev.ItemEnded) and one.event.item.status == "interrupted"
+    ]
+    assert "the last word [redacted]" == ended.item.text
