@@ -86,6 +86,25 @@ class SessionCreated(BaseModel):
     waits_for: str
 
 
+class Fork(Body):
+    """Another session to begin with the past of one."""
+
+    runtime_id: Name = Field("", description="Another runtime; empty: the same.")
+    at_turn: Name = Field("", description="The last turn to take over; empty: all.")
+    title: Name = ""
+
+
+class SessionForked(BaseModel):
+    """A session that was begun with the past of another."""
+
+    id: str
+    session_id: str
+    runtime_id: str
+    account: str | None
+    why: str = Field(description="How it has its past.")
+    losses: list[str] = Field(description="What of the past it does not have.")
+
+
 class SessionRow(BaseModel):
     """How a session stands. Times are milliseconds since 1970."""
 

@@ -447,3 +447,19 @@ def test_page_says_who_else_writes_and_who_has_taken_over(browser, repository):
     assert 1 == shown.count("ann@desk (app on pts/1) has taken over from you")
     assert (desk.name, [desk.name]) == (told["controller"], told["attached"])
     assert told["created_at"] < told["controlled_since"]
+
+
+def test_a_session_whose_account_is_exhausted_offers_another_one(browser):
+    key, turn = browser.live.begin_turn("hello [[quota]]")
+    browser.live.live.wait(key, turn)
+    browser.live.live.order(key, "close", starts=False)
+    browser.live.until_closed(key)
+    page = browser.page(f"/sessions/{key}")
+    script = {"accept": "application/json"}
+    refused = browser.client.post(f"/sessions/{key}/messages", json={"content": "go on"}, headers=script)
+
+    assert "The account demo-codex1 is exhausted" in page
+    assert (409, "account-exhausted") == (refused.status_code, refused.json()["error"]["code"])
+    other = re.search(r"<option>([^<]+)</option>", page)[1]
+    place = browser.post(f"/sessions/{key}/fork", runtime_id=other).headers["location"]
+    assert other == browser.client.get(place, headers=script).json()["runtime_id"]

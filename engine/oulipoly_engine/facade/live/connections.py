@@ -74,20 +74,29 @@ class LiveConnections(LiveRequests):
 
     def _refuse_exhausted(self, store: Store, session: LiveSession, catalogue: Catalogue) -> None:
         """Raise AccountExhausted where a session's account has no quota left; names a runtime that has."""
-        names = [each.account for each in catalogue.runtimes if each.account]
-        now, states = self._home.now(), quotas.states(store, names)
-        exhausted = {name for name, quota in states.items() if is_used_up(quota, now)}
-        if session.account not in exhausted:
+        others = self._others(store, session, catalogue)
+        if others is None:
             return
-        others = [
-            each.id for each in catalogue.runtimes if each.is_enabled and each.account and each.account not in exhausted
-        ]
         to = f" --to {others[0]}" if others else " --to RUNTIME, when one has quota again"
         raise AccountExhausted(
-            f"the account {session.account} of this session is exhausted: go on with another one by "
-            f"`agents session fork {session.session_id}{to}`; "
-            f"`agents account clear {session.account}` takes the mark away"
+            f"the account {session.account} of this session is exhausted: go on with another one by `agents session "
+            f"fork {session.session_id}{to}`; `agents account clear {session.account}` takes the mark away"
         )
+
+    def _others(self, store: Store, session: LiveSession, catalogue: Catalogue) -> tuple[str, ...] | None:
+        """Return the runtimes that have quota; None where the session's own account has some left."""
+        runtimes = [each for each in catalogue.runtimes if each.account]
+        states, now = quotas.states(store, [each.account for each in runtimes]), self._home.now()
+        exhausted = {name for name, quota in states.items() if is_used_up(quota, now)}
+        if session.account not in exhausted:
+            return None
+        return tuple(each.id for each in runtimes if each.is_enabled and each.account not in exhausted)
+
+    def runtimes_instead(self, identity: str) -> tuple[str, ...]:
+        """Return where a session can be forked to because its account is exhausted; empty where it is not."""
+        session = self.find(identity)
+        with self._home.lend_store_to_read() as store:
+            return self._others(store, session, self.catalogue()) or ()
 
     def catalogue(self) -> Catalogue:
         """Return the runtimes as they are configured."""

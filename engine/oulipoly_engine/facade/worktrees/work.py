@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from oulipoly_engine.core.live.events import ItemEnded
-from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, acts_unasked, read_profile
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, acts_unasked
 from oulipoly_engine.core.live.sessions import LiveSession, Turn
 from oulipoly_engine.core.worktrees.work import (
     LIFECYCLES,
@@ -97,11 +97,6 @@ class Work(Record):
     log_path: str = ""
     artifacts: str = ""
     agent_log_hint: str = ""
-
-    @property
-    def acts_unasked(self) -> bool:
-        """Return whether its agent may do what it asks nobody for."""
-        return acts_unasked((self.session.runtime_kind,), read_profile(self.session.opening.get("profile")))
 
 
 class Sent(Record):

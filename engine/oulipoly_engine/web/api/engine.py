@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Request
 
+from oulipoly_engine.core.live.permissions import acts_unasked, read_profile
 from oulipoly_engine.core.live.requests import parse_decision
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oulipoly_engine.core.live.sessions import LiveRequest
-    from oulipoly_engine.facade.live.sessions import LiveSessions
+    from oulipoly_engine.facade.live.sessions import Begun, LiveSessions
     from oulipoly_engine.facade.worktrees.work import Work, WorkSessions
 
 
@@ -55,11 +56,26 @@ def find_to_drive(engine: Engine, viewer: Viewer, identity: str) -> Work:
     outside of the roots, is an answer given in advance. Raises NotAllowed for a device that may not give it.
     """
     work = find_work(engine, identity)
+    if work.pid is None:
+        _check_start(engine, viewer, work, work.session.runtime_kind)
+    return work
+
+
+def fork(engine: Engine, viewer: Viewer, identity: str, *, runtime: str, at_turn: str = "", title: str = "") -> Begun:
+    """Begin another session with the past of one, in the name of a device. Raises RunnerError."""
+    work = find_work(engine, identity)
+    target = engine.live.catalogue().find(runtime or work.session.runtime_id)
+    _check_start(engine, viewer, work, "" if target is None else target.kind)
+    return live_of(engine, viewer).fork(work.session.session_id, at_turn=at_turn, runtime=runtime, title=title)
+
+
+def _check_start(engine: Engine, viewer: Viewer, work: Work, kind: str) -> None:
+    """Raise NotAllowed where a device may not start a process that goes on with a session. kind: of its runtime."""
     folder = Path(work.session.workspace)
     is_inside = any(folder.is_relative_to(root) for root in engine.web.settings().roots)
-    if work.pid is None and (work.acts_unasked or not is_inside):
+    profile = read_profile(work.session.opening.get("profile"))
+    if not is_inside or acts_unasked((kind,), profile):
         check_grant(viewer)
-    return work
 
 
 def find_request(engine: Engine, identity: str) -> LiveRequest:

@@ -30,6 +30,7 @@ from oulipoly_engine.web.api.engine import (
     answer,
     find_to_drive,
     find_work,
+    fork,
     live_of,
     work_of,
 )
@@ -148,6 +149,22 @@ def change(session_id: SessionId, body: bodies.SessionChange, engine: TheEngine,
     work = find_work(engine, session_id)
     engine.work.set_block_while_running(work.session.session_id, body.block_while_running)
     return show(work.session.session_id, engine, viewer)
+
+
+@router.post("/sessions/{session_id}/fork", response_model=bodies.SessionForked, responses=bodies.refusals(500))
+def fork_session(session_id: SessionId, body: bodies.Fork, engine: TheEngine, viewer: Operator) -> Json:
+    """Begin another session with the past of this one, on another runtime if need be."""
+    begun = fork(engine, viewer, session_id, runtime=body.runtime_id, at_turn=body.at_turn, title=body.title)
+    session = begun.session
+    told = bodies.SessionForked(
+        id=session.session_id,
+        session_id=session.session_id,
+        runtime_id=session.runtime_id,
+        account=session.account,
+        why=begun.why,
+        losses=list(begun.losses),
+    )
+    return Json(told.model_dump())
 
 
 @router.post("/sessions/{session_id}/cancel", response_model=answer_bodies.Status)

@@ -9,7 +9,7 @@ from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.web.access.viewer import check_scope
-from oulipoly_engine.web.api.engine import NotFound, find_to_drive, find_work
+from oulipoly_engine.web.api.engine import NotFound, find_to_drive, find_work, fork
 from oulipoly_engine.web.api.sessions import download
 from oulipoly_engine.web.pages import entries
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
@@ -48,6 +48,7 @@ def routes() -> list[BaseRoute]:
         post("/sessions/{session_id}/messages", _send),
         post("/sessions/{session_id}/interrupt", _interrupt),
         post("/sessions/{session_id}/cancel", _cancel),
+        post("/sessions/{session_id}/fork", _fork),
         post("/sessions/{session_id}/queue/{message_id}", _change_queue),
     ]
 
@@ -93,6 +94,7 @@ def _show(page: Page) -> Response:
         writer=clients.writer_beside(page.viewer.name),
         watchers=clients.count_others(page.viewer.name),
         blocks=bool(work.session.opening.get("block_while_running", True)),
+        instead=() if is_past or work.pid is not None else live.runtimes_instead(key),
         back=f"/sessions/{key}",
     )
 
@@ -212,6 +214,12 @@ def _cancel(page: Page) -> Response:
     work = _find(page)
     page.work.cancel(work.session.session_id)
     return page.go(f"/sessions/{work.session.session_id}")
+
+
+def _fork(page: Page) -> Response:
+    work = _find(page)
+    begun = fork(page.engine, page.viewer, work.session.session_id, runtime=page.field("runtime_id"))
+    return page.go(f"/sessions/{begun.session.session_id}")
 
 
 def _change_queue(page: Page) -> Response:
