@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -440,3 +441,22 @@ def test_a_failing_cli_may_print_any_json(world, markers, printed):
     assert 3 == done.returncode == markers("OULIPOLY_RESULT", done.stdout)[0]["exit_code"]
     assert printed.encode() in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_one_shots_begun_at_once_on_equal_accounts_are_spread(world):
+    for name in "abc":
+        world.account(name, f"touch {world.home}/began-{name}; until [ -e {world.home}/go ]; do sleep 0.05; done")
+    world.model("m", "a", "b", "c")
+    command = [sys.executable, "-m", "oulipoly_tui", "-m", "m", "x"]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    runs = [subprocess.Popen(command, cwd=world.home, **quiet) for _ in range(3)]
+    deadline = time.monotonic() + 60
+    try:
+        while not all((world.home / f"began-{name}").exists() for name in "abc"):
+            assert time.monotonic() < deadline, [path.name for path in world.home.glob("began-*")]
+            time.sleep(0.02)
+    finally:
+        (world.home / "go").touch()
+        codes = [run.wait(60) for run in runs]
+
+    assert [0, 0, 0] == codes

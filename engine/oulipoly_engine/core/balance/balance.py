@@ -23,7 +23,7 @@ from oulipoly_engine.core.balance.decision import (
     WindowVerdict,
 )
 from oulipoly_engine.core.balance.explain import decision_to_json, explain_exhaustion, why_not
-from oulipoly_engine.core.balance.headroom import headroom, known_headroom, score_text
+from oulipoly_engine.core.balance.headroom import headroom, known_headroom, left_text, score_text
 from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate_of
 from oulipoly_engine.core.quota.windows import MIN_HOURS, mark_holds
 from oulipoly_engine.core.text.quantities import percent
@@ -64,13 +64,13 @@ def choose(
     ordered = sorted(candidates, key=lambda candidate: candidate.index)
     rates = pool_rates(candidate.quota for candidate in ordered)
     verdicts = [_judge(candidate, now, rates, attempted) for candidate in ordered]
-    eligible = [verdict for verdict in verdicts if verdict.exclusion is None]
+    eligible = _leave_out_alerts([verdict for verdict in verdicts if verdict.exclusion is None])
     if not eligible:
         answer = _Answer(None, Method.NONE, explain_exhaustion(model, verdicts))
     elif all(verdict.windows for verdict in eligible):
         covered = max(verdict.live_windows for verdict in eligible)
         verdicts = [_penalise_hidden(verdict, covered) for verdict in verdicts]
-        eligible = [verdict for verdict in verdicts if verdict.exclusion is None]
+        eligible = _leave_out_alerts([verdict for verdict in verdicts if verdict.exclusion is None])
         answer = _stay(eligible, sticky_to) or _by_density(eligible, rule)
     else:
         answer = _stay(eligible, sticky_to) or _by_count(eligible, rule)
@@ -88,6 +88,13 @@ def choose(
         band_floor=answer.band_floor,
         sticky_to=sticky_to,
     )
+
+
+def _leave_out_alerts(eligible: Sequence[Verdict]) -> Sequence[Verdict]:
+    """Leave out the accounts with a running alert while another one has none, does not fail and has headroom."""
+    calm = [verdict for verdict in eligible if not verdict.candidate.has_alert]
+    is_enough = any(not verdict.is_erring and not _lacks_headroom(verdict) for verdict in calm)
+    return calm if is_enough else eligible
 
 
 _ALL_FAILED = "every eligible account failed lately"
@@ -116,7 +123,8 @@ def _judge_windows(
     """Return the verdicts of all windows, and those of the live ones alone."""
     windows: list[WindowVerdict] = []
     live: list[WindowVerdict] = []
-    refreshed_at, turns, usable = candidate.quota.refreshed_at, candidate.turns_since_refresh, 1 - candidate.reserve
+    refreshed_at, usable = candidate.quota.refreshed_at, 1 - candidate.reserve
+    turns = candidate.turns_since_refresh + candidate.running
     for window in candidate.quota.windows:
         hours = (window.resets_at - now).total_seconds() / 3600
         rate, source = rate_of(window, refreshed_at, rates)
@@ -214,7 +222,7 @@ def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
         Contender(
             place,
             verdict.score,
-            verdict.candidate.invocation_count,
+            verdict.candidate.calls,
             verdict.worst_projected_used,
             verdict.soonest_reset_hours,
             headroom(verdict.windows, verdict.candidate.reserve) if rule is TieRule.MOST_HEADROOM else 0.0,
@@ -238,7 +246,7 @@ def _density_reason(chosen: Verdict, picked: Pick, rule: TieRule, scored: int) -
         return f"no account has headroom left; {account} is the last with the most, {score_text(score)}"
     if rule is TieRule.MOST_HEADROOM:
         among = f"among the {picked.band_size} accounts with headroom"
-        return f"{account} has the most left for the time to its resets, {picked.winner.headroom:.2f}, {among}"
+        return f"{account} has the most left for the time to its resets, {left_text(picked.winner.headroom)}, {among}"
     if picked.band_size == 1:
         return f"{account} has the most headroom, {score_text(score)}, and no other account reaches half of it"
     among = f"among the {picked.band_size} accounts with at least half of the most headroom"
@@ -256,7 +264,7 @@ def _by_count(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
     is_narrowed = rule is TieRule.MOST_HEADROOM and 0 < len(unspent) < len(steady)
     pool = unspent if is_narrowed else steady
     chosen = min(pool, key=lambda verdict: (_weigh_calls(verdict), -known_headroom(verdict)))
-    calls, errors = chosen.candidate.invocation_count, chosen.candidate.recent_errors
+    calls, errors = chosen.candidate.calls, chosen.candidate.recent_errors
     least = "the least of those that are not almost exhausted" if is_narrowed else "the least"
     reason = (
         f"some windows are unknown, so calls decide: {chosen.candidate.account} has {calls} with {errors} recent "
@@ -267,7 +275,7 @@ def _by_count(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
 
 
 def _weigh_calls(verdict: Verdict) -> int:
-    return verdict.candidate.invocation_count + ERROR_PENALTY * verdict.candidate.recent_errors
+    return verdict.candidate.calls + ERROR_PENALTY * verdict.candidate.recent_errors
 
 
 def _round_robin(eligible: Sequence[Verdict], because: str, rule: TieRule) -> _Answer:
@@ -276,12 +284,12 @@ def _round_robin(eligible: Sequence[Verdict], because: str, rule: TieRule) -> _A
     By most headroom the other way round, and whoever has failed lately last: calls would not move them on.
     """
     if rule is TieRule.MOST_HEADROOM:
-        chosen = min(eligible, key=lambda one: (one.is_erring, -known_headroom(one), one.candidate.invocation_count))
-        most = f"with the most left by the last readings, {known_headroom(chosen):.2f}"
+        chosen = min(eligible, key=lambda one: (one.is_erring, -known_headroom(one), one.candidate.calls))
+        most = f"with the most left by the last readings, {left_text(known_headroom(chosen))}"
         return _Answer(chosen, Method.ROUND_ROBIN, f"{because}, so {chosen.candidate.account} {most}, is next")
-    chosen = min(eligible, key=lambda one: (one.candidate.invocation_count, -known_headroom(one)))
-    account, calls = chosen.candidate.account, chosen.candidate.invocation_count
-    equals = [verdict for verdict in eligible if verdict.candidate.invocation_count == calls]
+    chosen = min(eligible, key=lambda one: (one.candidate.calls, -known_headroom(one)))
+    account, calls = chosen.candidate.account, chosen.candidate.calls
+    equals = [verdict for verdict in eligible if verdict.candidate.calls == calls]
     reason = f"{because}, so {account} with the fewest calls, {calls}, is next{_more_headroom(chosen, equals)}"
     return _Answer(chosen, Method.ROUND_ROBIN, reason)
 
@@ -291,4 +299,4 @@ def _more_headroom(chosen: Verdict, equals: Sequence[Verdict]) -> str:
     known = known_headroom(chosen)
     if all(known_headroom(verdict) == known for verdict in equals):
         return ""
-    return f"; of {len(equals)} accounts with as many it has the most left by the last readings, {known:.2f}"
+    return f"; of {len(equals)} accounts with as many it has the most left by the last readings, {left_text(known)}"

@@ -72,6 +72,13 @@ class Candidate(Record):
     drained: bool = False  # no new work; what runs may end
     disabled: bool = False
     is_known: bool = True  # providers.toml has it
+    running: int = 0  # its runs that have not ended, of any model: each will spend a turn at least
+    has_alert: bool = False  # it was told to run out, or to be used up to the threshold, in a cycle that still runs
+
+    @property
+    def calls(self) -> int:
+        """Return its calls, those included that go on."""
+        return self.invocation_count + self.running
 
 
 class WindowVerdict(Record):

@@ -19,7 +19,7 @@ from oulipoly_engine.core.balance.decision import (
     Verdict,
     WindowVerdict,
 )
-from oulipoly_engine.core.balance.headroom import headroom, known_headroom, score_text
+from oulipoly_engine.core.balance.headroom import headroom, known_headroom, left_text, score_text
 from oulipoly_engine.core.text.quantities import percent
 
 _AT_MOST = "at most its headroom"  # of an account as good, that comes later
@@ -71,6 +71,8 @@ def why_not(decision: Decision, verdict: Verdict) -> str | None:
         return None
     if verdict.exclusion is not None:
         return exclusion_text(verdict)
+    if candidate.has_alert and _is_calm(decision):
+        return "has a running alert, which others have not"
     by_headroom = decision.rule is TieRule.MOST_HEADROOM
     avoids_errors = (Method.DENSITY, Method.COUNT, *((Method.ROUND_ROBIN,) if by_headroom else ()))
     if verdict.is_erring and decision.method in avoids_errors:
@@ -79,15 +81,22 @@ def why_not(decision: Decision, verdict: Verdict) -> str | None:
         case Method.STICKY:
             return f"the model stays on {decision.account}"
         case Method.COUNT if by_headroom and known_headroom(verdict) < 0:
-            return f"is almost exhausted by its last reading, {known_headroom(verdict):.2f}"
+            return "is almost exhausted by its last reading"
         case Method.COUNT:
             return f"has more calls and failures than {decision.account}, or as many and {_AT_MOST}"
         case Method.ROUND_ROBIN if by_headroom:
-            return f"has at most as much left as {decision.account} by its last reading, {known_headroom(verdict):.2f}"
+            left = left_text(known_headroom(verdict))
+            return f"has at most as much left as {decision.account} by its last reading, {left}"
         case Method.ROUND_ROBIN:
             return f"has more calls than {decision.account}, or as many and {_AT_MOST}"
         case Method.DENSITY | Method.NONE:
             return _not_densest(decision, verdict)
+
+
+def _is_calm(decision: Decision) -> bool:
+    """Tell whether the chosen account has no running alert."""
+    chosen = (verdict.candidate for verdict in decision.verdicts if verdict.candidate.index == decision.index)
+    return any(not candidate.has_alert for candidate in chosen)
 
 
 def decision_to_json(decision: Decision) -> dict[str, object]:
@@ -96,9 +105,9 @@ def decision_to_json(decision: Decision) -> dict[str, object]:
     Keys: model, now, rule, method, index, account, reason, error, sticky_to, band_floor, readmitted (account names) and
     candidates, by index. A candidate: index, account, chosen, eligible, exclusion (slug) and why_not (clause), score,
     binding_window (position), in_band, hides_window, worst_projected_used, soonest_reset_hours, live_windows,
-    invocation_count, recent_errors, turns_since_refresh, reserve, drained, disabled, readmit, windows. A window:
-    position, label, used, resets_at, hours_to_reset, live, rate, rate_source (own, pool, duration, none),
-    projected_used, score. Uses are fractions, hours and scores floats, instants RFC 3339.
+    invocation_count, recent_errors, running, has_alert, turns_since_refresh, reserve, drained, disabled, readmit,
+    windows. A window: position, label, used, resets_at, hours_to_reset, live, rate, rate_source (own, pool, duration,
+    none), projected_used, score. Uses are fractions, hours and scores floats, instants RFC 3339.
     """
     return {
         "model": decision.model,
@@ -134,6 +143,8 @@ def _verdict_to_json(decision: Decision, verdict: Verdict) -> dict[str, object]:
         "live_windows": verdict.live_windows,
         "invocation_count": candidate.invocation_count,
         "recent_errors": candidate.recent_errors,
+        "running": candidate.running,
+        "has_alert": candidate.has_alert,
         "turns_since_refresh": candidate.turns_since_refresh,
         "reserve": _finite(candidate.reserve),
         "drained": candidate.drained,
@@ -172,9 +183,9 @@ def _not_densest(decision: Decision, verdict: Verdict) -> str:
         return f"its headroom, {score_text(verdict.score)}, is {too_low}"
     if decision.rule is TieRule.MOST_HEADROOM:
         own = headroom(verdict.windows, verdict.candidate.reserve)
-        return f"has at most as much left as {decision.account}, {own:.2f}"
+        return f"has at most as much left as {decision.account}, {left_text(own)}"
     if decision.rule is TieRule.FEWEST_CALLS:
-        return f"has at least as many calls as {decision.account}, {verdict.candidate.invocation_count}"
+        return f"has at least as many calls as {decision.account}, {verdict.candidate.calls}"
     return f"has at least the projected use of {decision.account}"
 
 

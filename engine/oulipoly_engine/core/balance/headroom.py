@@ -44,6 +44,15 @@ def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:
     return least - _COMES_LAST if is_nearly_spent else least
 
 
+def left_text(headroom: float) -> str:
+    """Return a headroom of ours as people read it: how much of a window, a near reset counted as more."""
+    if not math.isfinite(headroom):
+        return "nothing that is known"
+    if headroom < -_COMES_LAST / 2:
+        return f"{headroom + _COMES_LAST:.2f} windows, almost exhausted"
+    return f"{headroom:.2f} windows"
+
+
 def score_text(score: float) -> str:
     """Return the contract's score as people read it, who call it headroom."""
     return f"{quantities.headroom(score)} {quantities.HEADROOM_UNIT}"

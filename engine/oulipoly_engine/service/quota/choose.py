@@ -9,7 +9,7 @@ from oulipoly_engine.core.accounts.accounts import Model, Settings
 from oulipoly_engine.core.balance.balance import choose
 from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.quota import controls, quotas
+from oulipoly_engine.store.quota import alerts, controls, quotas
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.transcripts import entries
 
@@ -64,7 +64,8 @@ def candidates(
     states = quotas.states(store, names)
     counts = invocations.counts(store, model.recorded_name)
     failures = invocations.recent_failures(store, model.recorded_name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
-    wishes = controls.of(store, names)
+    wishes, running = controls.of(store, names), invocations.count_running(store)
+    alerted = alerts.find_raised(store, now)
     since = {
         name: 0 if state.refreshed_at is None else entries.assistant_turns_since(store, name, state.refreshed_at)
         for name, state in states.items()
@@ -76,6 +77,8 @@ def candidates(
             quota=states[member.account],
             invocation_count=counts.get(member.account, 0),
             recent_errors=failures.get(member.account, 0),
+            running=running.get(member.account, 0),
+            has_alert=member.account in alerted,
             turns_since_refresh=since[member.account],
             reserve=wishes[member.account].reserve,
             drained=wishes[member.account].drained,

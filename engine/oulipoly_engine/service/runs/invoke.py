@@ -55,6 +55,8 @@ PROVIDER_RESOLUTION = "provider_resolution"
 POOL_EXHAUSTED = "pool_exhausted"
 BLOCKED = "BLOCKED:all-providers-exhausted"
 
+_CHOICES = 5  # for one run, where others begin at the same time
+
 
 class Request(Record):
     """What a one-shot is asked to do."""
@@ -100,6 +102,9 @@ class Choice(Protocol):
     def choose(self, tried: Sequence[str]) -> Chosen:
         """Return who is next. Raises DispatchFailed when nobody can be."""
 
+    def is_next(self, chosen: Chosen, tried: Sequence[str]) -> bool:
+        """Tell whether who was chosen is still next, now that nobody else can begin."""
+
     def goes_on(self, tried: Sequence[str]) -> bool:
         """Tell whether somebody else may be tried after the last one ran out of quota."""
 
@@ -142,10 +147,9 @@ class Invoker(Record, frozen=False):
         tried: list[str] = []
         for number in range(1, choice.budget + 1):
             guard.check()
-            chosen = choice.choose(tried)
-            it = self._prepare(request, chosen)
+            chosen, it, row_id = self._begin_next(request, choice, tried, number)
             tried.append(chosen.account)
-            row_id = self._begin(request, it, chosen, number)
+            self._tell_begin(it, chosen)
             self._publish(InvocationStarted(self.clock.now(), it.uuid, chosen.model_name, it.account.name))
             with it.channel.lend(self.face.note):
                 ended = self._finish(row_id, it, self._run(row_id, it, chosen))
@@ -160,6 +164,18 @@ class Invoker(Record, frozen=False):
                     f"[routing] provider {it.account.name} returned quota_exhausted; trying the next account"
                 )
         raise self.exhausted_error(request, None, tried)
+
+    def _begin_next(
+        self, request: Request, choice: Choice, tried: Sequence[str], number: int
+    ) -> tuple[Chosen, Attempt, int]:
+        """Choose and begin: anew where another run has begun meanwhile, so that another account is next now."""
+        for choices_left in reversed(range(_CHOICES)):
+            chosen = choice.choose(tried)
+            it = self._prepare(request, chosen)
+            with self.store.write():  # two that decide at once would see the same, and take the same account
+                if not choices_left or choice.is_next(chosen, tried):
+                    return chosen, it, self._begin(request, it, chosen, number)
+        raise AssertionError(_CHOICES)
 
     def refresh(self, model: Model, guard: Guard) -> None:
         """Read the pool's quota where it is too old to choose by; a signal interrupts that."""
@@ -216,7 +232,7 @@ class Invoker(Record, frozen=False):
 
     def _begin(self, request: Request, it: Attempt, chosen: Chosen, number: int) -> int:
         parent = request.parent
-        row_id = invocations.begin(
+        return invocations.begin(
             self.store,
             invocations.NewInvocation(
                 uuid=it.uuid,
@@ -235,11 +251,12 @@ class Invoker(Record, frozen=False):
                 decision_json=_render_decision(chosen.decision, it.prompt),
             ),
         )
+
+    def _tell_begin(self, it: Attempt, chosen: Chosen) -> None:
         self.face.note(markers.invocation_line(it.account.name, it.uuid))
         if chosen.resumes is not None:
             link = markers.SessionLink(it.uuid, it.account.name, chosen.resumes, chosen.chain_id, chosen.asked_id)
             self.face.note(markers.session_line(link))
-        return row_id
 
     def _publish(self, event: Event) -> None:
         if self.listeners is not None:
@@ -430,7 +447,7 @@ class _FromPool(Record, frozen=False):
         """Read what is stale, then decide."""
         model, invoker = self._model(), self.invoker
         invoker.refresh(model, self.guard)
-        decision = decide(invoker.store, model, invoker.settings, invoker.clock.now(), tried, known=invoker.accounts)
+        decision = self._decide(tried)
         for verdict in () if tried else decision.verdicts:
             if verdict.exclusion is ExclusionKind.UNKNOWN:
                 name = verdict.candidate.account
@@ -440,9 +457,17 @@ class _FromPool(Record, frozen=False):
         member = next(member for member in model.members if member.index == decision.index)
         return Chosen(member.account, member, decision_to_json(decision), model.recorded_name)
 
+    def is_next(self, chosen: Chosen, tried: Sequence[str]) -> bool:
+        """Decide again, by the runs that have begun meanwhile."""
+        return self._decide(tried).account == chosen.account
+
     def goes_on(self, tried: Sequence[str]) -> bool:
         """Tell that the next account may always be tried: if nobody is left, that is the failure."""
         return True
+
+    def _decide(self, tried: Sequence[str]) -> Decision:
+        at = self.invoker
+        return decide(at.store, self._model(), at.settings, at.clock.now(), tried, known=at.accounts)
 
     def _model(self) -> Model:
         if self.request.model is None:

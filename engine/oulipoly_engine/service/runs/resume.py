@@ -261,6 +261,10 @@ class ResumeChoice(Record, frozen=False):
         """Say which account it is."""
         return tell_choice(self.resumer, self.settled)
 
+    def is_next(self, _chosen: Chosen, _tried: Sequence[str]) -> bool:
+        """Tell that the session's own account stays the next one."""
+        return True
+
     def goes_on(self, tried: Sequence[str]) -> bool:
         """Move the session on, if there is anywhere to move it."""
         after = self.resumer.after_quota_failure(self.settled, tried)

@@ -229,6 +229,21 @@ def counts(store: Store, model: str) -> dict[str, int]:
 
 
 @compile_query
+def _running() -> Query:
+    row = InvocationRow
+    return (
+        row.select(row.provider_name, fn.COUNT(row.id))
+        .where(row.id > _long_ago(), literal(row.status == "running"), row.provider_name.is_null(False))
+        .group_by(row.provider_name)
+    )
+
+
+def count_running(store: Store) -> dict[str, int]:
+    """Return how many of the recent runs go on, by account."""
+    return {str(account): int(count) for account, count in store.rows(_running())}
+
+
+@compile_query
 def _recent_failures(model: Parameter, since: Parameter) -> Query:
     row = InvocationRow
     reason = fn.COALESCE(row.terminal_reason, "")

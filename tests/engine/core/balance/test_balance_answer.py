@@ -313,3 +313,36 @@ def test_json_tells_of_the_band():
 
     assert 5.0 == pytest.approx(document["band_floor"])
     assert [True, True] == [candidate["in_band"] for candidate in document["candidates"]]
+
+
+WEEKLY = window(0.4, 80, label="weekly")
+UNLEARNED = window(0.4, 80, learned=None, label="weekly")
+
+
+@pytest.mark.parametrize("rule", TieRule)
+@pytest.mark.parametrize("windows", [(WEEKLY,), (UNLEARNED,), ()], ids=["scored", "no rate", "no quota"])
+def test_runs_begun_at_once_on_equal_accounts_are_spread(rule, windows):
+    chosen = []
+    for _ in range(6):
+        candidates = [account(n, name, *windows, running=chosen.count(name)) for n, name in enumerate("abc")]
+        chosen.append(choose("opus", candidates, NOW, rule).account)
+
+    assert [2, 2, 2] == [chosen.count(name) for name in "abc"]
+
+
+@pytest.mark.parametrize("rule", TieRule)
+@pytest.mark.parametrize("sticky", [None, "a"])
+def test_an_account_with_a_running_alert_is_not_next_while_another_has_none(rule, sticky):
+    calm = account(1, "b", window(0.6, 8), invocation_count=9)
+    decision = choose("opus", [account(0, "a", window(0.1, 8), has_alert=True), calm], NOW, rule, sticky_to=sticky)
+
+    assert "b" == decision.account
+    assert "has a running alert, which others have not" == decision_to_json(decision)["candidates"][0]["why_not"]
+
+
+def test_an_account_with_an_alert_is_next_where_the_others_fail_or_have_alerts_too():
+    alerted = account(0, "a", window(0.1, 8), has_alert=True)
+    failing = account(1, "b", window(0.6, 8), recent_errors=ERROR_LIMIT)
+
+    assert "a" == choose("opus", [alerted, failing], NOW).account
+    assert "a" == choose("opus", [alerted, account(1, "b", window(0.6, 8), has_alert=True)], NOW).account

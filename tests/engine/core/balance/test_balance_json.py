@@ -59,6 +59,8 @@ def test_document_holds_the_whole_answer():
                 "live_windows": 1,
                 "invocation_count": 2,
                 "recent_errors": 0,
+                "running": 0,
+                "has_alert": False,
                 "turns_since_refresh": 40,
                 "reserve": 0.0,
                 "drained": False,
