@@ -94,6 +94,15 @@ def test_on_a_full_disk_what_has_to_write_says_so_and_does_nothing(stored):
         assert "OULIPOLY_INVOCATION" not in err
 
 
+def test_artifacts_that_cannot_be_written_are_listed_and_printed(world):
+    assert 0 == world.run("artifact", "put", "notes/plan", stdin=b"the plan").returncode
+    (listed, _, code), (content, _, printed) = run_on_full_disk(["artifact list", "artifact get notes/plan"])
+
+    assert (0, 0) == (code, printed)
+    assert "notes/plan@1" in listed
+    assert "the plan" in content
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_in_a_folder_without_rights_the_same_can_be_read(stored):
     for path in (stored.data / "state.db", stored.data):

@@ -25,6 +25,7 @@ from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.orm import Expression, PeeweeException, Query, fn
+from oulipoly_engine.store.base.read_only import find_way_to_read
 from oulipoly_engine.store.models.artifacts import ArtifactLabelRow, ArtifactMetaRow, ArtifactVersionRow
 
 SCHEMA_VERSION = 1
@@ -355,12 +356,22 @@ def initialise(path: Path) -> tuple[ArtifactFile, bool]:
 
 
 def open_file(path: Path) -> ArtifactFile:
-    """Open an artifact store that was made before. Raises ArtifactStoreUnusable."""
+    """Open an artifact store that was made before; one that cannot be written is read as it is.
+
+    Raises ArtifactStoreUnusable.
+    """
     if _identity_of(path) is not None:
         with _translate_errors(path):
             connections = Connections(path)
-            if _version_of(connections.mine(), path) is not None:
-                return _with_labels(path, connections)
+            try:
+                if _version_of(connections.mine(), path) is not None:
+                    return _with_labels(path, connections)
+            except (*DATABASE_ERRORS, PeeweeException):
+                readable = find_way_to_read(path)
+                if readable is None:
+                    raise
+                if _version_of(readable.mine(), path) is not None:
+                    return ArtifactFile(path, readable)
     message = f"there is no artifact store at {path}: init makes one"
     raise ArtifactStoreUnusable(message)
 
