@@ -53,7 +53,7 @@ class Server:
         self.repository = live.root / "repo"
         self._make_repository()
         config = live.demo.config / "config.toml"
-        switches = f"serve_commit = true\nserve_promote = true\nserve_roots = ['{live.root}']\n"
+        switches = "serve_commit = true\nserve_promote = true\n"
         config.write_text(switches + config.read_text())
         self._start("0")
 

@@ -32,7 +32,7 @@ class World:
         self.live, self.engine = live, live.engine
         config = live.demo.config / "config.toml"
         config.write_text(
-            f"serve_commit = true\nserve_promote = true\nserve_roots = ['{live.root}']\n{config.read_text()}"
+            f"serve_commit = true\nserve_promote = true\n{config.read_text()}"
         )
         self.app = make_app(live.engine)
         self.headers = {"host": "localhost", "authorization": f"Bearer {self.pair('a judge')[1]}"}
@@ -230,4 +230,4 @@ def test_every_answer_to_any_request_is_as_the_document_says(world, request, is_
         judge()
         asked.add((operation.method, operation.path))
 
-    assert 49 == len(asked)
+    assert 50 == len(asked)

@@ -91,8 +91,6 @@ class Browser:
 @pytest.fixture
 def browser(live):
     """A paired browser before a demo world, which may look at its folders."""
-    config = live.demo.config / "config.toml"
-    config.write_text(f"serve_roots = ['{live.root}']\n{config.read_text()}")
     return Browser(live)
 
 

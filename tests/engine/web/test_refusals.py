@@ -29,7 +29,7 @@ def repository(live):
 def client(live):
     """A device that may do everything, before a demo world."""
     config = live.demo.config / "config.toml"
-    config.write_text(f"serve_promote = true\nserve_roots = ['{live.root}']\n{config.read_text()}")
+    config.write_text(f"serve_promote = true\n{config.read_text()}")
     app = make_app(live.engine, Serving(port=8787))
     code = live.engine.web.make_code("a test", ("view", "answer", "operate")).code
     client = TestClient(app, "http://localhost:8787")
