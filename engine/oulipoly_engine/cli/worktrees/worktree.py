@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,8 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.text.columns import plain, size_text, table
-from oulipoly_engine.core.worktrees.retention import WorktreeStatus, why_kept
+from oulipoly_engine.core.text.columns import plain, table
+from oulipoly_engine.core.worktrees.retention import WorktreeStatus, describe_size, why_kept
 from oulipoly_engine.core.worktrees.setup_file import NAME
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.facade import diagnostics, output
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 SCHEMA_VERSION = 1
+_NAMED = 10  # ignored files and folders
 _DESCRIPTIONS = {
     "list": "List the worktrees of sessions: their branches, what differs, what is merged, how much room they take.",
     "remove": "Remove a worktree. What is in it, but for what git ignores, is kept first: `restore` brings it back.",
@@ -112,7 +113,6 @@ def status_json(status: WorktreeStatus) -> dict[str, Any]:
 def _row(status: WorktreeStatus) -> list[str]:
     worktree, look = status.worktree, status.look
     commits = "-" if look.ahead is None else f"+{look.ahead} -{look.behind}"
-    size = "-" if status.size_bytes is None else size_text(status.size_bytes)
     state = f"{worktree.state}, runs" if status.is_running else worktree.state
     return [
         worktree.session_id[:8],
@@ -121,7 +121,7 @@ def _row(status: WorktreeStatus) -> list[str]:
         commits,
         str(look.changed_files) + (f", {look.unfinished}" if look.unfinished else ""),
         "yes" if look.is_merged else "no",
-        f"> {size}" if status.is_size_cut else size,
+        describe_size(status),
         plain(worktree.repository),
     ]
 
@@ -130,18 +130,32 @@ def _remove(context: Context, options: Namespace) -> int:
     removal = context.engine.worktrees.remove(options.session, force=options.force, dry_run=options.dry_run)
     worktree = removal.worktree
     if options.json:
-        more = {"dry_run": options.dry_run, "was_gone": removal.was_gone, "deleted_branch": removal.deleted_branch}
+        more = {
+            "dry_run": options.dry_run,
+            "was_gone": removal.was_gone,
+            "deleted_branch": removal.deleted_branch,
+            "ignored": list(removal.ignored),
+        }
         output.write_json({"schema_version": SCHEMA_VERSION, **worktree_json(worktree), **more})
     elif removal.was_gone:
         output.write_line(f"the worktree of {worktree.session_id} is gone already")
     elif options.dry_run:
         output.write_line(f"{plain(worktree.path)} would be removed, and what is in it would be kept")
+        _tell_ignored(removal.ignored, "would go with it, and is not kept")
     else:
         output.write_line(f"{plain(worktree.path)} is removed")
+        _tell_ignored(removal.ignored, "is gone with it")
         branch = "was merged and is deleted" if removal.deleted_branch else "stays"
         diagnostics.note(f"the branch {worktree.branch} {branch}; what was in the worktree is kept: {worktree.salvage}")
         diagnostics.note(f"`{context.program} worktree restore {worktree.session_id}` brings it back")
     return 0
+
+
+def _tell_ignored(names: Sequence[str], fate: str) -> None:
+    if names:
+        shown = ", ".join(map(plain, names[:_NAMED]))
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        diagnostics.note(f"what git ignores {fate}: {shown}{more} (files and whole folders: {len(names)})")
 
 
 def _restore(context: Context, options: Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record
 
@@ -69,3 +70,10 @@ def why_kept(status: WorktreeStatus) -> str:
 def describe_changes(look: Look) -> str:
     """Say how many files have changes that are not committed."""
     return "1 changed file" if look.changed_files == 1 else f"{look.changed_files} changed files"
+
+
+def describe_size(status: WorktreeStatus) -> str:
+    """Return the size of a worktree's folder in words; `-` where nothing of it was counted in time."""
+    if status.size_bytes is None or (status.is_size_cut and not status.size_bytes):
+        return "-"
+    return f"> {size_text(status.size_bytes)}" if status.is_size_cut else size_text(status.size_bytes)

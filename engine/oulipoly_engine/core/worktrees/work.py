@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from oulipoly_engine.errors import UsageInvalid
@@ -10,6 +10,7 @@ from oulipoly_engine.records import Record
 
 Lifecycle = Literal["oneshot", "persistent"]
 LIFECYCLES: tuple[Lifecycle, ...] = get_args(Lifecycle)
+_NAMED = 5  # sessions that one is told to wait for
 TURN_SILENCE_S = 600.0  # contract B1: a turn that says nothing for so long has failed
 
 # Contract A32. `waiting_input` and `closing` are told of a living process only.
@@ -169,3 +170,11 @@ def log_hint(kind: str, home: str, native_id: str) -> str:
     if kind == "claude":
         return f"{home or '~/.claude'}/projects/*/{native_id or '*'}.jsonl"
     return ""
+
+
+def describe_wait(running: Sequence[str], most: int) -> str:
+    """Say that a session waits for a free place. running: the ids of those that run. most: how many may run at once."""
+    names = ", ".join(session_id[:8] for session_id in running[:_NAMED])
+    if len(running) > _NAMED:
+        names += f" and {len(running) - _NAMED} more"
+    return f"it waits for a free place: {len(running)} of {most} sessions run ({names})"

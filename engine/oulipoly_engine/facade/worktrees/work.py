@@ -20,6 +20,7 @@ from oulipoly_engine.core.worktrees.work import (
     Standing,
     allowed_parameters,
     assistant_id,
+    describe_wait,
     is_stale,
     log_hint,
     read_parameters,
@@ -235,8 +236,7 @@ class WorkSessions:
             ]
         if len(works) < most:
             return ""
-        names = ", ".join(one.session_id[:8] for one in works)
-        return f"it waits for a free place: {len(works)} of {most} sessions run ({names})"
+        return describe_wait([one.session_id for one in works], most)
 
     def start_waiting(self) -> tuple[str, ...]:
         """Start the sessions that wait for a place and have one now, and return their ids."""

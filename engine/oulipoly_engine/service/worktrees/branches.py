@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.work import Repository
+from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX
 from oulipoly_engine.service.worktrees.git import Git
 from oulipoly_engine.service.worktrees.looking import offline
 
@@ -26,9 +27,10 @@ def find_repository(folder: Path) -> Repository | None:
     words = ("for-each-ref", "--sort=-committerdate", f"--count={_MOST}", "--format=%(refname:lstrip=2)", "refs/heads")
     names = git.text(*words, timeout_s=_TIMEOUT_S)
     head = git.run("rev-parse", "--short", "HEAD", timeout_s=_TIMEOUT_S)
+    branches = sorted(names.split("\n") if names else (), key=lambda name: name.startswith(BRANCH_PREFIX))
     return Repository(
         os.fsdecode(root.stdout).rstrip("\n"),
         os.fsdecode(current.stdout).strip() if current.succeeded else "",
         os.fsdecode(head.stdout).strip() if head.succeeded else "",
-        tuple(names.split("\n")) if names else (),
+        tuple(branches),  # those of sessions last: hardly anybody begins at one
     )

@@ -22,6 +22,8 @@ _SAFE = (
     *("-c", "gc.auto=0", "-c", "maintenance.auto=false"),
 )
 _FED = 'input=$1; shift; exec "$@" <"$input"'  # the line that gives a command a file as its stdin
+_PEOPLE = (f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE"))
+_CALLERS = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", *_PEOPLE))
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
@@ -107,6 +109,9 @@ def _name(words: tuple[str, ...]) -> str:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return our environment without git's own variables, which would name another repository or a program."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    """Return our environment without git's own variables, which would name another repository or a program.
+
+    Who the caller is stays, and where the caller's own settings lie: a commit is theirs.
+    """
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_") or key in _CALLERS}
     return kept | {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

@@ -43,6 +43,7 @@ class Removal(Record):
     worktree: Worktree
     was_gone: bool = False  # before: somebody else has removed it
     deleted_branch: bool = False
+    ignored: tuple[str, ...] = ()  # what git ignores in it and nothing keeps; names of folders end in a slash
 
 
 def remove(resources: Resources, wish: RemovalWish, *, is_running: Callable[[str], bool]) -> Removal:
@@ -64,8 +65,23 @@ def remove(resources: Resources, wish: RemovalWish, *, is_running: Callable[[str
             raise WorktreeBusy(f"session {session_id} runs: `agents session close {session_id}` ends it first")
         if worktree.state != "removing":  # else one whose reconciliation has failed, and is tried again
             _refuse_loss(worktree, force=wish.force)
-            worktree = worktree if wish.dry_run else _begin(resources, worktree)
-        return Removal(worktree) if wish.dry_run else finish_removal(resources, worktree, force=wish.force)
+        ignored = _list_ignored(worktree)
+        if wish.dry_run:
+            return Removal(worktree, ignored=ignored)
+        if worktree.state != "removing":
+            worktree = _begin(resources, worktree)
+        return replace(finish_removal(resources, worktree, force=wish.force), ignored=ignored)
+
+
+def _list_ignored(worktree: Worktree) -> tuple[str, ...]:
+    """Return what git ignores in a worktree, whole folders by their names; empty where nobody can tell."""
+    path = Path(worktree.path)
+    admin = find_admin_folder(Path(worktree.git_folder), path) if path.is_dir() and not path.is_symlink() else None
+    if admin is None:
+        return ()
+    git = for_looking(offline(Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)})))
+    told = git.run("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    return tuple(os.fsdecode(name) for name in told.stdout.split(b"\0") if name) if told.succeeded else ()
 
 
 def _begin(resources: Resources, worktree: Worktree) -> Worktree:

@@ -114,10 +114,22 @@ def _url_of(quiet: Git, remote: str) -> str | None:
     return os.fsdecode(result.stdout).strip() or None if result.succeeded else None
 
 
+def _is_relative(url: str) -> bool:
+    """Tell whether an address is a path that does not begin at the root: no scheme, and no host before a colon."""
+    return bool(url) and not url.startswith(("/", "~")) and ":" not in url.partition("/")[0]
+
+
 def _push(checkout: Checkout, remote: str, branch: str) -> None:
     # The network is wanted here, and the repository's own hooks and credentials: a person asked for the push.
     allowed = {key: value for key, value in checkout.git.env.items() if key != "GIT_ALLOW_PROTOCOL"}
-    git = Git(checkout.root, env=allowed)
+    folder = checkout.root
+    url = _url_of(checkout.quiet, remote) or ""
+    if _is_relative(url):
+        # Git looks for it from where it stands, but it was written for the repository's own folder.
+        admin = checkout.git.text("rev-parse", "--absolute-git-dir")
+        allowed |= {"GIT_DIR": admin, "GIT_WORK_TREE": str(checkout.root)}
+        folder = checkout.common.parent
+    git = Git(folder, env=allowed)
     words = ("push", "--quiet", "--set-upstream", "--", remote, f"HEAD:refs/heads/{branch}")
     result = git.run(*words, hooks=True, timeout_s=_TIMEOUT_S)
     if result.succeeded:

@@ -67,6 +67,19 @@ def test_all_files_can_be_staged_with_a_commit(repo):
     assert repo.status() == ""
 
 
+def test_a_commit_is_by_whom_the_caller_says(repo, tmp_path):
+    settings = tmp_path / "settings"
+    settings.write_text("[i18n]\n\tcommitEncoding = ISO-8859-1\n")
+    repo.write("new", "x")
+    caller = {"GIT_CONFIG_GLOBAL": str(settings), "GIT_AUTHOR_NAME": "Ann", "GIT_COMMITTER_EMAIL": "bob@example.com"}
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in caller.items():
+            patched.setenv(name, value)
+        index.commit(repo.checkout, "Add", stages_all=True)
+
+    assert "Ann|bob@example.com|ISO-8859-1" == repo.git("log", "-1", "--format=%an|%ce|%e", folder=repo.work)
+
+
 @pytest.mark.parametrize("message", ["", " \n ", "a\0b", "x" * 100_001])
 def test_a_commit_needs_a_message(repo, message):
     repo.write("x", "x")

@@ -656,6 +656,21 @@ def test_a_look_fetches_nothing_that_is_missing(repo, trees, tmp_path):
     assert not ran.exists()
 
 
+def test_what_git_ignores_is_named_before_a_removal_and_after(repo, trees):
+    path = Path(trees.create("s1", repo.folder).path)
+    repo.write("ignored/a", b"x", path)
+    repo.write("ignored/b", b"x", path)
+
+    assert ("ignored/",) == trees.remove("s1", dry_run=True).ignored
+    assert ("ignored/",) == trees.remove("s1").ignored
+
+
+def test_the_branches_of_sessions_come_behind_the_others(repo, trees):
+    trees.create("s1", repo.folder)
+
+    assert ("main", "aw/s1") == find_repository(repo.folder).branches
+
+
 def test_a_salvage_that_was_changed_writes_nothing_elsewhere(repo, trees):
     made = trees.create("s1", repo.folder)
     repo.write("new", "new\n", Path(made.path))
