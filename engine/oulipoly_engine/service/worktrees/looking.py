@@ -120,3 +120,9 @@ def _sweep(root: Path) -> None:
             with suppress(OSError):
                 if entry.stat(follow_symlinks=False).st_mtime < time.time() - _DAY_S:
                     shutil.rmtree(entry.path)
+
+
+def list_ignored(git: Git) -> tuple[str, ...]:
+    """Return what git ignores in a worktree, whole folders by their names; empty where git cannot tell."""
+    told = git.run("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    return tuple(os.fsdecode(name) for name in told.stdout.split(b"\0") if name) if told.succeeded else ()

@@ -14,7 +14,7 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.worktrees.create import begin_operation, log_of
 from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
 from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.looking import for_looking, offline
+from oulipoly_engine.service.worktrees.looking import for_looking, list_ignored, offline
 from oulipoly_engine.service.worktrees.repository import (
     Resources,
     commit_of,
@@ -79,9 +79,7 @@ def _list_ignored(worktree: Worktree) -> tuple[str, ...]:
     admin = find_admin_folder(Path(worktree.git_folder), path) if path.is_dir() and not path.is_symlink() else None
     if admin is None:
         return ()
-    git = for_looking(offline(Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)})))
-    told = git.run("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    return tuple(os.fsdecode(name) for name in told.stdout.split(b"\0") if name) if told.succeeded else ()
+    return list_ignored(for_looking(offline(Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)}))))
 
 
 def _begin(resources: Resources, worktree: Worktree) -> Worktree:

@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record, asdict
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.looking import for_looking, offline
+from oulipoly_engine.service.worktrees.looking import for_looking, list_ignored, offline
 from oulipoly_engine.service.worktrees.repository import check, commit_of, find_admin_folder
 from oulipoly_engine.service.worktrees.salvage.scratch import Entry, Scratch, scratch
 
@@ -34,6 +34,7 @@ _LARGEST_STATE = 64 << 20  # bytes of one file of git's state; an index of a mil
 _COMMIT = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 _MOST_COMMITS = 1000  # of the reflog, the last ones
 _TRIES = 3
+_NAMED = 10  # ignored files and folders, in the subject of a salvage
 
 
 class Salvage(Record):
@@ -102,12 +103,23 @@ def _take(worktree: Worktree, path: Path, admin: Path | None, now: datetime) -> 
             untracked=_commit(work, untracked_tree, "untracked files"),
             state=_commit(work, state_tree, "state of git", *_parents([tip, *named])),
         )
-        message = f"Salvage of the worktree of session {worktree.session_id}\n\n{json.dumps(asdict(salvage))}"
+        left_out = _name_ignored(list_ignored(git)) if is_there and admin is not None else ""
+        subject = f"Salvage of the worktree of session {worktree.session_id}{left_out}"
+        message = f"{subject}\n\n{json.dumps(asdict(salvage))}"
         parents = _parents([head, salvage.index, salvage.untracked, salvage.state])
         commit = _commit(work, tracked_tree, message, *parents)
         if is_there and seen != _look(work, path, compared):
             raise GitFailed(f"something still writes files in {path}: end it, then try again")
     return _refer(shared, worktree.session_id, salvage, commit, now)
+
+
+def _name_ignored(names: Sequence[str]) -> str:
+    """Return what the subject of a salvage says of the files that are not in it: on one line, and not all of many."""
+    if not names:
+        return ""
+    shown = ", ".join(json.dumps(name) for name in names[:_NAMED])
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f", without what git ignores: {shown}{more}"
 
 
 def _refer(shared: Git, session_id: str, salvage: Salvage, commit: str, now: datetime) -> Salvage:

@@ -662,7 +662,9 @@ def test_what_git_ignores_is_named_before_a_removal_and_after(repo, trees):
     repo.write("ignored/b", b"x", path)
 
     assert ("ignored/",) == trees.remove("s1", dry_run=True).ignored
-    assert ("ignored/",) == trees.remove("s1").ignored
+    removal = trees.remove("s1")
+    assert ("ignored/",) == removal.ignored
+    assert 'without what git ignores: "ignored/"' in repo.git("log", "-1", "--format=%s", removal.worktree.salvage)
 
 
 def test_the_branches_of_sessions_come_behind_the_others(repo, trees):
