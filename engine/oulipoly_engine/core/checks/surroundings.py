@@ -56,7 +56,7 @@ def judge_cut_change(what: str, journal: str, edited: Sequence[str]) -> Finding:
     """
     fix = "delete its journal to leave everything as it is now"
     if edited:
-        fix = f"{', '.join(edited)} was edited since: put it back as it was, or {fix}"
+        fix = f"{', '.join(edited)} was edited since: restore what it said, or {fix}"
     follows = "accounts and state file may not fit each other, and no other change of the accounts is written"
     command = f"rm {in_shell(journal)}"
     return _fail(journal, f"a change was cut off and is not taken back: {what}", follows, fix, command)

@@ -19,7 +19,6 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import stopping
-from oulipoly_engine.adapters import transcript_head
 from oulipoly_engine.adapters.bundled import describe_failure, entry_reading, turn_call
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, SessionScripts
@@ -279,6 +278,8 @@ def _read_prompt_hash(decision: str) -> str | None:
 
 def _is_of_folder(session: SessionActivity, row: Invocation) -> bool:
     """Tell whether a session's transcript names the folder of a run, by whichever path, or none."""
+    from oulipoly_engine.adapters import transcript_head  # noqa: PLC0415 - only a run whose runner was killed needs it
+
     folders = {transcript_head.read_head(path, session.session_id).cwd for path in session.files} - {None}
     own = None if row.working_directory is None else os.path.realpath(row.working_directory)
     return not folders or own in {os.path.realpath(folder) for folder in folders if folder is not None}
