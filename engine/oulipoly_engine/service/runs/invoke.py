@@ -427,7 +427,7 @@ def _render_decision(decision: Mapping[str, Any] | None, prompt: str) -> str | N
     """Return a decision as it is kept, with what tells the prompt: a run whose runner is killed has nothing else."""
     if decision is None:
         return None
-    kept = {**decision, "prompt_sha256": hash_prompt(prompt)}
+    kept = {**decision, "prompt_hash": hash_prompt(prompt)}
     return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
 
 

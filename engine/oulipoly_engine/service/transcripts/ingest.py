@@ -270,7 +270,7 @@ def attach_lost(store: Store, account: str) -> None:
 def _read_prompt_hash(decision: str) -> str | None:
     """Return what a stored decision tells of the prompt; those of an older version tell nothing."""
     try:
-        prompt_hash = json.loads(decision).get("prompt_sha256")
+        prompt_hash = json.loads(decision).get("prompt_hash")
     except (ValueError, AttributeError):
         return None
     return prompt_hash if isinstance(prompt_hash, str) else None

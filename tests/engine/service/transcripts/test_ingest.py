@@ -86,7 +86,7 @@ class Bench:
 
     def ran(self, seconds=60, account="c", end=True, asked=None, folder=None):
         """Store a one-shot that began now and took so long; it told no session id."""
-        decision = None if asked is None else json.dumps({"prompt_sha256": hash_prompt(asked)})
+        decision = None if asked is None else json.dumps({"prompt_hash": hash_prompt(asked)})
         more = {"working_directory": folder, "decision_json": decision}
         new = invocations.NewInvocation(os.urandom(16).hex(), "opus", account, 0, self.clock.now(), **more)
         invocations.begin(self.store, new)
