@@ -222,6 +222,39 @@ _PROGRAM_FLAG = LatePattern(
 )
 _OPENSSL = LatePattern(rf"-pass(?:in|out)?[ \t]{{1,4}}[\"']?pass:{_WORD}")
 _SAMBA = LatePattern(r"(?:smb|rpc)client\b[^\r\n;|&]{0,200}?[ ]-U[ ]{0,4}[\"']?[^\s%\"']{1,64}%(?P<value>[^\s\"'\\]+)")
+_SQL = LatePattern(
+    r"(?:(?<=\b)identified(?:[ ]{1,4}with[ ]{1,4}\S{1,64})?[ ]{1,4}by(?:[ ]{1,4}password)?[ ]{1,4}"
+    r"|(?:create|alter)[ ]{1,4}(?:user|role|login)\b[^;\r\n]{0,200}?\bpassword[ ]{1,4}=?[ ]{0,4})"
+    r"\\{0,3}[\"'](?P<value>[^\"'\r\n\\]+)",
+    re.IGNORECASE,
+)
+_DEFINE = LatePattern(
+    r"define\([ ]{0,4}[\"'][A-Z0-9_]{0,60}(?:PASSWORD|SECRET|TOKEN|KEY|SALT)[\"']"
+    r"[ ]{0,4},[ ]{0,4}[\"'](?P<value>[^\"'\r\n]+)"
+)
+_ORACLE = LatePattern(r"jdbc:oracle:[a-z0-9]{2,5}:[^\s/@\"']{1,64}/(?P<value>[^\s@\"']{1,256})@")
+_VARIABLE = LatePattern(
+    rf"(?P<name>(?:APP|HMAC|FERNET|STORAGE|UNSEAL)_KEY|GH_PAT|_PAT|_PW|CREDENTIALS"
+    rf"|(?i:dd-application-key|dd-api-key|x-functions-key|x-auth-key)){_SIGN_AND_VALUE}",
+    re.VERBOSE,
+)
+_MORE_PROGRAMS = LatePattern(
+    rf"""(?:(?:mongosh|mongo(?:dump|restore|export|import)?|twine|az|cqlsh)[ ][^\r\n;|&]{{0,200}}?(?<=[ ])-p[ ]{{1,4}}
+        |(?:sqlcmd|bcp)[ ][^\r\n;|&]{{0,200}}?(?<=[ ])-P[ ]{{0,4}}|\bzip[ ][^\r\n;|&]{{0,200}}?(?<=[ ])-P[ ]{{1,4}}
+        |\b7z[a-z]?[ ][a-z][ ][^\r\n;|&]{{0,200}}?(?<=[ ])-p|-(?:(?:src|dest)?storepass|keypass)[ ]{{1,4}}
+        |openssl[ ][^\r\n;|&]{{0,200}}?(?<=[ ])-k[ ]{{1,4}}
+        |vault[ ](?:login|operator[ ]unseal)[ ]{{1,4}}(?!-)(?:token=)?
+        |\bhttps?[ ][^\r\n;|&]{{0,200}}?(?<=[ ])-a[ ]{{1,4}}[^\s:]{{1,64}}:){_WORD}""",
+    re.VERBOSE,
+)
+_PIPED = LatePattern(
+    r"""(?:echo|printf)(?:[ ]-[ne]{1,2}|[ ]["']?%s["']?)?[ ]{1,4}
+        (?P<value>"[^"\r\n]{1,400}"|'[^'\r\n]{1,400}'|[^\s|;&"']{1,400})
+        [ ]{0,4}\|[ ]{0,4}(?:sudo[ ])?(?:chpasswd|gh[ ]auth[ ]login[^\r\n|]{0,200}--with-token
+        |[a-z]{2,12}[ ][^\r\n|]{0,200}--password-stdin)""",
+    re.VERBOSE,
+)
+_CODE_IN_QUERY = LatePattern(r"[?&]code=(?P<value>[A-Za-z0-9_%/+=-]{32,})")
 _NETRC = LatePattern(rf"login[ \t]{{1,4}}\S{{1,128}}\s{{1,16}}password[ \t]{{1,4}}{_WORD}")
 _MACHINE = LatePattern(r"(?:machine[ \t]{1,4}\S{1,256}|default)\s{1,16}\Z")
 _SET = LatePattern(
@@ -389,6 +422,17 @@ def _word(found: re.Match[str]) -> str:
     return take_out(found, group)
 
 
+def _variable(found: re.Match[str]) -> str:
+    """Redact the value of a variable or a header, unless it is a place or short."""
+    group, value = _value_of(found)
+    is_none = len(value) < 6 or _PLACE.match(value) is not None or is_ordinary(value) or is_code(found, value)
+    return found[0] if is_none else take_out(found, group)
+
+
+def _piped(found: re.Match[str]) -> str:
+    return found[0] if is_reference(found["value"].strip("\"'")) else take_out(found)
+
+
 def _netrc(found: re.Match[str]) -> str:
     """Redact a password, unless it is a plain word of prose about a login."""
     is_word = found["word"] is not None and found["word"].rstrip(".,:!?)").isalpha()
@@ -466,6 +510,29 @@ RULES = (
     _rule("flag of a program", ("login ", "redis-cli", "ldap", "htpasswd"), _PROGRAM_FLAG, _word),
     _rule("openssl", ("pass:",), _OPENSSL, _word),
     _rule("samba", ("smbclient", "rpcclient"), _SAMBA, take_out),
+    _rule("SQL", ("identified", "create ", "alter "), _SQL, _value),
+    _rule("PHP", ("define(",), _DEFINE, _value),
+    _rule("Oracle", ("jdbc:oracle",), _ORACLE, take_out),
+    _rule(
+        "variable or header",
+        (
+            *("app_key", "hmac_key", "fernet_key", "storage_key", "unseal_key", "_pat", "_pw", "credentials"),
+            *("dd-ap", "x-functions-key", "x-auth-key"),
+        ),
+        _VARIABLE,
+        _variable,
+    ),
+    _rule(
+        "flag of another program",
+        (
+            *("mongo", "twine ", "az ", "cqlsh ", "sqlcmd ", "bcp ", "zip ", "7z", "storepass", "keypass", "openssl "),
+            *("vault ", "http ", "https "),
+        ),
+        _MORE_PROGRAMS,
+        _word,
+    ),
+    _rule("secret in a pipe", ("--password-stdin", "--with-token", "chpasswd"), _PIPED, _piped),
+    _rule("code in a query", ("code=",), _CODE_IN_QUERY, _query),
     _rule("netrc", ("login",), _NETRC, _netrc),
     _rule("pgpass", (":543", ":6432:", ":*:", "pgpass", ":25060:"), _PGPASS, _pgpass),
     _rule("set", ("set -", "set\t", "set  ", "setx", "setenv"), _SET, _word),
