@@ -225,6 +225,14 @@ def _(it):
     it.claude.rmdir()
 
 
+@_break("home of a wrapper missing", Area.LOGINS, "error", ".codex2 is missing", ".codex2 codex login")
+def _(it):
+    it.program("work", "exit 0")
+    it.providers.write_text(f'[work]\ncommand = "{it.home}/bin/work"\nquota_script = "true"\n')
+    it.model.write_text('[[providers]]\nname = "work"\n')
+    it.paths.sessions.write_text('[work]\nturn_script = "codex-turns ~/.codex2/sessions"\n')
+
+
 @_break("home a link to nothing", Area.LOGINS, "error", "is a link to /nowhere", "rm ")
 def _(it):
     it.claude.rename(it.home / "old")

@@ -46,7 +46,10 @@ class Place(Record):
         if self.is_direct:
             key = () if self.keyring is None else ("--api-key-env", "VARIABLE")
             return in_shell("agents", "account", "login", self.account, *key)
-        return in_shell(self.cli.name, *(() if self.cli.login is None else self.cli.login.words))
+        words = () if self.cli.login is None else self.cli.login.words
+        # A wrapper leads its CLI to that folder; called by its own name the CLI would sign in at its default one.
+        variables = self.cli.place.environment(self.cli.place.home(str(self.folder)))
+        return in_shell("env", *(f"{name}={value}" for name, value in variables.items()), self.cli.name, *words)
 
 
 def find_places(
