@@ -170,6 +170,18 @@ def test_the_channel_of_a_cli_that_cannot_be_started_goes(world):
     assert [] == channels(world)
 
 
+def test_a_channel_that_was_removed_is_told_and_the_answer_counts(world):
+    world.account("a", f'{RETURN} --name n --body x >/dev/null; rm "$OULIPOLY_RETURN_CHANNEL"; echo answer')
+    world.model("m", "a")
+
+    done = world.run("-m", "m", "x")
+
+    assert 0 == done.returncode
+    assert b"answer\n" in done.stdout
+    assert b"Warning: nothing of what this run has returned is kept: the return channel was removed" in done.stderr
+    assert [] == returned(world)
+
+
 def test_a_run_without_a_place_for_its_channel_says_so_and_goes_on(world):
     world.account("a", "cat")
     world.model("m", "a")

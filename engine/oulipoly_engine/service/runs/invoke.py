@@ -311,6 +311,8 @@ class Invoker(Record, frozen=False):
         returned, outcome = done.returned, done.outcome
         if returned.refusal is not None and outcome.error_category != RETURNED_ARTIFACTS:
             self.face.note(f"Warning: nothing of what this run has returned is kept: {returned.refusal}")
+        if returned.loss is not None:
+            self.face.note(f"Warning: nothing of what this run has returned is kept: {returned.loss}")
         is_final = final_write.make_final(self.store, row_id, outcome, self.face.note, returned.receipts)
         if returned.receipts and not is_final:
             done = replace(done, returned=NOTHING)

@@ -28,6 +28,7 @@ class Returned(Record):
 
     receipts: tuple[ReturnedArtifact, ...] = ()
     refusal: str | None = None  # a sentence; there are no receipts then
+    loss: str | None = None  # why nobody knows whether there were any: no failure of the run, but to be told
 
 
 NOTHING = Returned()
@@ -40,6 +41,7 @@ class ReturnChannel:
         self._path = paths.results / f"{uuid}.returns"
         self._store = paths.artifacts
         self._uuid = uuid
+        self._is_made = False
 
     @property
     def variables(self) -> dict[str, str]:
@@ -52,6 +54,7 @@ class ReturnChannel:
         try:
             make_folder(self._path.parent)
             os.close(open_private(self._path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW))
+            self._is_made = True
         except OSError as error:
             note(f"Warning: this run can return nothing: cannot make {self._path}: {error.strerror or error}")
         try:
@@ -64,8 +67,10 @@ class ReturnChannel:
         """Return what was handed back by the first time that this is asked; what comes later is too late."""
         try:
             found = os.lstat(self._path)
-        except OSError:  # nobody can have returned anything: whoever tries is told that there is no channel
-            return NOTHING
+        except OSError:
+            if not self._is_made:  # that was told; nobody can have returned anything
+                return NOTHING
+            return Returned(loss="the return channel was removed while it ran, with all that was in it")
         if found.st_size == 0 and stat.S_ISREG(found.st_mode):
             return NOTHING
         from oulipoly_engine.service.artifacts.returned import read_receipts  # noqa: PLC0415 - 20 ms
