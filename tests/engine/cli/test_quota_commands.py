@@ -277,9 +277,26 @@ def test_an_exhausted_mark_can_be_cleared_by_hand(world, markers):
     world.account("a", "echo 'usage limit' >&2; exit 1")
     world.model("m", "a")
     world.run("-m", "m", "x")
-    assert b"a: exhausted since" in world.run("account", "list").stdout
+    assert b"exhausted since" in world.run("account", "list").stdout
 
     assert b"a: in use\n" == world.run("account", "clear", "a").stdout
+
+
+def test_account_list_says_what_each_account_is(world):
+    world.account("sh", "cat")
+    login = {"claudeAiOauth": {"accessToken": "x" * 40, "subscriptionType": "max"}}
+    (world.home / ".claude").mkdir()
+    (world.home / ".claude" / ".credentials.json").write_text(json.dumps(login))
+    with (world.config / "providers.toml").open("a") as file:
+        file.write("[work]\ncommand = 'claude'\n")
+    world.model("opus", "work", "sh")
+
+    rows = [line.split() for line in world.run("account", "list").stdout.decode().splitlines()]
+    sh, work = json.loads(world.run("account", "list", "--json").stdout)["accounts"]
+
+    assert ["work", "claude", "logged", "in", "max", "opus", "-", "in", "use"] == rows[-1]
+    assert (None, ["opus"], []) == (sh["cli"], sh["pools"], sh["windows"])
+    assert ("claude", "max") == (work["cli"], work["plan"])
 
 
 def test_quota_check_reads_every_account_and_marks_the_next_pick(world, quota):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.text.quantities import moment
+from oulipoly_engine.core.text.columns import plain, table
+from oulipoly_engine.core.text.quantities import moment, percent
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
 
@@ -69,24 +70,44 @@ def _list(context: Context, found: Sequence[AccountState], *, as_json: bool) -> 
     if as_json:
         output.write_json({"accounts": [*map(_document, found)]})
         return 0
-    for state in found:
-        output.write_line(_line(state))
-    if not found:
+    if found:
+        rows = [("ACCOUNT", "CLI", "LOGIN", "PLAN", "POOLS", "QUOTA", "STATE"), *map(_row, found)]
+        output.write_lines(table([[plain(cell) for cell in row] for row in rows]))
+    else:
         output.write_line(f"no accounts: `{context.program} account add` adds one, `{context.program} demo` needs none")
     return 0
 
 
+def _row(state: AccountState) -> tuple[str, ...]:
+    windows = ", ".join(f"{window.name} {percent(window.used)}" for window in state.quota.windows)
+    pools = ", ".join(state.pools)
+    texts = (state.cli, state.login, state.plan, pools, windows)
+    return (state.name, *(text or "-" for text in texts), _standing(state))
+
+
 def _line(state: AccountState) -> str:
+    return f"{state.name}: {_standing(state)}"
+
+
+def _standing(state: AccountState) -> str:
     parts = [state.controls.words] if state.controls.words else []
     if state.quota.exhausted_at is not None:
         parts.append(f"exhausted since {moment(state.quota.exhausted_at)}")
-    return f"{state.name}: {', '.join(parts) or 'in use'}"
+    return ", ".join(parts) or "in use"
 
 
 def _document(state: AccountState) -> dict[str, object]:
     wishes, quota = state.controls, state.quota
     return {
         "account": state.name,
+        "cli": state.cli,
+        "login": state.login,
+        "plan": state.plan,
+        "pools": list(state.pools),
+        "windows": [
+            {"window": window.name, "used": window.used, "resets_at": to_text(window.resets_at)}
+            for window in state.quota.windows
+        ],
         "reserve": wishes.reserve,
         "drained": wishes.drained,
         "disabled": wishes.disabled,

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from oulipoly_engine.core.accounts.accounts import Account, Model
+from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
+from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.accounts.api_keys import read_kept_profiles
 from oulipoly_engine.store.quota import controls, quotas
 
 
@@ -17,6 +23,10 @@ class AccountState(Record):
     name: str
     controls: Controls
     quota: QuotaState
+    cli: str | None = None  # its name; None: none that this program knows
+    login: str | None = None  # who, by the CLI's own files; None: they do not tell
+    plan: str | None = None
+    pools: tuple[str, ...] = ()
 
 
 class Accounts:
@@ -31,10 +41,27 @@ class Accounts:
 
     def states(self) -> tuple[AccountState, ...]:
         """Return what holds for every configured account."""
-        names = tuple(self._home.files.accounts())
+        accounts = self._home.files.accounts()
+        models = self._home.quiet_files.models()
+        names = tuple(accounts)
         with self._home.lend_store_to_read() as store:
             wishes, states = controls.of(store, names), quotas.states(store, names)
-        return tuple(AccountState(name, wishes[name], states[name]) for name in names)
+        return tuple(
+            self._describe(account, AccountState(name, wishes[name], states[name]), models)
+            for name, account in accounts.items()
+        )
+
+    def _describe(self, account: Account, state: AccountState, models: Mapping[str, Model]) -> AccountState:
+        """Add to a state what the account is; no CLI is asked."""
+        members = {name: {member.account for member in model.members} for name, model in models.items()}
+        pools = tuple(name for name, accounts in members.items() if account.name in accounts)
+        found = recognise_cli(account, self._home.paths.home, inherited_environment())
+        if found is None:
+            return replace(state, pools=pools)
+        profile = next(iter(read_kept_profiles(found)), None)
+        login = None if profile is None else profile.id
+        plan = None if profile is None else profile.plan
+        return replace(state, cli=found.cli.name, login=login, plan=plan, pools=pools)
 
     def state(self, account: str) -> AccountState:
         """Return what holds for an account."""
