@@ -319,7 +319,8 @@ def _of_orphan(orphan: Orphan) -> Trouble:
 def _of_run(failure: Failure) -> Trouble:
     said = failure.text or failure.reason or "without a word"
     text = f"the last run of {failure.model} failed ({failure.category or failure.reason or 'unknown'}): {said}"
-    return Trouble(text, fix_of(failure.category, failure.reason), failure.account, is_error=False, kind="run")
+    fix = fix_of(failure.category, failure.reason, run=failure.uuid[:8])
+    return Trouble(text, fix, failure.account, is_error=False, kind="run")
 
 
 def _of_account(view: AccountView) -> tuple[Trouble, ...]:

@@ -61,6 +61,23 @@ def test_a_failure_gives_the_childs_code_its_identity_and_none_of_its_stdout(wor
     assert b"[diagnostics: unknown]" in done.stderr
 
 
+def test_trace_says_why_a_run_failed_though_another_one_failed_since(world, markers):
+    world.account("a", "echo kaboom in widget sk-ant-api03-" + "Ab1Cd2Ef3G" * 4 + " >&2; exit 3")
+    world.model("m", "a")
+    first = markers("OULIPOLY_INVOCATION", world.run("-m", "m", "explain the roof").stderr)[0]["id"]
+    world.account("b", "echo other >&2; exit 4")
+    world.run("-m", "m", "another")
+
+    told = world.run("trace", first[:13]).stdout.decode()
+    document = json.loads(world.run("trace", first, "--json").stdout)["root"]["invocation"]
+
+    lines = [line.strip() for line in told.splitlines()]
+    assert lines[1].startswith("failed: exit 3 after ")
+    assert ["prompt: explain the roof", "│ kaboom in widget [redacted]"] == lines[2:4]
+    assert lines[-1].startswith("why a: ")
+    assert ("explain the roof", ["kaboom in widget [redacted]"]) == (document["prompt"], document["last_output"])
+
+
 def test_the_result_is_kept_in_a_file_too(world, markers):
     world.account("a", "true")
     world.model("m", "a")

@@ -3,8 +3,12 @@
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.facade.sessions.values import ExportOptions
+from oulipoly_engine.service.runs import last_words
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.runs.invocations import NewInvocation
 from oulipoly_tui.widgets.lines import VirtualList
 
 keys = pytest.mark.keys
@@ -345,6 +349,29 @@ async def test_shift_v_keeps_what_is_shown_as_a_view_and_brings_it_back(sessions
         await one.press("home", "enter")
         await one.sees("turns ▼")
         await one.until(lambda: one.app.frame.find("sessions").view_name == "longest")
+
+
+@keys("FailedRun", "r")
+@keys("sessions.trace", "t")
+async def test_enter_on_a_failed_run_says_why_it_failed_and_r_asks_again(sessions):
+    async with sessions(size=(120, 40)) as one:
+        engine = one.app.engine
+        store = open_store(engine.paths.state_db)
+        decision = '{"account":"eve","reason":"x"}'
+        began = NewInvocation("u9", "talk", "eve", 0, SystemClock().now(), decision_json=decision)
+        with store.write():
+            row_id = invocations.begin(store, began)
+            invocations.end(store, row_id, Outcome(False, 3, SystemClock().now(), "unknown"))
+        store.close()
+        last_words.write(engine.paths.results, "u9", "explain the roof", b"first\nkaboom in widget\n")
+        await one.press("t")
+        await one.until(lambda: listed(one, "talk → eve"))
+        await one.press("enter")
+        await one.at("FailedRun")
+        await one.sees("failed: exit 3 after 0.", "prompt: explain the roof", "│ kaboom in widget", "why eve: x")
+        await one.press("r")
+        await one.at("Prompt")
+        await one.sees("prompt talk again", "explain the roof")
 
 
 @keys("sessions.trace", "t")

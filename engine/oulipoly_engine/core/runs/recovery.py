@@ -25,9 +25,14 @@ _FIXES: Mapping[str, str] = {
     OUTPUT_FAILED: "who read the output went away, or the disk is full: run it again",
     GUARD_DROP: "its runner was killed: go on with the session by `agents repl --resume`",
 }
-_OTHER = "`agents trace` shows the run and what it printed"
+_OTHER = "`agents trace {run}` shows what it printed; so does enter on it in the trace of Sessions"
 
 
-def fix_of(*reasons: str | None) -> str:
-    """Return what to do about a failure. reasons: category or reason, the first one that is known decides."""
-    return next((_FIXES[reason] for reason in reasons if reason is not None and reason in _FIXES), _OTHER)
+def find_fix(*reasons: str | None) -> str | None:
+    """Return what to do about a failure of a known kind. reasons: category or reason, the first known one decides."""
+    return next((_FIXES[reason] for reason in reasons if reason is not None and reason in _FIXES), None)
+
+
+def fix_of(*reasons: str | None, run: str = "RUN") -> str:
+    """Return what to do about any failure, reasons as in `find_fix`. run: the id by which it can be looked at."""
+    return find_fix(*reasons) or _OTHER.format(run=run)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact
+from oulipoly_engine.core.balance.decision_text import why_lines
 from oulipoly_engine.core.runs.invocations import Invocation, Status
+from oulipoly_engine.core.runs.recovery import find_fix
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.core.text.quantities import duration
 from oulipoly_engine.records import Record
 
 STALE_AFTER_S = 1800
 DEFAULT_MAX_DEPTH = 64
+_PROMPT_SHOWN = 200  # characters
 _NONE = "—"
 _ACCEPTED = "accepted"
 _ATTEMPTED_RESUME = (
@@ -42,6 +46,14 @@ class SessionFacts(Record):
     sidechain_entries: int | None = None
 
 
+class LastWords(Record):
+    """What a failed run was asked, and what it said last."""
+
+    prompt: str  # without secrets
+    is_whole: bool  # the prompt is all that was asked, as it was asked
+    output: tuple[str, ...]  # last lines of stderr, of stdout where stderr is empty; without secrets
+
+
 class Node(Record):
     """One invocation in the tree."""
 
@@ -57,6 +69,7 @@ class Node(Record):
     is_cut: bool = False  # it has children below the depth limit
     transcript: tuple[Mapping[str, object], ...] | None = None
     returned_artifacts: tuple[ReturnedArtifact, ...] = ()  # in the order of the receipts
+    last_words: LastWords | None = None  # None: it has not failed, or nothing is kept of it any more
 
 
 def to_json(root: Node, now: datetime) -> dict[str, object]:
@@ -74,6 +87,36 @@ def to_lines(root: Node, now: datetime, why: Mapping[str, tuple[str, ...]] | Non
     why: lines about the decision to show below an invocation, by its UUID.
     """
     yield from _node_lines(root, 0, now, why or {})
+
+
+def failure_lines(node: Node, *, with_why: bool = True) -> Iterator[str]:
+    """Yield why a run failed: how it ended, what it was asked, what it said last, what to do, why that account."""
+    row, words = node.invocation, node.last_words
+    if row.status is not Status.FAILED:
+        return
+    yield f"failed: {_ending(row)}"
+    if words is not None:
+        yield f"prompt: {visible_line(_shorten(words.prompt))}"
+        yield from (f"│ {visible_line(line)}" for line in words.output)
+    fix = find_fix(row.error_category, row.terminal_reason)
+    if fix is not None:
+        yield f"to do: {fix}"
+    if with_why and node.decision is not None:
+        yield next(why_lines(node.decision))
+
+
+def _ending(row: Invocation) -> str:
+    end = "without an exit code" if row.exit_code is None or row.exit_code < 0 else f"exit {row.exit_code}"
+    if row.finished_at is not None:
+        passed = row.finished_at - row.created_at
+        took = f"{passed.total_seconds():.1f} s" if passed < timedelta(minutes=1) else duration(passed)
+        end = f"{end} after {took}"
+    return ", ".join(text for text in (end, row.error_category or row.terminal_reason) if text)
+
+
+def _shorten(prompt: str) -> str:
+    text = " ".join(prompt[: 2 * _PROMPT_SHOWN].split())
+    return text if len(text) <= _PROMPT_SHOWN else f"{text[:_PROMPT_SHOWN]}…"
 
 
 def transcript_lines(node: Node) -> Iterator[str]:
@@ -136,6 +179,8 @@ def _invocation_json(node: Node, now: datetime, *, is_root: bool) -> dict[str, o
         document["stale_running"] = {"age_seconds": age, "threshold_seconds": STALE_AFTER_S}
     if node.returned_artifacts:
         document["returned_artifacts"] = [one.shown(row.uuid) for one in node.returned_artifacts]
+    if node.last_words is not None:
+        document |= {"prompt": node.last_words.prompt, "last_output": list(node.last_words.output)}
     return document
 
 
@@ -186,6 +231,8 @@ def _node_lines(node: Node, depth: int, now: datetime, why: Mapping[str, tuple[s
         yield f"{'  ' * depth}! cycle -> {node.invocation.uuid}"
         return
     yield indent + _line(node)
+    if depth == 0:
+        yield from (below + text for text in failure_lines(node, with_why=node.invocation.uuid not in why))
     for text in why.get(node.invocation.uuid, ()):
         yield f"{below}{text}"
     for one in node.returned_artifacts:

@@ -29,5 +29,6 @@ class Trace:
                 home=home.paths.home,
                 max_depth=max_depth,
                 inline_transcript=inline_transcript,
+                results=home.paths.results,
             )
             return tracer.trace(invocation)

@@ -33,13 +33,13 @@ from oulipoly_engine.errors import (
 )
 from oulipoly_engine.events import Event, InvocationEnded, InvocationStarted, Listeners
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.command import ProcessResult, inherited_environment
 from oulipoly_engine.process.liveness import here, start_ticks
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.quota.choose import decide
-from oulipoly_engine.service.runs import final_write, orphans, results
+from oulipoly_engine.service.runs import final_write, last_words, orphans, results
 from oulipoly_engine.service.runs.attempt import Attempt, Attempted, Face, attempt, refuse_returned, with_category
 from oulipoly_engine.service.runs.diagnosis import Diagnoser
 from oulipoly_engine.service.runs.freshness import Freshness
@@ -297,6 +297,8 @@ class Invoker(Record, frozen=False):
             text = f"stopped at its time limit, after {done.finished.duration_s:.0f} s"
             done = with_category(done, Category.HUNG_SUBPROCESS.value, text)
             self.face.note(f"Error: {it.account.name} was {text} (--timeout, or timeout_seconds in providers.toml)")
+        if not done.outcome.success and done.finished is not None:
+            self._keep_last_words(it, done.finished, done.kept_back)
         done, is_final = self._make_final(row_id, done)
         if _is_spent(done) and is_final:
             at = self.clock.now()
@@ -305,6 +307,13 @@ class Invoker(Record, frozen=False):
                 lambda: quotas.mark_exhausted(self.store, it.account.name, at), mark, self.face.note
             )
         return done
+
+    def _keep_last_words(self, it: Attempt, finished: ProcessResult, kept_back: bytes) -> None:
+        said = finished.stderr_tail if finished.stderr_tail.strip() else kept_back
+        try:
+            last_words.write(self.paths.results, it.uuid, it.prompt, said)
+        except OSError as error:
+            self.face.note(f"Warning: cannot keep what {it.uuid} said: {error.strerror or error}")
 
     def _make_final(self, row_id: int, done: Attempted) -> tuple[Attempted, bool]:
         """Make the row final with what was handed back; return how it ended then, and whether that was possible."""

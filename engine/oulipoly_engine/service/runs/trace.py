@@ -11,7 +11,7 @@ from oulipoly_engine.core.runs.invocations import Invocation, Status
 from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.service.runs import orphans
+from oulipoly_engine.service.runs import last_words, orphans
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import artifacts, invocations
 from oulipoly_engine.store.sessions import chains, imported
@@ -32,6 +32,7 @@ class Tracer(Record, frozen=False):
     home: Path = Path()  # what `~` stands for in the bundled locators' arguments
     max_depth: int = DEFAULT_MAX_DEPTH
     inline_transcript: bool = False
+    results: Path | None = None  # the folder of result files; None: no last words are looked for
     _seen: set[int] = field(default_factory=set)
     _located: dict[tuple[str, str], tuple[str | None, TranscriptState]] = field(default_factory=dict)
 
@@ -62,6 +63,7 @@ class Tracer(Record, frozen=False):
             is_cut=is_cut,
             transcript=self._transcript(row) if self.inline_transcript else None,
             returned_artifacts=artifacts.find_returned_artifacts(self.store, row.row_id),
+            last_words=None if self.results is None else last_words.find(self.results, row.uuid),
         )
 
     def _child(self, row: Invocation, depth: int) -> Node:

@@ -361,7 +361,13 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
 
     @on(VirtualList.Chosen, "#sessions-list")
     def _handle_row_choice(self) -> None:
-        item = self.item
+        item, traced = self.item, self._traced
+        if traced is not None and traced.status == "failed":
+            from oulipoly_tui.screens.sessions import failed_run  # noqa: PLC0415 - only where a run has failed
+
+            app: Any = self.app
+            failed_run.show(app, traced.uuid)
+            return
         if item is not None and item.kind in (Kind.GROUP, Kind.WORKS):
             (self._folded.discard if item.key in self._folded else self._folded.add)(item.key)
             self._draw()
