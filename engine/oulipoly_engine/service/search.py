@@ -12,7 +12,7 @@ from oulipoly_engine.core.search.query import FieldName, Query, Term
 from oulipoly_engine.core.search.snippet import Snippet, places, snippet
 from oulipoly_engine.core.sessions.sessions import Part, Session, field_fits
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.transcripts.entry_text import text_of
+from oulipoly_engine.core.transcripts.entry_text import passages, text_of
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.catalogue import Kinds
@@ -22,6 +22,7 @@ from oulipoly_engine.store.search import search as index
 from oulipoly_engine.store.sessions.sessions import list_sessions
 
 STEP_ENTRIES = 2_000
+_SPEAKERS = {"me": "user", "agent": "assistant"}  # what a person calls the roles
 _REDACTED_AT_ONCE = 20_000  # characters; around the first place in a longer text
 
 
@@ -38,6 +39,7 @@ class Hit(Record):
     kind: str  # claude, codex, opencode, gemini, other
     session: Session | None  # None: its session has no chain
     score: float | None = None  # greater is better; None: by time
+    speaker: str = ""  # me, agent, tool; of other roles the role
 
     @property
     def part(self) -> Part | None:
@@ -159,7 +161,17 @@ def _hit(
         kind,
         session,
         score,
+        _find_speaker(match, terms),
     )
+
+
+def _find_speaker(match: index.Match, terms: Sequence[Term]) -> str:
+    """Return who says what was found: CLIs file what a tool gives under the role of a user or an assistant."""
+    said = passages(match.body)
+    found = [passage for passage in said if places(passage.text, terms)] or said
+    if found and not any(passage.is_plain for passage in found):
+        return "tool"
+    return next((name for name, role in _SPEAKERS.items() if role == match.role), match.role)
 
 
 def _safe(text: str, terms: Sequence[Term]) -> str:
@@ -169,6 +181,10 @@ def _safe(text: str, terms: Sequence[Term]) -> str:
         begin = max(0, first - _REDACTED_AT_ONCE // 2)
         text = text[begin : begin + _REDACTED_AT_ONCE]
     return redact(text)
+
+
+def _read_roles(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_SPEAKERS.get(name, name) for name in names)
 
 
 def _resolve_scope(store: Store, query: Query, kinds: Kinds) -> index.SearchScope:
@@ -185,8 +201,8 @@ def _resolve_scope(store: Store, query: Query, kinds: Kinds) -> index.SearchScop
         terms=query.terms,
         accounts=accounts,
         sessions=None if sessions is None else sessions.numbers,
-        roles=next((field.values for field in roles if not field.is_negated), None),
-        not_roles=next((field.values for field in roles if field.is_negated), ()),
+        roles=next((_read_roles(field.values) for field in roles if not field.is_negated), None),
+        not_roles=next((_read_roles(field.values) for field in roles if field.is_negated), ()),
         sidechain=query.sidechain,
         since=since,
         until=until,

@@ -202,6 +202,8 @@ def test_a_list_is_narrowed_by_words_and_fields(bench, query, expected):
         ("needle cwd:/home", ["2-1"]),
         ("needle role:user", ["1-0"]),
         ("needle -role:user", ["2-1"]),
+        ("needle role:me", ["1-0"]),
+        ("needle -role:me role:agent", ["2-1"]),
         ("needle model:claude-x", ["2-1"]),
         ("needle cli:codex", []),
         ("needle -hay", ["1-0"]),
@@ -226,6 +228,14 @@ def test_a_search_is_narrowed_by_words_and_fields(bench, query, expected):
     bench.scan()
 
     assert expected == [hit.entry_id for hit in bench.found(query)]
+
+
+def test_a_hit_tells_who_said_it_and_a_tools_result_is_nobodys_words(bench):
+    answer = [{"type": "tool_result", "tool_use_id": "t", "content": "a needle in the file"}]
+    bench.write("one", 1, "where is the needle", "the needle is here", answer)
+    bench.scan()
+
+    assert ["tool", "agent", "me"] == [hit.speaker for hit in bench.found("needle")]
 
 
 def test_a_turn_that_was_copied_by_a_move_is_found_once(bench):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Hit
 
 _LAST = re.compile(r"(?<!\S)\w+\Z")  # a whole word at the end: no field, nothing negated
-_ROLES = {"user": "you", "assistant": "it"}
+_SPEAKER = 5  # columns
 
 
 def as_typed(text: str) -> str:
@@ -42,7 +42,7 @@ def hit_rows(hits: Sequence[Hit], width: int, now: datetime) -> tuple[Row, ...]:
 def _rows(hit: Hit, width: int, now: datetime) -> Iterator[Row]:
     one = hit.session
     title = "" if one is None or one.title is None else plain(one.title)
-    head = f"{fit_text(short_age(hit.timestamp, now), 6, right=True)}  {fit_text(_ROLES.get(hit.role, hit.role), 4)} "
+    head = f"{fit_text(short_age(hit.timestamp, now), 6, right=True)}  {fit_text(plain(hit.speaker), _SPEAKER)} "
     account = f"{plain(hit.account)}  "
     yield Row(
         str(hit.row_id),
