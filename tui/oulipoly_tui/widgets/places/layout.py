@@ -71,7 +71,9 @@ class PlacesLayout(ABC):
             self._count -= self._counts.pop(place)
 
     def lines_at(self, place: int) -> Sequence[TranscriptLine]:
-        """Return the lines of a place; of one that has not come, that it is waited for."""
+        """Return the lines of a place: none where there is no such place; "waiting" where it has not come yet."""
+        if place >= self.length:
+            return ()
         lines = self._laid.get(place)
         if lines is not None:
             self._laid.move_to_end(place)

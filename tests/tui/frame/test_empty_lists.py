@@ -1,0 +1,29 @@
+"""Nothing is listed: every key of lists does nothing then, in every pane and every dialog that lists something."""
+
+from oulipoly_tui.keys.keymap import TABLE
+from oulipoly_tui.panes.table import PANES
+
+_LIST_KEYS = [key for row in TABLE if row.where == "lists" for key in row.keys.split(",")]
+_DIALOGS = ("inbox", "search", "log", "doctor", "worktrees", "server", "new_work", "settings", "palette", "help")
+
+
+async def test_no_key_of_lists_harms_a_pane_in_which_nothing_is_listed(running, empty_world):
+    async with running((120, 40)) as (app, pilot):
+        for entry in PANES:
+            await app.frame.turn_to(entry.id)
+            await pilot.pause()
+            await pilot.press(*_LIST_KEYS)
+
+            assert entry.id == app.frame.current.id
+
+
+async def test_no_key_of_lists_harms_a_dialog_in_which_nothing_is_listed(running, empty_world, settled):
+    async with running((120, 40)) as (app, pilot):
+        for dialog in _DIALOGS:
+            await app.action_press(f"frame.{dialog}")
+            await settled(pilot, lambda: app.screen is not app.frame)
+            await pilot.press(*(key for key in _LIST_KEYS if key != "enter"))
+
+            assert app.screen is not app.frame, dialog
+            while app.screen is not app.frame:
+                await app.pop_screen()
