@@ -83,6 +83,7 @@ class CommandLogScreen(ModalScreen[None]):
         lines = () if one is None else format_command(one)
         detail.show_lines(wrap_lines(lines, detail.scrollable_content_region.width or 40))
 
+    @on(VirtualList.Fitted)
     @on(Input.Changed)
     def _draw(self) -> None:
         app: Any = self.app

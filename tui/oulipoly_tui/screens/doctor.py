@@ -113,6 +113,7 @@ class DoctorScreen(ModalScreen[None]):
         key = self.query_one(VirtualList).cursor_key
         return self._findings[int(key)] if key is not None and int(key) < len(self._findings) else None
 
+    @on(VirtualList.Fitted)
     def _fit(self) -> None:
         if not is_standing(self):
             return

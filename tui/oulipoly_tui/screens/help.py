@@ -66,6 +66,7 @@ class Help(ModalScreen[str | None]):
             else:
                 shown.action_up()
 
+    @on(VirtualList.Fitted)
     @on(Input.Changed)
     def _filter(self) -> None:
         if not is_standing(self):

@@ -118,6 +118,7 @@ class Menu(ModalScreen[str | None]):
     def _handle_choice(self, event: VirtualList.Chosen) -> None:
         self.dismiss(event.key)
 
+    @on(VirtualList.Fitted)
     @on(Input.Changed)
     def _fit(self) -> None:
         if not is_standing(self):

@@ -191,6 +191,7 @@ class QuotaPane(Pane):
         if self._wanted_row is not None and found.go_to(self._wanted_row):
             self._wanted_row = None
 
+    @on(VirtualList.Fitted)
     def _draw_all(self) -> None:
         if not is_standing(self):
             return

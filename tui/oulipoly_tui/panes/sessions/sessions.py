@@ -392,6 +392,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
             raise RuntimeError("drawn before the first snapshot")  # nothing is read before it either
         return self._snapshot.at.astimezone()  # days are the user's own
 
+    @on(VirtualList.Fitted)
     def _draw(self) -> None:
         if not is_standing(self) or self.board is None or self._snapshot is None:
             return

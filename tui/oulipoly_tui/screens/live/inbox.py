@@ -82,6 +82,7 @@ class Inbox(ModalScreen["LiveRequest | None"]):
         detail.scroll_to(y=0, animate=False)
         detail.show_lines(lines)
 
+    @on(VirtualList.Fitted)
     def _draw(self) -> None:
         if not is_standing(self):
             return

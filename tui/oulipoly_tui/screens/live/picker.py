@@ -92,6 +92,7 @@ class ModelPicker(ModalScreen[Start | None]):
         text = "" if found is None else describe(found)
         detail.show_lines(wrap_lines((((text, "dim"),),), max(20, detail.size.width)) if text else ())
 
+    @on(VirtualList.Fitted)
     def _draw(self) -> None:
         if not is_standing(self):
             return

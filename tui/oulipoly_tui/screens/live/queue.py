@@ -100,6 +100,7 @@ class QueueScreen(ModalScreen[None]):
         key = self.query_one(VirtualList).cursor_key
         return next((one for one in self._shown if one.message_id == key), None)
 
+    @on(VirtualList.Fitted)
     def _draw(self) -> None:
         if not is_standing(self):
             return

@@ -143,6 +143,7 @@ class ArtifactsScreen(ModalScreen[None]):
         self.query_one(Box).border_title = Content(self._title + (f" · {count:,}" if count else ""))
         self.call_after_refresh(self._fit)
 
+    @on(VirtualList.Fitted)
     def _fit(self) -> None:
         if not is_standing(self):
             return

@@ -132,6 +132,10 @@ class Search(ModalScreen["Hit | None"]):
 
     def _draw(self, state: str) -> None:
         self.query_one("#search-state", Static).update(state)
+        self._draw_rows()
+
+    @on(VirtualList.Fitted)
+    def _draw_rows(self) -> None:
         rows = self.query_one(VirtualList)
         width = max(20, rows.scrollable_content_region.width - GUTTER)
         rows.show_rows(hit_rows(self._hits, width, self._now().astimezone()))

@@ -205,6 +205,7 @@ class SettingsScreen(ModalScreen[None]):
             self._read()
         self._draw()
 
+    @on(VirtualList.Fitted)
     def _draw(self) -> None:
         if not is_standing(self) or not self._sections:  # still being read: a cursor set now would stay at the keys
             return

@@ -125,6 +125,7 @@ class SyncScreen(ModalScreen[None]):
         self._marked &= {str(place) for place in range(len(self._entries))}
         self._fit()
 
+    @on(VirtualList.Fitted)
     def _fit(self) -> None:
         if not is_standing(self):
             return

@@ -400,6 +400,7 @@ class ChangesScreen(BranchOrders):
         if is_other:
             self._diff_list.action_first()
 
+    @on(VirtualList.Fitted)
     def _draw(self) -> None:
         if not is_standing(self):
             return

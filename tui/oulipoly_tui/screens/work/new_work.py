@@ -222,6 +222,7 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
 
     # ---- drawing
 
+    @on(VirtualList.Fitted)
     def _draw(self) -> None:
         if not is_standing(self):
             return

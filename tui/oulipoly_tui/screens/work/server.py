@@ -166,6 +166,7 @@ class ServerScreen(ActingScreen):
     def _skip(self, _error: Exception) -> None:
         self._is_looking = False
 
+    @on(VirtualList.Fitted)
     def _draw(self) -> None:
         if not is_standing(self):
             return

@@ -153,6 +153,7 @@ class WorktreesScreen(ActingScreen):
         if is_standing(self):
             self.query_one(Box).border_title = "Worktrees · cannot be listed"
 
+    @on(VirtualList.Fitted)
     def _draw(self) -> None:
         if not is_standing(self) or self.found is None:
             return
