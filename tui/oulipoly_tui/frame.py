@@ -43,6 +43,7 @@ class Frame(Screen[None], inherit_bindings=False):
         self._saved = saved
         last = saved.get("pane")
         first = last if isinstance(last, str) and last in self.entries else entries[0].id
+        self._first_pane = first
         present = [Present(one.id, one.column, one.wanted_width, one.least_width) for one in entries]
         self.area = Area(present, first, zoomed=saved.get("zoomed") is True)
         self._panes: dict[str, Pane] = {}
@@ -136,11 +137,17 @@ class Frame(Screen[None], inherit_bindings=False):
         self._snapshot = snapshot
         if self.area.is_alone != snapshot.is_empty:
             self.area.is_alone = snapshot.is_empty
-            self.call_later(self.turn_to, next(iter(self.entries)) if snapshot.is_empty else self.area.focused_pane)
+            self.call_later(self._fit_to_emptiness, is_first=is_first)
         for pane in self._begun:
             pane.take(snapshot)
         if is_first:
             self.call_after_refresh(self.mount_visible)
+
+    async def _fit_to_emptiness(self, *, is_first: bool) -> None:
+        """Show the pane that says that nothing is configured, unless the user has gone elsewhere before we knew."""
+        has_gone = is_first and self.area.focused_pane != self._first_pane
+        home = next(iter(self.entries))
+        await self.turn_to(home if self.area.is_alone and not has_gone else self.area.focused_pane)
 
     def take_event(self, event: Event) -> None:
         """Let every pane take an event."""

@@ -9,8 +9,10 @@ from types import ModuleType
 
 import pytest
 
+from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
+from oulipoly_tui.bridge import EngineBridge
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PaneEntry
 from oulipoly_tui.screens.question import Confirm
@@ -226,6 +228,16 @@ async def test_nothing_configured_offers_the_demo(empty_world, running, beside, 
 
     assert "No accounts yet" in text
     assert "providers.toml" in text
+
+
+async def test_who_turns_to_a_pane_before_the_home_was_read_stays_there(empty_world, running, snapshot_of, monkeypatch):
+    monkeypatch.setattr(EngineBridge, "open", lambda _: None)
+    async with running((200, 40), panes=["pools", "sessions"], waits=False) as (app, pilot):
+        await app.frame.turn_to("sessions")
+        app.frame.take(snapshot_of(empty_world, SystemClock().now()))
+        await pilot.pause()
+
+        assert "sessions" == app.frame.current.id
 
 
 async def test_a_broken_file_leaves_the_rest_and_stands_in_the_list(app_world, running, screen_text, settled):

@@ -144,6 +144,21 @@ async def test_terminal_of_an_earlier_app_is_told_and_gets_no_key_before_the_use
         await settled(pilot, lambda: has_keys(app))
 
 
+async def test_who_goes_in_while_terminals_are_looked_for_stays_in(repl_world, running, settled, hosts):
+    hosts.start("cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: is_outside(app))
+        pane = app.frame.find("repl")
+        pane.action_enter()
+        pane.focus_inside()  # the look has ended, before the focus has come
+
+        await settled(pilot, lambda: has_keys(app))
+        pane.focus_inside()
+        await pilot.pause()
+        assert has_keys(app)
+
+
 async def test_app_without_terminals_makes_no_pane_for_them(repl_world, running, settled):
     async with running((80, 24)) as (app, pilot):
         await settled(pilot, lambda: app.snapshot is not None and not app.busy)

@@ -74,10 +74,15 @@ class PoolsPane(Pane):
         self.set_class(not snapshot.pools, "-empty")
         if not snapshot.pools:
             self._show_empty(snapshot)
-        if was_empty == bool(snapshot.pools):  # what had the keys is hidden now
-            had_keys = self.has_focus_within or self.screen.focused is None
-            self.call_after_refresh(self.focus_inside if had_keys else lambda: None)
+        had_keys = self.has_focus_within or self.screen.focused is None
+        if had_keys and was_empty == bool(snapshot.pools):  # what had the keys is hidden now
+            self.call_after_refresh(self._take_keys_back)
         self._draw()
+
+    def _take_keys_back(self) -> None:
+        app: Any = self.app
+        if app.frame.current is self:  # the user has not gone to another pane, whose focus is still to come
+            self.focus_inside()
 
     def take_event(self, event: Event) -> None:
         """Take the output and the end of one-shots."""

@@ -171,7 +171,7 @@ class ReplPane(TerminalTabs):
         """
         current = self._current
         self._is_waited_for = current is None
-        if current is not None and current.may_take_keys and not self._is_read_only:
+        if current is not None and (current.view.has_focus or (current.may_take_keys and not self._is_read_only)):
             current.view.focus()
         else:
             self._tabs.focus()
@@ -179,7 +179,13 @@ class ReplPane(TerminalTabs):
     def action_enter(self) -> None:
         """Give the keys to the terminal."""
         if self._current is not None:
-            self._current.view.focus()
+            self._go_into(self._current)
+
+    def _go_into(self, current: OpenTerminal) -> None:
+        """Give the keys to a terminal. It counts as entered at once: the focus itself comes a moment later."""
+        current.is_entered = True
+        current.view.focus()
+        self._draw()
 
     def action_next(self) -> None:
         """Show the next terminal."""
@@ -198,7 +204,7 @@ class ReplPane(TerminalTabs):
         """Begin copy mode."""
         if self._current is not None:
             self._current.view.begin_copying()
-            self._current.view.focus()
+            self._go_into(self._current)
 
     def action_find(self) -> None:
         """Ask for a text and search it."""
@@ -278,7 +284,7 @@ class ReplPane(TerminalTabs):
         def answer(text: str | None) -> None:
             if text:
                 current.view.search(text)
-                current.view.focus()
+                self._go_into(current)
 
         self.app.push_screen(Question("Search", "The whole text of this terminal, any case", ""), answer)
 
