@@ -42,10 +42,14 @@ class Frame(Screen[None], inherit_bindings=False):
         self.entries = {entry.id: entry for entry in entries}
         self._saved = saved
         last = saved.get("pane")
-        first = last if isinstance(last, str) and last in self.entries else entries[0].id
+        starts = {entry.id for entry in entries if entry.column != "detail"}
+        first = next((str(name) for name in (last, saved.get("list")) if name in starts), entries[0].id)
         self._first_pane = first
         present = [Present(one.id, one.column, one.wanted_width, one.least_width) for one in entries]
+        # Never in a terminal or a message line: what is typed by habit must not go to an agent. They are beside it.
         self.area = Area(present, first, zoomed=saved.get("zoomed") is True)
+        if isinstance(last, str) and last in self.entries and last not in starts:
+            self.area.detail = last
         self._panes: dict[str, Pane] = {}
         self._mounted: dict[str, asyncio.Event] = {}
         self._begun: list[Pane] = []  # those that are laid out, so that they can draw
@@ -159,7 +163,8 @@ class Frame(Screen[None], inherit_bindings=False):
         before = self._saved.get("panes")
         states = dict(before) if isinstance(before, dict) else {}
         states |= {str(pane.id): dict(pane.state()) for pane in self._begun}  # a newer one knows nothing of before yet
-        return {"pane": self.area.focused_pane, "zoomed": self.area.zoomed, "panes": states}
+        placed = {"pane": self.area.focused_pane, "list": self.area.listed, "zoomed": self.area.zoomed}
+        return {**placed, "panes": states}
 
     def on_screen_resume(self) -> None:
         """Tell the panes that nothing lies over them any more."""

@@ -106,11 +106,12 @@ async def test_a_pane_comes_when_it_is_looked_at_and_gets_what_it_missed(app_wor
         assert app.frame.area.visible_ids() == ("pools", "detail_two")
 
 
-async def test_a_pane_gets_its_state_back_before_the_first_snapshot(app_world, running, beside, settled):
+async def test_a_pane_that_takes_text_is_as_it_was_and_the_keys_begin_in_a_list(app_world, running, beside, settled):
     saved = {"pane": "detail_one", "panes": {"detail_one": {"seen": True}}}
-    async with running((80, 24), others=beside, saved=saved) as (app, _):
-        assert {"seen": True} == app.frame.find("detail_one").restored
-        assert "detail_one" == app.frame.area.focused_pane
+    async with running((80, 24), others=beside, saved=saved) as (app, pilot):
+        await settled(pilot, lambda: app.frame.find("detail_one") is not None)
+        await settled(pilot, lambda: {"seen": True} == app.frame.find("detail_one").restored)
+        assert "pools" == app.frame.area.focused_pane
 
 
 async def test_a_click_gives_a_pane_the_keys(app_world, running, beside, settled):

@@ -42,6 +42,8 @@ async def test_a_session_goes_on_without_the_app_and_what_was_written_is_kept(li
         saved = kept[-1]
 
     async with live(saved=saved) as again:
+        assert "pools" == again.app.frame.current.id  # what is typed by habit is not sent
+        await again.press("6")
         await again.until(lambda: again.pane is not None and again.pane.request is not None)
         await again.sees(COMMAND, "waiting for you", "and then")
 
