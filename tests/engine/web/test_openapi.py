@@ -31,9 +31,7 @@ class World:
     def __init__(self, live):
         self.live, self.engine = live, live.engine
         config = live.demo.config / "config.toml"
-        config.write_text(
-            f"serve_commit = true\nserve_promote = true\n{config.read_text()}"
-        )
+        config.write_text(f"serve_commit = true\nserve_promote = true\n{config.read_text()}")
         self.app = make_app(live.engine)
         self.headers = {"host": "localhost", "authorization": f"Bearer {self.pair('a judge')[1]}"}
         self.other, _ = self.pair("another device")
