@@ -110,7 +110,7 @@ def _does(app, key, action):
     bound = {one.action for _, keys in app._binding_chain for one in keys.key_to_bindings.get(key, ())}
     if name.split("(")[0] in {one.removeprefix("screen.").split("(")[0] for one in bound}:
         return True
-    return key == "enter" and hasattr(app.screen, f"action_{name}")  # what has the keys sends the screen a message
+    return key == "enter" and hasattr(app.screen, f"action_{name.split('(')[0]}")  # what has the keys sends a message
 
 
 class Hand:

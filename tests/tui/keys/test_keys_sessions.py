@@ -251,7 +251,7 @@ async def test_a_conversation_moves_to_another_account_and_back(sessions, talks)
         await one.press("enter")
         await one.at("Confirm")
         await one.sees("Move “Paint the door”?", "From eve to eva")
-        await one.press("y")
+        await one.press("enter")
         await one.told("moved to eva")
         assert "eva" == one.app.engine.sessions.catalogue.find(DOOR).active.account
         await one.press("u")

@@ -269,7 +269,7 @@ async def test_a_branch_is_committed_merged_applied_and_its_conflict_handed_over
         assert "" == git(repository, "diff", "--cached", "--name-only")
         await one.press("m")
         await one.at("Review")
-        await one.press("y")
+        await one.press("enter")
         await one.told("Merged into main")
         assert before != git(repository, "rev-parse", "main")
         await one.rest()

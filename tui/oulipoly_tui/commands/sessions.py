@@ -89,7 +89,8 @@ def move(app: AppInterface, arguments: list[str]) -> None:
 
             title = f"Move {quote_title(title_of(one))}?"
             question = f"From {one.active.account} to {account}: {what}."
-            app.push_screen(Confirm(title, question, "move"), lambda yes: on_moved() if yes else None)
+            screen = Confirm(title, question, "move", can_undo=True)
+            app.push_screen(screen, lambda yes: on_moved() if yes else None)
 
         def on_moved() -> None:
             back = partial(sessions.moves.move, one.chain_id, one.active.account)

@@ -37,7 +37,7 @@ class Pause:
 
 
 class Confirm(ModalScreen[bool]):
-    """Asks yes or no; the default is no."""
+    """Asks yes or no; the default is no, but where what is done can be taken back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,n", "answer(False)", "cancel"),
@@ -46,27 +46,30 @@ class Confirm(ModalScreen[bool]):
         Binding("right,l", "app.focus_next", show=False),
     ]
 
-    def __init__(self, title: str, text: str, deed: str) -> None:
+    def __init__(self, title: str, text: str, deed: str, *, can_undo: bool = False) -> None:
         super().__init__()
         self._title = title
         self._text = text
         self._deed = deed
+        self._enter_does = can_undo
 
     def compose(self) -> ComposeResult:
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
             box.border_title = Content(self._title)
-            box.border_subtitle = (
-                f"{link('y: OK', 'screen.answer(True)')} · {link('esc: cancel', 'screen.answer(False)')}"
-            )
+            key = "enter" if self._enter_does else "y"
+            does, leave = link(f"{key}: OK", "screen.answer(True)"), link("esc: cancel", "screen.answer(False)")
+            box.border_subtitle = f"{does} · {leave}"
             yield Static(self._text, markup=False, id="text")
             with Horizontal(classes="buttons"):
-                yield Button("No (n)", id="no", variant="primary")
+                yield Button("No (n)", id="no")
                 yield Button(f"Yes, {self._deed} (y)", id="yes")
 
     def on_mount(self) -> None:
-        """Make no the answer of a careless enter."""
-        self.query_one("#no").focus()
+        """Make no the answer of a careless enter, unless it can be undone."""
+        chosen = self.query_one("#yes" if self._enter_does else "#no", Button)
+        chosen.variant = "primary"
+        chosen.focus()
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001, RUF100 - Textual passes an action's arguments by place
         """Answer."""

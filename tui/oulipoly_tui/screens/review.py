@@ -30,7 +30,7 @@ PAUSE_S = 0.4  # without a key, before one is heard where the question came up b
 
 
 class Review(ScrollScreen[bool]):
-    """Its answer is whether it shall be done; the default is no."""
+    """Its answer is whether it shall be done; the default is no, but where it can be undone."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,n,q", "answer(False)", "cancel"),
@@ -54,9 +54,11 @@ class Review(ScrollScreen[bool]):
         note: str = "",
         can_do: bool = True,
         waits: bool = False,
+        can_undo: bool = False,
     ) -> None:
         """Take what is shown. yes, no: the words of the buttons; note: the end of the lower edge.
 
+        can_undo: what is done can be taken back, so that enter does it.
         waits: it comes up by itself, so nothing that is typed on, held down or pasted may answer it.
         """
         super().__init__()
@@ -66,6 +68,7 @@ class Review(ScrollScreen[bool]):
         self._words = (cut(visible_line(yes), _BUTTON), cut(visible_line(no), _BUTTON))
         self._note = note
         self._can_do = can_do
+        self._enter_does = can_do and can_undo
         self._pause = Pause(PAUSE_S if waits else 0.0)
 
     def compose(self) -> ComposeResult:
@@ -73,18 +76,21 @@ class Review(ScrollScreen[bool]):
         yes, no = self._words
         with Box() as box:
             leave = link("esc: cancel", "screen.answer(False)")
-            does = f"{link('y: OK', 'screen.answer(True)')} · " if self._can_do else ""
+            key = "enter" if self._enter_does else "y"
+            does = f"{link(f'{key}: OK', 'screen.answer(True)')} · " if self._can_do else ""
             box.border_subtitle = f"{does}{leave}{self._note}"
             yield Lines(id="review-head")
             yield Lines(id="review-body")
             with Horizontal(classes="buttons"):
-                yield Button(escape(f"{no} (n)"), id="no", variant="primary")
+                yield Button(escape(f"{no} (n)"), id="no")
                 yield Button(escape(f"{yes} (y)"), id="yes", disabled=not self._can_do)
 
     def on_mount(self) -> None:
-        """Make no the answer of a careless enter."""
+        """Make no the answer of a careless enter, unless it can be undone."""
         self.query_one("#review-head").display = bool(self._head)
-        self.query_one("#no").focus()
+        chosen = self.query_one("#yes" if self._enter_does else "#no", Button)
+        chosen.variant = "primary"
+        chosen.focus()
 
     def on_screen_resume(self) -> None:
         """Begin to wait for a pause only when the question can be seen."""

@@ -79,7 +79,8 @@ class BranchOrders(ActingScreen):
                 self._move(verb, preview)
 
         title = f"{verb.capitalize()}?"
-        self.app.push_screen(Review(title, head, merge_body(preview), yes=yes, can_do=can_do), on_answered)
+        review = Review(title, head, merge_body(preview), yes=yes, can_do=can_do, can_undo=not has_conflicts)
+        self.app.push_screen(review, on_answered)
 
     def _move(self, verb: str, preview: MergePreview) -> None:
         self.do(verb, partial(move, self.engine, self.session_id, verb, preview), self._note_moved)
