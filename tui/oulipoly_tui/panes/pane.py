@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
+from oulipoly_tui.actions.action import Action
 from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.messages import Wish
 from oulipoly_tui.widgets.lines import VirtualList
@@ -17,9 +18,12 @@ from oulipoly_tui.widgets.lines import VirtualList
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.actions.action import Action
     from oulipoly_tui.view.frame.attention import Attention
 
+_FIELD_KEYS = (
+    Action("field.submit", "done", "Take what is typed", keys="enter", weight=9),
+    Action("field.leave", "cancel", "Forget what is typed", keys="escape", weight=9),
+)
 _RIGHT = 3  # the mouse's right button
 _REST_S = 0.1  # the cursor rests so long before the footer follows it
 
@@ -67,7 +71,9 @@ class Pane(Widget, can_focus=False):
 
         Each has one key, which a click on it presses, or none: then a click does what its row of the table says.
         """
-        return None
+        focused = self.screen.focused
+        is_typed_into = focused is not None and focused.__class__.__name__ == "Input" and self in focused.ancestors
+        return _FIELD_KEYS if is_typed_into else None
 
     def state(self) -> Mapping[str, object]:
         """Return what shall be as it was at the next start, as JSON values."""

@@ -26,7 +26,7 @@ from oulipoly_tui.panes.sessions.working import SessionWork
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Longest, SessionIndex
 from oulipoly_tui.view.sessions.look import LiveMark, Look
 from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows, title_of
-from oulipoly_tui.view.transcript.spans import Line, cut_to_words
+from oulipoly_tui.view.transcript.spans import Line, cut, cut_to_words
 from oulipoly_tui.widgets.heading_line import HeadingLine
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
@@ -41,6 +41,7 @@ _TYPING_S = 0.04  # a pause of typing before the list is narrowed
 _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
 _PATIENCE_S = 1.0  # with a list that is being narrowed, before a key is taken for the old one
 _SCAN_EVERY_S = 120.0
+_FILTER_SHOWN = 30  # columns of it on the pane's edge
 _FILTER_HINT = "words, account: cli: model: cwd: date:<7d is:pinned -not"
 _NEEDS_SESSION = frozenset(
     ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
@@ -453,6 +454,8 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
             return ""
         total = len(board.rows)
         count = f"{total:,}" if rows.total == total else f"{rows.total:,} of {total:,}"
+        if self._text.strip():
+            count = f"filter: {cut(' '.join(self._text.split()), _FILTER_SHOWN)} ({count})"
         marks = f" · {len(self.marked)} marked" if self.marked else ""
         new = f" · {board.undescribed:,} to look at" if board.undescribed else ""
         return f"{count} · {self._order_text()}{marks}{new}"
