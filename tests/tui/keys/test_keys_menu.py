@@ -90,7 +90,7 @@ async def test_a_right_click_chooses_the_row_and_a_click_does_what_it_says(sessi
         assert "sessions" == one.pane
         await one.click("Give it a name")
         await one.at("Question")
-        assert "Name of Mend" in one.title
+        assert "Name of “Mend" in one.title
 
 
 async def test_a_click_beside_the_menu_closes_it(sessions):

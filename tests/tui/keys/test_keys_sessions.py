@@ -125,10 +125,10 @@ async def test_marks_ranges_and_pins_go_together_and_u_takes_the_pins_back(sessi
 async def test_name_and_note_are_shown_and_kept(sessions):
     async with sessions() as one:
         await one.press("e")
-        await answer(one, "Name of Mend", "attic")
+        await answer(one, "Name of “Mend", "attic")
         await one.until(lambda: listed(one, "attic"))
         await one.press("m")
-        await answer(one, "Note of attic", "ask Bo")
+        await answer(one, "Note of “attic", "ask Bo")
         await one.told("Note kept. u: undo")
 
         assert "ask Bo" == one.app.engine.sessions.catalogue.find(ROOF).note
