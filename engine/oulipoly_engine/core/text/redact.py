@@ -15,6 +15,7 @@ from oulipoly_engine.core.text.secret_rules import (
     NAME_OF_ONE,
     RULES,
     SHORT_FLAGS,
+    Rule,
     is_secret_of_flag,
     keep_reference,
     take_out,
@@ -33,7 +34,11 @@ _SEVERAL_LINES = LatePattern(
     r"-BEGIN |- BEGIN |:[ \t]{1,4}[|>][-+0-9]{0,2}[ \t]{0,4}\r?\n|\\\r?\n|login[ \t]{1,4}\S{1,128}[ \t]*\n"
     r"|A(?:KI|SI|BI|CC)A[0-9A-Z]{16}|Private-Lines:"
 )
-_RULE_NEEDS = frozenset(need for rule in RULES for need in rule.needs)
+# Many needs have the same few letters in them, without which they need not be looked for one by one.
+_COMMON = ("pass", "key", "login", "auth", "mongo", "sql", "ssl", "cred", "private", "secret", "zip", "http")
+_RULE_NEEDS: dict[str, set[str]] = {}
+for _need in (need for rule in RULES for need in rule.needs):
+    _RULE_NEEDS.setdefault(next((part for part in _COMMON if part in _need), _need), set()).add(_need)
 # A token that begins with its prefix is looked for by its first three characters, at the beginnings of words that are
 # long enough, also behind what `secret_shapes` takes for no part of a word.
 _START = 3
@@ -176,11 +181,12 @@ def _redact_whole(text: str) -> str:
 
 def _pass(text: str) -> str:
     # What a rule cannot do without is looked for first: most texts have none of it, and compile no pattern either.
-    needs = _find_words(_RULE_NEEDS, _fold(text))
+    folded = _fold(text)
+    needs = {need for part in _find_words(_RULE_NEEDS, folded) for need in _find_words(_RULE_NEEDS[part], folded)}
     if needs:
         for rule in RULES:
             if not needs.isdisjoint(rule.needs):
-                text = rule.apply(text)
+                text = _apply_near_needs(rule, text) if rule.is_in_line else rule.apply(text)
     if len(text) < _LEAST_SHAPE:
         return text
     starts = _STARTS.intersection(_WORD_STARTS.findall(text))
@@ -199,6 +205,14 @@ def _pass(text: str) -> str:
         for shape in DOTTED:
             text = _take_out_shape(text, shape)
     return text
+
+
+def _apply_near_needs(rule: Rule, text: str) -> str:
+    """Apply a rule of one line to those stretches of a text that have what it needs."""
+    if len(text) <= _STRETCH:
+        return rule.apply(text)
+    stretches = _stretches(text)
+    return "".join(rule.apply(piece) if _find_words(rule.needs, _fold(piece)) else piece for piece in stretches)
 
 
 def _find_words(words: Iterable[str], text: str) -> set[str]:

@@ -30,10 +30,16 @@ class Rule(NamedTuple):
     kind: str
     needs: tuple[str, ...]  # one of them is in every text that has one, in small letters
     apply: Callable[[str], str]  # takes the secrets of this kind out of a text
+    is_in_line: bool = False  # no secret of this kind goes over a line's end, nor does what tells it
 
 
 def _rule(kind: str, needs: tuple[str, ...], pattern: LatePattern, change: Callable[[re.Match[str]], str]) -> Rule:
     return Rule(kind, needs, lambda text: pattern.sub(change, text))
+
+
+def _line_rule(kind: str, needs: tuple[str, ...], pattern: LatePattern, change: Callable[[re.Match[str]], str]) -> Rule:
+    """Return a rule that is tried only near its needs, however long the text is."""
+    return Rule(kind, needs, lambda text: pattern.sub(change, text), is_in_line=True)
 
 
 def _rare_rule(
@@ -234,8 +240,9 @@ _DEFINE = LatePattern(
 )
 _ORACLE = LatePattern(r"jdbc:oracle:[a-z0-9]{2,5}:[^\s/@\"']{1,64}/(?P<value>[^\s@\"']{1,256})@")
 _VARIABLE = LatePattern(
-    rf"(?P<name>(?:APP|HMAC|FERNET|STORAGE|UNSEAL)_KEY|GH_PAT|_PAT|_PW|CREDENTIALS"
-    rf"|(?i:dd-application-key|dd-api-key|x-functions-key|x-auth-key)){_SIGN_AND_VALUE}",
+    r"(?P<name>[ACDFGHSUXdx_](?:(?<=A)PP_KEY|(?<=H)MAC_KEY|(?<=F)ERNET_KEY|(?<=S)TORAGE_KEY|(?<=U)NSEAL_KEY|(?<=G)H_PAT"
+    r"|(?<=_)PAT|(?<=_)PW|(?<=C)REDENTIALS|(?i:(?<=d)d-ap(?:plication|i)-key|(?<=x)-(?:functions|auth)-key)))"
+    rf"{_SIGN_AND_VALUE}",
     re.VERBOSE,
 )
 _MORE_PROGRAMS = LatePattern(
@@ -497,10 +504,10 @@ _NAMES = ("key", "token", "secret", "passw", "passphrase", "credential", "cookie
 RULES = (
     _rule("private key", ("-begin ", "- begin "), _KEY_BLOCK, lambda _: REDACTED),
     _rule("PuTTY key", ("private-",), _PUTTY, take_out),
-    _rule("JSON web key", ("kty",), _JSON_KEY, take_out),
+    _line_rule("JSON web key", ("kty",), _JSON_KEY, take_out),
     _rule("kubeconfig", ("client-key-data",), _KEY_DATA, take_out),
     Rule("AWS secret", ("akia", "asia", "abia", "acca"), _aws),
-    _rule("header", ("authorization", "api-key", "cookie"), _HEADER, _header),
+    _line_rule("header", ("authorization", "api-key", "cookie"), _HEADER, _header),
     Rule("block of YAML", (": |", ": >", ":  ", ":\t"), _blocks),
     _rule("passphrase", ("phrase", "mnemonic"), _PASSPHRASE, _value),
     _rule("element", ("</",), _ELEMENT, _value),
@@ -510,9 +517,9 @@ RULES = (
     _rule("flag of a program", ("login ", "redis-cli", "ldap", "htpasswd"), _PROGRAM_FLAG, _word),
     _rule("openssl", ("pass:",), _OPENSSL, _word),
     _rule("samba", ("smbclient", "rpcclient"), _SAMBA, take_out),
-    _rule("SQL", ("identified", "create ", "alter "), _SQL, _value),
-    _rule("PHP", ("define(",), _DEFINE, _value),
-    _rule("Oracle", ("jdbc:oracle",), _ORACLE, take_out),
+    _line_rule("SQL", ("identified", "create ", "alter "), _SQL, _value),
+    _line_rule("PHP", ("define(",), _DEFINE, _value),
+    _line_rule("Oracle", ("jdbc:oracle",), _ORACLE, take_out),
     _rule(
         "variable or header",
         (
@@ -522,7 +529,7 @@ RULES = (
         _VARIABLE,
         _variable,
     ),
-    _rule(
+    _line_rule(
         "flag of another program",
         (
             *("mongo", "twine ", "az ", "cqlsh ", "sqlcmd ", "bcp ", "zip ", "7z", "storepass", "keypass", "openssl "),
@@ -531,8 +538,8 @@ RULES = (
         _MORE_PROGRAMS,
         _word,
     ),
-    _rule("secret in a pipe", ("--password-stdin", "--with-token", "chpasswd"), _PIPED, _piped),
-    _rule("code in a query", ("code=",), _CODE_IN_QUERY, _query),
+    _line_rule("secret in a pipe", ("--password-stdin", "--with-token", "chpasswd"), _PIPED, _piped),
+    _line_rule("code in a query", ("code=",), _CODE_IN_QUERY, _query),
     _rule("netrc", ("login",), _NETRC, _netrc),
     _rule("pgpass", (":543", ":6432:", ":*:", "pgpass", ":25060:"), _PGPASS, _pgpass),
     _rule("set", ("set -", "set\t", "set  ", "setx", "setenv"), _SET, _word),
@@ -545,12 +552,12 @@ RULES = (
         _named_in_context,
     ),
     _rule("name in another language", IN_OTHER_LANGUAGES, _NAMED_FOREIGN, _named_in_other_languages),
-    _rule("flag", ("--",), _FLAG, _flag),
+    _line_rule("flag", ("--",), _FLAG, _flag),
     _rare_rule("flag with some values", ("--",), ("--pass", "--auth", "--pat"), _SHORT_FLAG, _short_flag),
     _rare_rule("flag in a list", ("--",), ('"--', "'--"), _LISTED, _listed),
     _rare_rule("header of a command", (*_NAMES, "authorization"), ("-H", "--header"), _HEADER_FLAG, _value),
-    _rule("scheme", ("bearer", "basic"), _SCHEME, _scheme),
+    _line_rule("scheme", ("bearer", "basic"), _SCHEME, _scheme),
     _rule("login in a URL", ("://",), _URL_LOGIN, _url_login),
     _rule("token in a URL", ("://",), _URL_TOKEN, _url_token),
-    _rule("query", ("key=", "auth=", "sig=", "signature=", "credential="), _IN_QUERY, _query),
+    _line_rule("query", ("key=", "auth=", "sig=", "signature=", "credential="), _IN_QUERY, _query),
 )
