@@ -7,8 +7,8 @@ from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_tui.actions.registry import ACTIONS
 
 DOOR = "22222222-1111-4111-8111-111111111111"
-# In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py, keys/test_keys_artifacts.py and
-# keys/test_keys_live.py; pools and views below and by their keys.
+# In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py, keys/test_keys_artifacts.py,
+# keys/test_keys_live.py and keys/test_keys_transcript.py; pools and views below and by their keys.
 ASKED_ELSEWHERE = {
     *(
         "repl.end_run",
@@ -17,6 +17,7 @@ ASKED_ELSEWHERE = {
         "pools.stop",
         "sessions.delete_view",
         "artifacts.remove",
+        "transcript.import",
         "live.close",
     ),
 }

@@ -140,6 +140,8 @@ async def test_s_steps_into_a_sub_agent_s_conversation_and_escape_out(transcript
         await one.at("Choice")
         await one.press("enter")
         await one.sees("There are forty", "sub-agent session")
+        await one.press("x")
+        await one.told("this is a sub-agent session: esc steps out of it")
         await one.press("escape")
         await one.sees("a last nail")
 
@@ -158,11 +160,83 @@ async def test_shift_s_shows_secrets_and_hides_them_again(transcript):
 
 
 @keys("transcript.resume", "r")
-async def test_r_goes_on_with_it_in_a_terminal(transcript, hosts):
+@keys("transcript.fork", "f")
+async def test_r_goes_on_with_it_in_a_terminal_and_f_in_a_new_session(transcript, hosts):
     async with transcript() as one:
-        await one.press("r")
-        await one.until(lambda: one.pane == "repl")
-        await one.sees(f"hello eve --resume {ROOF[:8]}")
+        await with_list_elsewhere(one)
+        for key, how in (("r", "resume"), ("f", "fork")):
+            await one.press(key)
+            await one.until(lambda: one.pane == "repl")
+            await one.sees(f"hello eve --{how} {ROOF[:8]}")
+            await one.turn_to("transcript")
+
+
+async def with_list_elsewhere(one):
+    """Put the list's cursor on another session, while this one stays open."""
+    await one.choose("sessions", "Paint")
+    assert "Paint the door" == one.app.frame.find("sessions").listed.session.title
+    await one.sees("4 Transcript · Mend the roof please")
+
+
+@keys("transcript.elsewhere", "a")
+async def test_a_goes_on_on_another_account_with_what_is_shown(transcript, hosts):
+    async with transcript() as one:
+        await with_list_elsewhere(one)
+        await one.press("a")
+        await one.at("Choice")
+        assert "Go on with “Mend the roof please” where?" == one.title
+        await one.press("enter")
+        await one.sees(f"hello eva --resume {ROOF[:8]}")
+
+
+@keys("transcript.move", "M")
+@keys("transcript.undo", "u")
+async def test_what_is_shown_moves_to_another_account_and_back(transcript):
+    def account(one):
+        return one.app.engine.sessions.catalogue.find(ROOF).active.account
+
+    async with transcript() as one:
+        await with_list_elsewhere(one)
+        assert "there is nothing to undo" == one.app.frame.find("transcript").obstacle("undo")
+        await one.press("M")
+        await one.at("Choice")
+        assert "Move “Mend the roof please” where?" == one.title
+        await one.press("enter")
+        await one.at("Confirm")
+        await one.sees("Move “Mend the roof please”?", "From eve to eva")
+        await one.press("y")
+        await one.told("moved to eva. u: undo")
+        assert "eva" == account(one)
+        await one.press("u")
+        await one.until(lambda: "eve" == account(one))
+
+
+@keys("transcript.export", "x")
+@keys("transcript.import", "X")
+async def test_what_is_shown_is_written_to_a_file_and_imported_after_a_look(talks, transcript, tmp_path):
+    target = tmp_path / "roof.jsonl"
+    async with transcript() as one:
+        await with_list_elsewhere(one)
+        await one.press("x")
+        await one.at("Export")
+        assert "Export “Mend the roof please”" == one.title
+        await one.press("ctrl+o", "ctrl+o")
+        await one.until(lambda: one.app.screen.query_one("Input").value.endswith(".jsonl"))
+        one.app.screen.query_one("Input").value = str(target)
+        await one.press("enter")
+        await one.until(target.exists)
+        await one.at("Frame")
+        target.write_text(target.read_text().replace("Mend the roof please", "Mend the wall please"))
+        await one.press("X")
+        await one.at("Question")
+        assert "Import into “Mend the roof please”" == one.title
+        assert str(target) == one.app.screen.query_one("Input").value
+        await one.press("enter")
+        await one.at("Review")
+        await one.sees("Mend the wall please")
+        await one.press("y")
+        await one.told("Session replaced. u: undo")
+    assert b"Mend the wall please" in talks.roof.path.read_bytes()
 
 
 def is_listed_as_there(one):

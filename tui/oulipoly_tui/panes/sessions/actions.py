@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.records import replace
 from oulipoly_tui.commands.frame_keys import open_target
+from oulipoly_tui.panes.session_keys import SessionKeys
 from oulipoly_tui.panes.sessions.undo import SessionUndo
-from oulipoly_tui.view.frame.room import room_rows
 from oulipoly_tui.view.sessions.sessions import Item, Kind, quote_title, title_of
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.view.transcript.transcript import Target
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
 
-class SessionActions(SessionUndo):
+class SessionActions(SessionKeys, SessionUndo):
     """The actions of the Sessions pane, which has the cursor and the marks."""
 
     app: Any
@@ -39,7 +39,7 @@ class SessionActions(SessionUndo):
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
         super().__init__(**more)
-        self._exports: dict[str, Path] = {}  # by chain: where it was last written without loss, in this run
+        self.exports: dict[str, Path] = {}  # by chain: where it was last written without loss, in this run
 
     @property
     def item(self) -> Item | None:
@@ -52,14 +52,15 @@ class SessionActions(SessionUndo):
         raise NotImplementedError
 
     @property
-    def live_session_id(self) -> str | None:
-        """Return the live session that the row under the cursor is."""
-        raise NotImplementedError
-
-    @property
     def chosen_chains(self) -> tuple[str, ...]:
         """Return the marked sessions, else the one under the cursor."""
         raise NotImplementedError
+
+    def with_session(self, act: Callable[[Session], None]) -> None:
+        """Act on the session under the cursor."""
+        listed = self.listed
+        if listed is not None:
+            act(listed.session)
 
     def obstacle_of(self, action: str, listed: ListedSession, restoring: str = "B") -> str | None:
         """Say why an action does nothing now with this session. restoring: what puts its kept copy back."""
@@ -130,31 +131,6 @@ class SessionActions(SessionUndo):
         app: Any = self.app
         open_target(app, target)
 
-    # ---- going on
-
-    def action_resume(self) -> None:
-        """Go on with it where it lies; a live session is talked to where it is shown."""
-        listed = self.listed
-        live = self.live_session_id
-        if live is not None:
-            self.wish("live open", live)
-        elif listed is not None:
-            self.wish("session resume", listed.session.chain_id)
-
-    def action_resume_elsewhere(self) -> None:
-        """Choose an account, move it there, go on."""
-        self._with_account("Go on with", "session resume")
-
-    def action_fork(self) -> None:
-        """Go on in a new session that begins with its past."""
-        listed = self.listed
-        if listed is not None:
-            self.wish("session fork", listed.session.chain_id)
-
-    def action_move(self) -> None:
-        """Choose an account and move it there."""
-        self._with_account("Move", "session move")
-
     # ---- what a person says of it
 
     def action_pin(self) -> None:
@@ -186,53 +162,14 @@ class SessionActions(SessionUndo):
 
     def action_export(self) -> None:
         """Open the export screen for what is chosen."""
-        from oulipoly_tui.screens.sessions.export import Export  # noqa: PLC0415 - only when it is opened
-
         found = [] if self.board is None else [self.board.of_chain(chain) for chain in self.chosen_chains]
         chosen_sessions = [one.session for one in found if one is not None]
         if chosen_sessions:
-            self.app.push_screen(Export(chosen_sessions), self._add_exports)
+            self.open_export(chosen_sessions)
 
     def take_export(self, chain_id: str, path: Path) -> None:
         """Remember where a session was written without loss: it may be imported from there."""
-        self._exports[chain_id] = path
-
-    def _add_exports(self, done: Mapping[str, Path] | None) -> None:
-        self._exports.update(done or {})
-
-    def _find_export(self, one: Session) -> str:
-        """Return the file that an import most likely means; empty: none is known."""
-        from oulipoly_engine.facade.sessions.values import ExportOptions  # noqa: PLC0415 - loaded already
-        from oulipoly_tui.view.sessions.export import LOSSLESS  # noqa: PLC0415 - with all of Markdown
-
-        names = self.app.engine.sessions.files.names([one], ExportOptions(LOSSLESS))
-        known = (self._exports.get(one.chain_id), Path(names[0]))
-        return next((str(path) for path in known if path is not None and path.is_file()), "")
-
-    def action_import_file(self) -> None:
-        """Ask for the edited export, then show the difference."""
-        listed = self.listed
-        if listed is None:
-            return
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
-        chain = listed.session.chain_id
-
-        def on_asked(path: str | None) -> None:
-            if path:
-                self.wish("session import", chain, path)
-
-        text = (
-            "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
-        )
-        offered = self._find_export(listed.session)
-        self.app.push_screen(Question(f"Import into {quote_title(title_of(listed.session))}", text, offered), on_asked)
-
-    def action_edit_file(self) -> None:
-        """Open its entries in the editor, then show the difference."""
-        listed = self.listed
-        if listed is not None:
-            self.wish("session edit", listed.session.chain_id)
+        self.exports[chain_id] = path
 
     def action_bundle(self) -> None:
         """Ask where the bundle goes."""
@@ -285,23 +222,6 @@ class SessionActions(SessionUndo):
 
         rows = [Row(name, ((f"{name:<16}", ""), (texts.get(name, ""), "dim"))) for name in names]
         self.app.push_screen(Choice(title, rows), lambda name: None if name is None else act(texts.get(name) or name))
-
-    def _with_account(self, deed: str, command: str) -> None:
-        listed = self.listed
-        if listed is None:
-            return
-        names = self.app.engine.sessions.moves.targets(listed.session)
-        if not names:
-            self.app.say(f"No other account can go on with a session of {listed.session.active.account}")
-            return
-        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-
-        chain = listed.session.chain_id
-        rows = room_rows(names, self.app.snapshot)
-        title = f"{deed} {quote_title(title_of(listed.session))} where?"
-        self.app.push_screen(
-            Choice(title, rows), lambda name: None if name is None else self.wish(command, chain, name)
-        )
 
     def _ask(self, title: str, text: str, field: str, command: str) -> None:
         listed = self.listed

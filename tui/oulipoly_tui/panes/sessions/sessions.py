@@ -178,7 +178,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
                 return "the trace has its own order: t goes back to the list"
             if action == "filter" and self._trace is not None:
                 return "the trace is shown whole: t goes back to the list, / filters there"
-            return "there is nothing to undo" if action == "undo" and not self.can_undo else None
+            return "there is nothing to undo" if action == "undo" and not self.can_undo(self.listed) else None
         if action in ("expand", "collapse"):
             return None
         listed = self.listed

@@ -49,12 +49,11 @@ class SessionUndo:
         """Return the session under the cursor."""
         raise NotImplementedError
 
-    @property
-    def can_undo(self) -> bool:
-        """Tell whether there is anything to take back."""
+    def can_undo(self, listed: ListedSession | None) -> bool:
+        """Tell whether there is anything to take back, of what was done here or of a session."""
         if self._undo:
             return True
-        listed, board = self.listed, self.board
+        board = self.board
         return listed is not None and board is not None and board.is_replaced(listed.session)
 
     def did(self, text: str, take_back: Callable[[], object] | None) -> None:
@@ -70,8 +69,11 @@ class SessionUndo:
 
     def action_undo(self) -> None:
         """Take back what was done last here, or the latest replacement of the session's entries."""
+        self.undo(self.listed)
+
+    def undo(self, listed: ListedSession | None) -> None:
+        """Take back what was done last here, or the latest replacement of a session's entries."""
         if not self._undo:
-            listed = self.listed
             if listed is not None:
                 self.wish("session undo", listed.session.chain_id)
         elif self._measure_left_s() > 0:

@@ -18,9 +18,11 @@ from textual.widgets import Input
 
 from oulipoly_engine.records import replace
 from oulipoly_tui.actions import row_values
+from oulipoly_tui.commands.sessions import find_session
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.panes.session_keys import SessionKeys
 from oulipoly_tui.panes.transcript.jobs import (
     entry_from,
     find_around,
@@ -45,10 +47,18 @@ from oulipoly_tui.widgets.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.artifacts.versions import Version
+    from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.core.transcripts.dialogue import Entry
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.sessions.types import Inside, PlacedEntry, TranscriptFollower, TranscriptGrew
+    from oulipoly_engine.facade.sessions.types import (
+        Inside,
+        ListedSession,
+        PlacedEntry,
+        TranscriptFollower,
+        TranscriptGrew,
+    )
     from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.app_interface import AppInterface
 
 _EMPTY: tuple[Line, ...] = (
     (("No session is open.", "strong"),),
@@ -57,10 +67,12 @@ _EMPTY: tuple[Line, ...] = (
 )
 _LOOK_S = 1.0  # at most so often is it looked for what was returned
 _RETURNED, _TALL = 3, 20  # artifacts that are told, in a pane of so many rows; in a lower one the newest alone
+_OF_SESSION = frozenset(("resume", "resume_elsewhere", "fork", "move", "export", "import_file", "edit_file"))
+_NEEDS_TERMINALS = frozenset(("resume", "resume_elsewhere", "fork"))
 _NEEDS_ENTRY = frozenset(("copy", "copy_code", "provenance", "unfold"))
 
 
-class TranscriptPane(Pane):
+class TranscriptPane(SessionKeys, Pane):
     """One session."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
@@ -187,14 +199,11 @@ class TranscriptPane(Pane):
             return "there is no code block in this turn"
         if action in ("find_next", "find_before") and not self._needle:
             return "nothing is searched for: / finds"
-        if action == "edit_file" and self.target.side:
-            return "this is a sub-agent session: esc steps out of it"
-        if action in ("edit_file", "resume"):
-            app: Any = self.app
-            if action == "resume" and not app.has_pane("repl"):
-                return "this version has no terminals yet"
-            return self._lists_obstacle(action, self.target)
-        return None
+        if action == "undo":
+            pane = self._list
+            can_undo = pane is not None and pane.can_undo(self._listed)
+            return None if can_undo else "there is nothing to undo"
+        return self._session_obstacle(action, self.target) if action in _OF_SESSION else None
 
     # ---- keys
 
@@ -260,11 +269,6 @@ class TranscriptPane(Pane):
         name = f"{'' if self.target is None else self.target.session_id[:8]}.md"
         self._with_document(lambda sessions, text: sessions.files.edit_copy(text, name))
 
-    def action_edit_file(self) -> None:
-        """Change its entries in the editor."""
-        if self.target is not None:
-            self.wish("session edit", self.target.chain_id or self.target.session_id)
-
     def action_provenance(self) -> None:
         """Show where the entry comes from."""
         found, target, follower = self.view.here, self.target, self._follower
@@ -299,10 +303,23 @@ class TranscriptPane(Pane):
         if self.target is not None:
             self.wish("session artifacts", self.target.chain_id or self.target.session_id)
 
-    def action_resume(self) -> None:
-        """Go on with it."""
-        if self.target is not None and self.target.chain_id:
-            self.wish("session resume", self.target.chain_id)
+    def action_undo(self) -> None:
+        """Take back what was done last with a session, or the latest replacement of this one's turns."""
+        pane = self._list
+        if pane is not None:
+            pane.undo(self._listed)
+
+    def with_session(self, act: Callable[[Session], None]) -> None:
+        """Act on the session that is shown."""
+        if self.target is not None:
+            find_session(cast("AppInterface", self.app), self.target.chain_id or self.target.session_id, act)
+
+    @property
+    def live_session_id(self) -> str | None:
+        """Return the live session that the session shown is."""
+        pane = self._list
+        session_id: str | None = None if pane is None else pane.live_of(self._listed)
+        return session_id
 
     # ---- what the widgets say
 
@@ -443,14 +460,32 @@ class TranscriptPane(Pane):
 
     # ---- parts
 
-    def _lists_obstacle(self, action: str, target: Target) -> str | None:
+    @property
+    def _list(self) -> Any:  # noqa: ANN401 - SessionsPane, which a single pane's app has not
+        app: Any = self.app
+        return app.frame.find("sessions")
+
+    @property
+    def _listed(self) -> ListedSession | None:
+        """Return the session that is shown as the list has it."""
+        pane, target = self._list, self.target
+        if pane is None or pane.board is None or target is None:
+            return None
+        listed: ListedSession | None = pane.board.of_chain(target.chain_id)
+        return listed
+
+    def _session_obstacle(self, action: str, target: Target) -> str | None:
         """Say why nothing can be done with the session now; the list knows who has it open, and its kept copy."""
         app: Any = self.app
-        pane: Any = app.frame.find("sessions")
-        listed = None if pane is None or pane.board is None else pane.board.of_chain(target.chain_id)
+        if target.side and action != "resume":
+            return "this is a sub-agent session: esc steps out of it"
+        if action in _NEEDS_TERMINALS and not app.has_pane("repl"):
+            return "this version has no terminals yet"
+        listed = self._listed
         if listed is None:
-            return "its transcript is gone" if self._follower is not None and self._follower.pages.is_gone else None
-        reason: str | None = pane.obstacle_of(action, listed, "B under Sessions")
+            is_gone = action != "export" and self._follower is not None and self._follower.pages.is_gone
+            return "its transcript is gone" if is_gone else None
+        reason: str | None = self._list.obstacle_of(action, listed, "B under Sessions")
         return reason
 
     def _has_better(self, target: Target) -> bool:
