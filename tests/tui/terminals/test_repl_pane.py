@@ -9,7 +9,7 @@ from textual import events
 
 from oulipoly_engine.facade.terminals.terminals import Terminals
 from oulipoly_engine.records import replace
-from oulipoly_tui.commands.accounts import add
+from oulipoly_tui.commands.setup import add_account
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.screens import clipboard_question
 from oulipoly_tui.screens.question import Confirm
@@ -450,7 +450,7 @@ async def test_a_terminal_that_cannot_be_begun_is_said_and_nothing_waits(repl_wo
 async def test_the_keys_come_back_to_where_an_account_was_added(repl_world, running, settled, hosts, toasts):
     async with running((100, 30)) as (app, pilot):
         before = app.frame.current.id
-        add(app, ["--help"])
+        add_account(app, ["--help"])
         await settled(pilot, lambda: any("Ended: account add" in text for text in toasts))
         await settled(pilot, lambda: app.frame.current.id == before)
 

@@ -6,7 +6,7 @@ from oulipoly_tui.actions.action import Action, Argument, Command
 
 _HERE = "pools"
 _RUN = "oulipoly_tui.commands.pools"
-_ACCOUNTS = "oulipoly_tui.commands.accounts"
+_SETUP = "oulipoly_tui.commands.setup"
 _ACCOUNT = Argument("account", "accounts")
 _MODEL = Argument("model", "models")
 
@@ -196,7 +196,7 @@ ACTIONS = (
         keys="S",
         method="set_up_with_agent",
         weight=2,
-        command=Command("setup agent", "oulipoly_tui.commands.setup:set_up_with_agent"),
+        command=Command("setup agent", f"{_SETUP}:set_up_with_agent"),
         writes=True,
     ),
     Action(
@@ -204,7 +204,7 @@ ACTIONS = (
         "sync skills",
         "Copy skills and MCP servers from one CLI to another",
         synonyms=("mcp servers", "copy skills", "share tools"),
-        command=Command("setup sync", "oulipoly_tui.commands.setup:open_sync"),
+        command=Command("setup sync", f"{_SETUP}:open_sync"),
         writes=True,
     ),
     Action(
@@ -218,7 +218,7 @@ ACTIONS = (
         weight=2,
         command=Command(
             "account add",
-            f"{_ACCOUNTS}:add",
+            f"{_SETUP}:add_account",
             (Argument("cli", is_optional=True), Argument("name", is_optional=True)),
             "add an account in a terminal: log in, read its quota, join pools",
         ),
@@ -235,7 +235,7 @@ ACTIONS = (
         weight=1,
         command=Command(
             "account rename",
-            f"{_ACCOUNTS}:rename",
+            f"{_SETUP}:rename_account",
             (_ACCOUNT, Argument("name")),
             "give it another name, here and in pools",
         ),
@@ -250,7 +250,9 @@ ACTIONS = (
         keys="X",
         method="remove",
         weight=1,
-        command=Command("account remove", f"{_ACCOUNTS}:remove", (_ACCOUNT,), "take it out; what its CLI keeps stays"),
+        command=Command(
+            "account remove", f"{_SETUP}:remove_account", (_ACCOUNT,), "take it out; what its CLI keeps stays"
+        ),
         writes=True,
         destroys=True,
     ),
@@ -263,7 +265,7 @@ ACTIONS = (
         keys="t",
         method="test",
         weight=1,
-        command=Command("account test", f"{_ACCOUNTS}:test", (_ACCOUNT,), "ask it for one word in a terminal"),
+        command=Command("account test", f"{_SETUP}:test_account", (_ACCOUNT,), "ask it for one word in a terminal"),
         writes=True,
     ),
     Action(
@@ -275,7 +277,7 @@ ACTIONS = (
         keys="L",
         method="log_in",
         weight=1,
-        command=Command("account login", f"{_ACCOUNTS}:log_in", (_ACCOUNT,), "log in to it again in a terminal"),
+        command=Command("account login", f"{_SETUP}:log_in", (_ACCOUNT,), "log in to it again in a terminal"),
         writes=True,
     ),
     Action(
@@ -283,7 +285,7 @@ ACTIONS = (
         "undo set-up",
         "Undo the last change of the accounts",
         synonyms=("revert setup", "account undo"),
-        command=Command("setup undo", f"{_ACCOUNTS}:undo"),
+        command=Command("setup undo", f"{_SETUP}:undo"),
         writes=True,
         destroys=True,
     ),

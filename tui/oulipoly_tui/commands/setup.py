@@ -1,15 +1,23 @@
-"""Commands of the set-up with an agent, and of the sync of skills and MCP servers."""
+"""Commands that set up: single accounts, the set-up with an agent, the sync of skills and MCP servers.
+
+What a CLI itself asks is asked in a terminal, by our own command; a change of files is shown before it is written.
+"""
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.setup.dialogs import FormAnswer
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.setup.dialogs import Answer
+    from oulipoly_engine.facade.accounts.changes import AccountChanges, Step
+    from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.setup.agent import Offers
     from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.view.transcript.spans import Line
 
 
 def set_up_with_agent(app: AppInterface, _arguments: list[str]) -> None:
@@ -45,3 +53,109 @@ def open_sync(app: AppInterface, _arguments: list[str]) -> None:
 
     assert app.engine is not None  # noqa: S101 - the command needs an engine
     app.push_screen(SyncScreen(app.engine.setup_sync))
+
+
+def _engine(app: AppInterface) -> Engine:
+    if app.engine is None:
+        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
+    return app.engine
+
+
+def add_account(app: AppInterface, arguments: list[str]) -> str | None:
+    """Add an account in a terminal: the CLI's own login wants one, and the command asks for everything else."""
+    return _run_in_terminal(app, "add", arguments)
+
+
+def test_account(app: AppInterface, arguments: list[str]) -> str | None:
+    """Ask an account for one word, in a terminal."""
+    return _run_in_terminal(app, "test", arguments)
+
+
+def log_in(app: AppInterface, arguments: list[str]) -> str | None:
+    """Log in to an account again, in a terminal."""
+    return _run_in_terminal(app, "login", arguments)
+
+
+def _run_in_terminal(app: AppInterface, verb: str, arguments: list[str]) -> str | None:
+    if not app.has_pane("repl"):
+        return f"this app shows no terminals: run `agents account {verb}` in a shell"
+    from oulipoly_tui.commands.terminals import show_program  # noqa: PLC0415 - only when it is done
+
+    before = app.frame.current.id
+
+    def on_ended() -> None:
+        """Give the keys back, unless the user has gone elsewhere meanwhile."""
+        app.take_snapshot()
+        pane = app.frame.find("repl")
+        if pane is not None and app.frame.current is pane and before not in (None, pane.id):
+            app.call_next(app.frame.turn_to, before)
+            app.say(f"Ended: account {verb}. What it said is in the terminal's tab")
+
+    show_program(app, (sys.executable, "-m", "oulipoly_tui", "account", verb, *arguments), ended=on_ended)
+    return None
+
+
+def rename_account(app: AppInterface, arguments: list[str]) -> None:
+    """Give an account another name, once its change of files was agreed to."""
+    account, new = arguments
+    changes = _engine(app).account_setup.changes
+    _review(app, partial(changes.plan_rename, account, new), f"Rename {account} to {new}", "Yes, rename")
+
+
+def remove_account(app: AppInterface, arguments: list[str]) -> None:
+    """Take an account out, once its change of files was agreed to."""
+    account = arguments[0]
+    plan = partial(_engine(app).account_setup.removals.plan, account)
+    _review(app, plan, f"Remove {account}", "Yes, remove", "What its CLI keeps stays where it is.")
+
+
+def _review(app: AppInterface, plan: partial[Step], title: str, yes: str, note: str = "") -> None:
+    changes: AccountChanges = _engine(app).account_setup.changes
+
+    def make() -> tuple[Step, str]:
+        step = plan()
+        return step, changes.diff(step.files)
+
+    def on_planned(planned: tuple[Step, str]) -> None:
+        from oulipoly_tui.screens.review import Review  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.view.setup.log import diff_lines  # noqa: PLC0415 - as above
+
+        step, diff = planned
+
+        def on_answered(agreed: bool | None) -> None:
+            if agreed:
+                app.work("account", partial(changes.write, step), partial(on_written, step))
+
+        head: tuple[Line, ...] = (((note, ""),),) if note else ()
+        app.push_screen(Review(title, head, tuple(diff_lines(diff)), yes=yes), on_answered)
+
+    def on_written(step: Step, _result: None) -> None:
+        app.say(f"{step.what[:1].upper()}{step.what[1:]}. Undo: `:setup undo`")
+        app.take_snapshot()
+
+    app.work("account", make, on_planned)
+
+
+def undo(app: AppInterface, _arguments: list[str]) -> None:
+    """Take back the last change of the accounts: a set-up, an addition, a rename, a removal. Asks first."""
+    setup = _engine(app).account_setup.changes
+
+    def on_known(step: Step | None) -> None:
+        if step is None:
+            app.say("There is nothing to undo: no account or setting was changed", severity="warning")
+            return
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
+
+        files = ", ".join(map(str, step.places))
+
+        def on_answered(yes: bool | None) -> None:
+            if yes:
+                app.work("undo", lambda: setup.undo(step), on_undone)
+
+        app.push_screen(Confirm(f"Undo: {step.what}?", f"This changes {files}.", "undo"), on_answered)
+
+    def on_undone(step: Step) -> None:
+        app.say(f"Undone: {step.what}")
+        app.take_snapshot()
+
+    app.work("undo", setup.last_step, on_known)
