@@ -50,6 +50,30 @@ def test_compact_and_review_are_turns_of_their_own(live):
 
 
 @pytest.mark.parametrize("verb", ["compact", "review"])
+def test_a_closed_session_does_them_once_it_is_open(live, verb):
+    session, turn = live.begin_turn("hello")
+    live.live.wait(session, turn)
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+    told = order(live, session, verb)
+
+    assert "completed" == live.live.wait(session, told["turn_id"]).status
+    assert [("user", "completed"), (verb, "completed")] == kinds(live, session)
+
+
+def test_an_order_whose_session_cannot_be_opened_is_refused_with_the_reason(live):
+    session, turn = live.begin_turn("1", runtime=live.scripted())
+    live.live.wait(session, turn)
+    order(live, session, "close", starts=False)
+    live.until_closed(session)
+    live.scripted("another")
+
+    with pytest.raises(RunnerError, match="session fork"):
+        order(live, session, "compact")
+    assert [("user", "completed")] == kinds(live, session)
+
+
+@pytest.mark.parametrize("verb", ["compact", "review"])
 def test_they_want_a_session_without_a_running_turn(live, verb):
     session, turn = live.begin_turn("hello [[stall:60]]")
     live.until(session, lambda event: isinstance(event, TurnStarted))

@@ -43,6 +43,12 @@ class TurnInFlight(RequestRefused):
     slug = "turn-in-flight"
 
 
+class SessionOpening(RequestRefused):
+    """The session's CLI is not ready yet for what was ordered."""
+
+    slug = "session-opening"
+
+
 class NoTurnRuns(RequestRefused):
     """Nothing runs that could be interrupted or given a message."""
 

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot
+from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionOpening
 from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
 from oulipoly_engine.errors import AccountExhausted, AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
-from oulipoly_engine.facade.live.turn_results import last_end
+from oulipoly_engine.facade.live.turn_results import last_end, wait_for_end
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import find_refusal, give_preface
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.launch import LiveLauncher, options_of
 from oulipoly_engine.service.live.protocol import SESSION_ENDS
-from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.live import live_events, live_sessions
 from oulipoly_engine.store.quota import quotas
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class LiveConnections(LiveRequests):
         while True:
             client = self._connect(session)
             try:
-                return client, client.order(verb, data)
+                return client, self._order_once_open(client, session, verb, data)
             except OrderRefused as error:
                 if error.slug != SESSION_ENDS:
                     client.close()
@@ -176,14 +176,43 @@ class LiveConnections(LiveRequests):
                 client.close()
                 raise
 
+    def _order_once_open(
+        self, client: LiveClient, session: LiveSession, verb: str, data: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Give an order, and again after each event while its host says that the session is being opened."""
+        is_following = False
+        while True:
+            try:
+                return client.order(verb, data)
+            except OrderRefused as error:
+                if error.slug != SessionOpening.slug:
+                    raise
+            if is_following:
+                client.wait(_LOOK_S)
+            else:  # it may have been opened before its events come to us: the order is given at once again
+                client.follow(self._last_number(session.session_id), deltas=False)
+                is_following = True
+
+    def _last_number(self, session_id: str) -> int:
+        with self._home.lend_store_to_read() as store:
+            return live_events.last_number(store, session_id)
+
+    def _order_started(self, session: LiveSession, verb: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            client, told = self._give(session, verb, data)
+        except HostGone as error:  # its CLI could not be started, or has ended
+            wait_for_end(self._home.paths, session.session_id)
+            refuse_fenced(self.find(session.session_id))
+            raise RequestRefused(self._why_ended(session.session_id)) from error
+        client.close()
+        return told
+
     def order(self, identity: str, verb: str, data: Mapping[str, Any] | None = None, *, starts: bool) -> dict[str, Any]:
         """Have a session's host do something. starts: one is started where none lives. Raises RunnerError."""
         self._home.refuse_if_read_only(f"{verb} a live session".replace("_", " "))
         try:
             if starts:
-                client, told = self._give(self.find(identity), verb, data or {})
-                client.close()
-                return told
+                return self._order_started(self.find(identity), verb, data or {})
             with self.connect(identity) as client:
                 return client.order(verb, data)
         except HostUnreachable as error:

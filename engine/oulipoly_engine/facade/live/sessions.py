@@ -288,10 +288,6 @@ class LiveSessions(LiveConnections):
         with self._home.lend_store() as store:
             live_queue.change(store, message_id, "revoke")
 
-    def _last_number(self, session_id: str) -> int:
-        with self._home.lend_store_to_read() as store:
-            return live_events.last_number(store, session_id)
-
     def change_queue(self, identity: str, data: Mapping[str, Any]) -> tuple[QueuedMessage, ...]:
         """Edit, move or take back a waiting message (`act`: edit, move, remove), and return what waits."""
         session = self.find(identity)

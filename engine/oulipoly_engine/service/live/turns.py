@@ -512,7 +512,7 @@ class SessionTurns:
 
     def _must_be_idle(self, what: str) -> None:
         if self.failure is not None or not self.is_open:
-            raise RequestRefused(f"the session is not open yet: {what} it once it is")
+            raise requests.SessionOpening(f"the session is not open yet: {what} it once it is")
         if self.turn is not None:
             raise RequestRefused(f"a turn runs: wait for its end, or interrupt it, then {what}")
 
