@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.private_files import open_private, sync_folder
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_HOUR_S = 3600.0
 
 
 class FileExists(RunnerError):
@@ -32,6 +34,8 @@ def new_file(path: Path, *, force: bool = False, suffix: str | None = None) -> I
     """
     if not force and (path.exists() or path.is_symlink()):
         raise exists(path)
+    if suffix is None:
+        _remove_leavings(path)
     temporary = temporary_of(path, suffix or str(os.getpid()))
     try:
         descriptor = open_private(temporary, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
@@ -52,6 +56,32 @@ def new_file(path: Path, *, force: bool = False, suffix: str | None = None) -> I
 def temporary_of(path: Path, suffix: str) -> Path:
     """Return the name that a file has before it is whole; no name can have more than 255 bytes."""
     return path.with_name(f".{os.fsdecode(os.fsencode(path.name)[:200])}.{suffix}.part")
+
+
+def _remove_leavings(path: Path) -> None:
+    """Remove what killed writers of this file have left beside it.
+
+    The writer's process must be gone and its file an hour old: on a shared disk it may run on another machine.
+    """
+    prefix = temporary_of(path, "").name.removesuffix("part").removesuffix(".")
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            process = entry.name.removeprefix(prefix).removesuffix(".part")
+            if entry.name == f"{prefix}{process}.part" and process.isascii() and process.isdigit():
+                with suppress(OSError):
+                    is_old = entry.stat(follow_symlinks=False).st_mtime < time.time() - _HOUR_S
+                    if is_old and not _is_running(int(process)):
+                        Path(entry).unlink()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # another user's, or no process id at all: not ours to judge
+        return True
+    return True
 
 
 def place(temporary: Path, path: Path) -> None:
