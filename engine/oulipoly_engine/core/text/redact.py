@@ -35,7 +35,10 @@ _SEVERAL_LINES = LatePattern(
     r"|A(?:KI|SI|BI|CC)A[0-9A-Z]{16}|Private-Lines:"
 )
 # Many needs have the same few letters in them, without which they need not be looked for one by one.
-_COMMON = ("pass", "key", "login", "auth", "mongo", "sql", "ssl", "cred", "private", "secret", "zip", "http")
+_COMMON = (
+    *("pass", "key", "login", "auth", "sql", "ssl", "cred", "private", "secret", "zip", "http", "token", "client"),
+    *("set", "code", "clave", "contrase", "slo", "kode", "paro", "begin ", "phrase"),
+)
 _RULE_NEEDS: dict[str, set[str]] = {}
 for _need in (need for rule in RULES for need in rule.needs):
     _RULE_NEEDS.setdefault(next((part for part in _COMMON if part in _need), _need), set()).add(_need)
@@ -56,12 +59,16 @@ _NEEDS_ANYWHERE = frozenset(need for shape in _ANYWHERE for need in shape.needs)
 
 # What stands between the pieces of a secret that is broken: a terminal's colours, also as JSON and C write them,
 # characters of no width, and a shell's quotes and backslashes inside a word. And escapes of what needs none.
+# It begins with a set of characters, by which the search for it is several times as fast.
+_NO_WIDTH = r"\u00ad\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\ufeff"
 _BREAKS = LatePattern(
-    r"(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]|033|e(?=\[)))(?:\[[0-9;:?]{0,32}[A-Za-z]|\][^\x07\x1b\\]{0,200}(?:\x07|\x1b\\))"
-    r"|[\u00ad\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\ufeff]"
-    r"|\\{1,4}u(?:00[aA][dD]|200[b-fB-F]|206[0-9]|[fF][eE][fF][fF])"
-    r"|\\{1,4}(?:u00|x)(?P<code>[2-7][0-9A-Fa-f])|\\(?<=\w\\)(?=[-_.+=:~])"
-    r"""|["'](?<=[\w-]{3}["'])["']?(?=[\w-]{4})"""
+    rf"[\x1b\\\"'{_NO_WIDTH}](?:"
+    r"(?:(?<=\x1b)|(?<=\\)\\{0,3}(?:u001[bB]|x1[bB]|033|e(?=\[)))"
+    r"(?:\[[0-9;:?]{0,32}[A-Za-z]|\][^\x07\x1b\\]{0,200}(?:\x07|\x1b\\))"
+    rf"|(?<=[{_NO_WIDTH}])"
+    r"|(?<=\\)\\{0,3}u(?:00[aA][dD]|200[b-fB-F]|206[0-9]|[fF][eE][fF][fF])"
+    r"|(?<=\\)\\{0,3}(?:u00|x)(?P<code>[2-7][0-9A-Fa-f])|(?<=\w\\)(?=[-_.+=:~])"
+    r"""|(?<=[\w-]{3}["'])["']?(?=[\w-]{4}))"""
 )
 
 _LOOKED_AT = 256  # characters behind a break
