@@ -1,5 +1,7 @@
+"""What killed writers leave beside the files that they wrote."""
+
 import os
-import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -10,17 +12,6 @@ from oulipoly_engine.service.transcripts.atomic_file import new_file, temporary_
 _TWO_HOURS_S = 7200
 
 
-def _write_and_be_killed(path: Path) -> Path:
-    child = os.fork()
-    if child == 0:
-        with new_file(path) as file:
-            file.write(b"half")
-            file.flush()
-            os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
-    return temporary_of(path, str(child))
-
-
 def _age(path: Path) -> None:
     old = time.time() - _TWO_HOURS_S
     os.utime(path, (old, old))
@@ -28,7 +19,10 @@ def _age(path: Path) -> None:
 
 def test_what_a_killed_writer_left_goes_with_the_next_file_of_that_name(tmp_path: Path) -> None:
     path = tmp_path / "session[1].bundle"
-    left = _write_and_be_killed(path)
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left = temporary_of(path, str(gone.pid))
+    left.write_bytes(b"half")
     _age(left)
 
     with new_file(path) as file:
