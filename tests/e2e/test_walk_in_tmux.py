@@ -13,6 +13,7 @@ import pytest
 from oulipoly_demo import world
 from oulipoly_demo.past import state
 from oulipoly_demo.world import Options
+from oulipoly_tui.driver.typeahead import KeysInTurn
 
 PATIENCE_S = 40
 ASKED = "What is a turtle, in one line?"
@@ -120,7 +121,8 @@ def test_a_session_is_exported_edited_imported_and_taken_back_by_keyboard(app, d
     (transcript,) = [path for path in demo.home.rglob("*.jsonl") if ASKED in path.read_text()]
     before = transcript.read_bytes()
 
-    app.sees("Explain shortest_walk", never=r"Explain shortest_walk.* live ")
+    app.sees("Explain shortest_walk", never=r"Explain shortest_walk.* live |format    canonical")
+    time.sleep(2 * KeysInTurn.PAUSE_S)  # a hand notices that the dialog has closed by itself; quicker keys do nothing
     app.press("i")
     app.sees("File of canonical JSON lines")
     app.sees(rf"\b{name}\b")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shlex
+import time
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -159,11 +160,10 @@ def running(home):
 
 async def settled(pilot, condition):
     """Let the app work until a condition holds; fail when it never does."""
-    spent = 0.0
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
-        assert spent < PATIENCE_S, "what was waited for did not come"
+        assert time.monotonic() < deadline, "what was waited for did not come"
         await pilot.pause(_STEP_S)
-        spent += _STEP_S
     await pilot.pause()
 
 

@@ -128,6 +128,8 @@ class Candidate(BaseModel):
     live_windows: int
     invocation_count: int
     recent_errors: int
+    running: int = Field(description="Its runs that have not ended.")
+    has_alert: bool = Field(description="It was told to run out in a cycle that still runs.")
     turns_since_refresh: int
     reserve: float | None
     drained: bool
@@ -186,6 +188,7 @@ class Steered(BaseModel):
     turn_id: str
     status: str
     steered: bool = Field(description="False: it goes as a turn of its own.")
+    is_opening: bool = Field(False, description="The session's process opens still, with that turn to come.")
     message_id: str = Field("", description="Of one that was given to the turn.")
     message: str = Field("", description="Why it was not.")
 

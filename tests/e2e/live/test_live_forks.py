@@ -69,8 +69,9 @@ def test_a_fork_that_the_cli_refuses_gets_what_was_said(live):
 def test_a_fork_that_is_refused_only_later_gets_what_was_said_then(live, source):
     session, first, _ = source
     fork = live.live.fork(session, at_turn=first).session.session_id
-    live.live.order(fork, "close", starts=False)
-    live.until_closed(fork)
+    for each in (fork, session):  # nobody writes the file any more
+        live.live.order(each, "close", starts=False)
+        live.until_closed(each)
     path = file_of(live, session)
     content = path.read_bytes()
     path.unlink()  # its CLI has not got it any more
