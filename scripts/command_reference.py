@@ -169,8 +169,16 @@ def every_error() -> Iterator[type[errors.RunnerError]]:
             importlib.import_module(module.name)
     kinds = [errors.RunnerError]
     for kind in kinds:
-        yield kind
         kinds += kind.__subclasses__()
+    # In the same order whatever was imported before us: of two with one code, the more general one explains it.
+    packages = ("oulipoly_engine.errors", *(f"oulipoly_engine.{package}." for package in _RAISING))
+    own = [kind for kind in dict.fromkeys(kinds) if kind.__module__.startswith(packages)]
+    yield from sorted(own, key=_generality)
+
+
+def _generality(kind: type[errors.RunnerError]) -> tuple[bool, int, str, int]:
+    place = [*vars(sys.modules[kind.__module__])].index(kind.__name__)  # in its module
+    return not kind.__subclasses__(), len(kind.__mro__), kind.__module__, place
 
 
 def exit_codes() -> list[tuple[str, str, str]]:
