@@ -120,7 +120,7 @@ def test_what_the_cli_never_got_is_said_again(live, source):
     live.until_closed(fork)
     again = live.live.fork(fork)
     assert again.why.endswith("it has no turn yet")
-    assert "the second thing" in again.session.opening["preface"]
+    assert "the second thing" in again.session.opening.preface
     known = {one.runtime.id: one.status for one in live.engine.runtimes.summaries()}
     for mood in ("dies-at-a-turn", ""):
         live.scripted(mood)

@@ -18,6 +18,7 @@ from oulipoly_engine.core.live.events import (
     SessionFailed,
     TurnStarted,
 )
+from oulipoly_engine.core.live.sessions import SessionOptions
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.liveness import is_alive
 
@@ -221,7 +222,7 @@ def until(is_so):
 
 def test_a_turn_of_which_nothing_is_heard_says_so(live):
     script = json.dumps([["approve"], ["listen"]])
-    session, turn = live.begin_turn(script, runtime=live.scripted(), more={"notice_s": 0.2})
+    session, turn = live.begin_turn(script, runtime=live.scripted(), options=SessionOptions(notice_s=0.2))
     request = live.request(session)
     with live.attached(session, live.live.last_number(session)) as client:
         assert () == tuple(client.wait(0.3))  # it is for us to speak
@@ -239,7 +240,7 @@ def test_a_turn_of_which_nothing_is_heard_says_so(live):
 
 def test_silence_is_counted_from_the_beginning_of_a_turn(live):
     script = json.dumps([["say", "yes"]])
-    session, turn = live.begin_turn(script, runtime=live.scripted(), more={"notice_s": 0.3})
+    session, turn = live.begin_turn(script, runtime=live.scripted(), options=SessionOptions(notice_s=0.3))
     live.live.wait(session, turn)
     time.sleep(0.4)  # nobody wants anything of it
     assert "completed" == live.live.send(session, script, waits=True).status

@@ -93,7 +93,7 @@ def test_a_session_has_a_name_and_may_get_another_model(live):
     live.live.send(session, "hello", waits=True)
 
     status = live.live.status(session)
-    assert ("The turtle", "demo-opus") == (status.session.title, status.session.opening["model"])
+    assert ("The turtle", "demo-opus") == (status.session.title, status.session.opening.model)
     events = [one.event for one in live.live.events(session)]
     assert "The turtle" in [event.name for event in events if isinstance(event, NameChanged)]
     assert any(isinstance(event, SettingsChanged) for event in events)
@@ -377,8 +377,8 @@ def test_a_model_or_effort_that_the_runtime_does_not_have_is_refused_with_near_n
 def test_a_model_that_the_cli_refuses_is_not_kept(live):
     session, turn = live.begin_turn("hello", runtime="demo-claude1")
     live.live.wait(session, turn)
-    before = live.live.find(session).opening["model"]
+    before = live.live.find(session).opening.model
 
     with pytest.raises(RunnerError, match="refused by the CLI"):
         live.live.set_model(session, "no-such-model")
-    assert before == live.live.find(session).opening["model"]
+    assert before == live.live.find(session).opening.model

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from oulipoly_engine.core.live.events import Prompt
-from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, SessionOptions
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.store.live import live_requests, live_sessions
 from oulipoly_engine.web.access.gate import Serving
@@ -162,7 +162,7 @@ def app(home):
             (FULL, home, "full_access"),
             (FAR, "/etc", "supervised"),
         ):
-            key, opening = place.rpartition("/")[2], {"profile": profile}
+            key, opening = place.rpartition("/")[2], SessionOptions(profile=profile)
             session = LiveSession(key, str(folder), "mine", "claude", "m", NOW, NOW, opening=opening, generation=1)
             live_sessions.insert(store, session)
         prompt = Prompt(title="run ls", command="ls")

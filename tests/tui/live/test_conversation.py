@@ -10,7 +10,7 @@ from textual.app import App
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import FileChange, Item, Numbered, Prompt, Question, Usage
-from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.facade.live.sessions import LiveStatus
 from oulipoly_tui.view.live.block_lines import block_lines, stream_lines
@@ -372,7 +372,7 @@ def test_an_interrupt_and_what_runs_after_it_are_said():
 
 
 def test_what_an_agent_without_policies_may_do_is_said_as_it_is():
-    session = LiveSession("s", "/w", "r", "acp", "m", NOW, NOW, opening={"profile": "supervised"})
+    session = LiveSession("s", "/w", "r", "acp", "m", NOW, NOW, opening=SessionOptions(profile="supervised"))
     talk = Conversation()
     talk.take_status(LiveStatus(session, "waiting_input"))
     assert "its own settings decide" == talk.may_do

@@ -246,7 +246,7 @@ def _status(context: Context, options: Namespace) -> int:
         f"status:   {status.status}{how}" + (f": {plain(session.status_reason)}" if session.status_reason else ""),
         f"runtime:  {session.runtime_id}" + (f", account {session.account}" if session.account else ""),
         f"model:    {plain(status.model) or 'as its CLI chooses'}",
-        f"may do:   {plain(describe_policy(str(session.opening.get('profile', '')), status.policy))}",
+        f"may do:   {plain(describe_policy(session.opening.profile, status.policy))}",
         f"folder:   {plain(session.workspace)}",
     ]
     if status.pending_approval:
@@ -304,7 +304,7 @@ def status_json(status: LiveStatus) -> dict[str, Any]:
         "runtime_kind": session.runtime_kind,
         "account": session.account,
         "model": status.model or None,
-        "profile": session.opening.get("profile"),
+        "profile": session.opening.profile or None,
         "policy": status.policy or None,
         "workspace": session.workspace,
         "forked_from": session.forked_from,

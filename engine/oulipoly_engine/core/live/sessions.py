@@ -8,7 +8,30 @@ from typing import Any
 
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.records import Record, field
+from oulipoly_engine.records import Record
+
+
+class SessionOptions(Record):
+    """What a session was begun with, and what its next process needs to know: kept as JSON in the state file.
+
+    A field at its default is not kept. Earlier and later releases keep fewer and more.
+    """
+
+    model: str = ""  # of the CLI; empty: as its runtime says
+    effort: str = ""
+    profile: str = ""  # what it may do without asking: `core.live.permissions.read_profile` reads it
+    args: tuple[str, ...] = ()  # the user's own words for the CLI; none: those of its runtime
+    never_asks: bool = False  # codex: what its sandbox does not allow just fails
+    log: bool = False  # what the CLI writes is kept, and it has a folder for artifacts
+    notice_s: float = 0.0  # of a running turn of which nothing is heard, until that is told; 0: as hosts have it
+    turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command, to its end; 0: any
+    block_while_running: bool = True  # a message is refused while a turn runs, else it waits
+    parameters: Mapping[str, Any] = {}  # as they were given over REST
+    capabilities: tuple[str, ...] | None = None  # that its CLI has told of; None: it has told nothing yet
+    fork_of: str = ""  # the CLI's own id of the session to take the past from
+    fork_at: str = ""  # the CLI's own id of the last turn to take over; empty: all
+    fork_turn: str = ""  # the same turn, by our id
+    preface: str = ""  # goes before the next message: what was said, for a CLI that does not know it
 
 
 class LiveSession(Record):
@@ -23,7 +46,7 @@ class LiveSession(Record):
     updated_at: datetime
     account: str | None = None
     native_id: str | None = None  # the CLI's own id; None: not known yet
-    opening: Mapping[str, Any] = field(default_factory=dict)  # model, effort, profile, args, marker
+    opening: SessionOptions = SessionOptions()
     title: str = ""
     status: str = "active"  # fenced: its thread is lost, and it can be forked only; closed: a person has closed it
     status_reason: str = ""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts.accounts import restrict_to_account
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
-from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.process.signals import Guard
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.catalogue import Catalogue
@@ -39,7 +38,7 @@ class NewSession(Record):
     parent: ParentRef | None = None
     session_id: str = ""  # empty: a new one
     lifecycle: str = "persistent"  # or oneshot
-    more: Mapping[str, Any] = {}  # of its opening: whether a log is kept, how long a turn may be silent …
+    options: SessionOptions = SessionOptions()  # beside those that fields of this record say
     starts: bool = True  # False: its process is started later, and the prompt waits until then
 
 
@@ -83,13 +82,13 @@ def choose_session(
         created_at=now,
         updated_at=now,
         account=runtime.account or None,
-        opening={
-            "model": wish.cli_model or words.model,
-            "effort": wish.effort or words.effort,
-            "profile": wish.profile,
-            "args": [*words.args, *wish.args],
-            **wish.more,
-        },
+        opening=replace(
+            wish.options,
+            model=wish.cli_model or words.model,
+            effort=wish.effort or words.effort,
+            profile=wish.profile,
+            args=(*words.args, *wish.args),
+        ),
         title=wish.title,
         lifecycle=wish.lifecycle,
     )

@@ -344,7 +344,7 @@ class LiveSessions(LiveConnections):
             live_sessions.insert(store, session)
             self._start_new(store, session)
             refusal = ""
-            if "fork_of" in session.opening:
+            if session.opening.fork_of:
                 self._wait_for_opened(session.session_id)
                 refusal = find_refusal(store, self.find(session.session_id))
             if refusal:

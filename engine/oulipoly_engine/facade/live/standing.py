@@ -108,7 +108,7 @@ def _judge(
         status = "recoverable"
     else:  # one that waits for a free place was never begun
         status = "queued" if queue and not session.generation and not session.ended else "closed"
-    able = session.opening.get("capabilities")
+    able = session.opening.capabilities
     return LiveStatus(
         session,
         status,
@@ -116,7 +116,7 @@ def _judge(
         turn_id=turn_id,
         pending_approval=is_alive and asks,
         queue=queue,
-        model=str(session.opening.get("model") or ""),
-        policy=choose_policy(session.runtime_kind, read_profile(session.opening.get("profile"))).policy,
+        model=session.opening.model,
+        policy=choose_policy(session.runtime_kind, read_profile(session.opening.profile)).policy,
         capabilities={} if able is None else {name: name in able for name in asdict(Capabilities())},
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from oulipoly_engine.core.live.events import ItemEnded
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, acts_unasked
-from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions, Turn
 from oulipoly_engine.core.worktrees.work import (
     LIFECYCLES,
     TURN_SILENCE_S,
@@ -171,13 +171,12 @@ class WorkSessions:
                     parent=wish.parent,
                     session_id=session_id,
                     lifecycle=wish.lifecycle,
-                    more={
-                        "log": True,
-                        "turn_silence_s": wish.turn_silence_s,
-                        "parameters": dict(wish.parameters),
-                        "never_asks": parameters.never_asks,
-                        "block_while_running": True,
-                    },
+                    options=SessionOptions(
+                        log=True,
+                        turn_silence_s=wish.turn_silence_s,
+                        parameters=dict(wish.parameters),
+                        never_asks=parameters.never_asks,
+                    ),
                     starts=not waits_for,
                 )
             )
@@ -315,7 +314,7 @@ class WorkSessions:
                     pid=None if host is None else host.pid,
                     error=error,
                     waits_for=self._count_places() if status == "queued" else "",
-                    log_path=str(session_log(self._home.paths, key)) if session.opening.get("log") else "",
+                    log_path=str(session_log(self._home.paths, key)) if session.opening.log else "",
                     artifacts=str(self._artifacts(key)),
                     agent_log_hint=log_hint(session.runtime_kind, homes[session.account], session.native_id or ""),
                 )
@@ -470,7 +469,7 @@ class WorkSessions:
         """Note whether a page takes no message while a turn runs."""
         session = self._live.find(identity)
         with self._home.lend_store() as store:
-            live_sessions.change_opening(store, session.session_id, self._home.now(), {"block_while_running": value})
+            live_sessions.change_opening(store, session.session_id, self._home.now(), block_while_running=value)
 
     # What there is ---------------------------------------------------------------------------------------------------
     def agents(self) -> tuple[AgentEntry, ...]:
@@ -515,7 +514,7 @@ class WorkSessions:
 
 
 def _is_work(session: LiveSession) -> bool:
-    return bool(session.opening.get("log"))
+    return session.opening.log
 
 
 def _milliseconds(at: datetime) -> int:

@@ -52,21 +52,17 @@ def prepare_fork(
     is_named = driver_of(runtime.kind).names_turns
     has_begun = live_sessions.has_begun(store, source.session_id, are_named=is_named)
     missing = _why_not_native(source, at_turn, cut, has_turns=has_begun, is_other=is_other)
-    opening = {
-        key: value
-        for key, value in source.opening.items()
-        if key not in ("capabilities", "fork_of", "fork_at", "fork_turn", "preface")
-    }
+    opening = replace(source.opening, capabilities=None, fork_of="", fork_at="", fork_turn="", preface="")
     if is_other:  # its model and its arguments are another CLI's
-        opening |= {"model": runtime.model, "effort": runtime.effort, "args": list(runtime.args)}
+        opening = replace(opening, model=runtime.model, effort=runtime.effort, args=runtime.args)
     if missing:
-        unsaid = source.opening.get("preface")  # of a fork that has not begun yet
-        opening["preface"] = unsaid or make_preface(_events_to(store, source, turns, last))
+        unsaid = source.opening.preface  # of a fork that has not begun yet
+        opening = replace(opening, preface=unsaid or make_preface(_events_to(store, source, turns, last)))
         why = describe_preface(missing)
         losses = _list_losses(source, runtime, is_other=is_other)
     else:
-        opening |= {"fork_of": source.native_id, "fork_at": cut if at_turn else ""}
-        opening["fork_turn"] = "" if last is None else last.turn_id
+        fork_turn = "" if last is None else last.turn_id
+        opening = replace(opening, fork_of=source.native_id, fork_at=cut if at_turn else "", fork_turn=fork_turn)
         why, losses = "by the CLI itself", ()
     session = LiveSession(
         session_id=str(uuid.uuid4()),
@@ -90,7 +86,7 @@ def find_refusal(store: Store, session: LiveSession) -> str:
     Claude has no turn any more that it has compacted, and says so when it is to fork there.
     """
     is_named = driver_of(session.runtime_kind).names_turns  # type: ignore[arg-type]  # as the store has it
-    is_tried = "fork_of" in session.opening and session.generation > 0
+    is_tried = bool(session.opening.fork_of) and session.generation > 0
     if not is_tried or live_sessions.has_begun(store, session.session_id, are_named=is_named):
         return ""
     reason, why = "", ""
@@ -109,10 +105,12 @@ def give_preface(store: Store, session: LiveSession, now: datetime) -> LiveSessi
     """Have a fork that the CLI refuses begin with what was said; returns it as it is then."""
     source = live_sessions.find(store, session.forked_from or "")[0]
     turns = live_sessions.turns_of(store, source.session_id)
-    last = next((turn for turn in turns if turn.turn_id == session.opening.get("fork_turn")), None)
+    last = next((turn for turn in turns if turn.turn_id == session.opening.fork_turn), None)
     preface = make_preface(_events_to(store, source, turns, last))
-    changes = {"fork_of": None, "fork_at": None, "fork_turn": None, "preface": preface}
-    return replace(session, opening=live_sessions.change_opening(store, session.session_id, now, changes))
+    opening = live_sessions.change_opening(
+        store, session.session_id, now, fork_of="", fork_at="", fork_turn="", preface=preface
+    )
+    return replace(session, opening=opening)
 
 
 def describe_preface(why: str) -> str:
@@ -124,9 +122,9 @@ def _list_losses(source: LiveSession, runtime: Runtime, *, is_other: bool) -> tu
     """Return what a preface does not carry."""
     lost = [*PREFACE_LOSSES]
     if is_other:
-        said = source.opening
-        lost += [f"the model {said['model']}"] if said.get("model") and said["model"] != runtime.model else []
-        lost += [f"the effort {said['effort']}"] if said.get("effort") and said["effort"] != runtime.effort else []
+        options = source.opening
+        lost += [f"the model {options.model}"] if options.model not in ("", runtime.model) else []
+        lost += [f"the effort {options.effort}"] if options.effort not in ("", runtime.effort) else []
         lost += [f"the account {source.account}"] if source.account != (runtime.account or None) else []
     return tuple(lost)
 
@@ -174,7 +172,7 @@ def _find_cut(store: Store, source: LiveSession, turn: Turn) -> str:
 
 def _why_not_native(source: LiveSession, at_turn: str, cut: str, *, has_turns: bool, is_other: bool) -> str:
     """Say why the CLI cannot fork by itself; empty: it can."""
-    able = source.opening.get("capabilities") or ()
+    able = source.opening.capabilities or ()
     if is_other:
         return "it goes on in another runtime"
     if source.status == "fenced":

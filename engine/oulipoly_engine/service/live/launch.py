@@ -116,8 +116,8 @@ class LiveLauncher(Record):
                 idle_s=runtime.idle_s,
                 answer_s=runtime.answer_s,
                 stderr_lines=runtime.stderr_lines,
-                notice_s=float(session.opening.get("notice_s") or Limits().notice_s),
-                turn_silence_s=float(session.opening.get("turn_silence_s") or 0),
+                notice_s=session.opening.notice_s or Limits().notice_s,
+                turn_silence_s=session.opening.turn_silence_s,
             ),
             invocation_row=row,
             invocation_uuid=identity,
@@ -127,7 +127,7 @@ class LiveLauncher(Record):
             proxy=runtime.proxy,
             wire_log=str(self.wire_log(session.session_id)) if runtime.debug_native_events else "",
             options=options_of(session, runtime),
-            log=str(session_log(self.paths, session.session_id)) if session.opening.get("log") else "",
+            log=str(session_log(self.paths, session.session_id)) if session.opening.log else "",
         )
         host = hosts.start(self.paths, order)
         if host is None:
@@ -141,7 +141,7 @@ class LiveLauncher(Record):
     def _environment(self, session: LiveSession, runtime: Runtime, identity: str) -> dict[str, str]:
         account = self.accounts.get(runtime.account)
         env = markers.without_channel(launch_environment(runtime, account, inherited_environment()))
-        if session.opening.get("log"):
+        if session.opening.log:
             folder = session_artifacts(self.paths, session.session_id)
             make_folder(folder)
             env[ARTIFACTS_VARIABLE] = str(folder)
@@ -162,27 +162,27 @@ class LiveLauncher(Record):
     def _add_preface(self, session: LiveSession) -> None:
         """Have the next message tell a CLI that resumes nothing what was said before."""
         events = live_events.before(self.store, session.session_id, None, PREFACE_EVENTS)
-        preface = {"preface": make_preface(one.event for one in events)}
-        live_sessions.change_opening(self.store, session.session_id, self.clock.now(), preface)
+        preface = make_preface(numbered.event for numbered in events)
+        live_sessions.change_opening(self.store, session.session_id, self.clock.now(), preface=preface)
 
     def _opening(self, session: LiveSession, runtime: Runtime, *, has_past: bool) -> Opening:
-        said = session.opening
+        options = session.opening
         resume = session.native_id or "" if has_past and driver_of(runtime.kind).resumes else ""
-        fork = str(said.get("fork_of", "")) if not has_past else ""
+        fork = "" if has_past else options.fork_of
         return Opening(
             cwd=session.workspace,
             # Claude takes no id twice, even if all that it knows under it is a message that we believe lost.
             new_id=session.session_id if not session.generation else str(uuid.uuid4()),
             resume=fork or resume,
             fork=bool(fork),
-            fork_at=str(said.get("fork_at", "")) if fork else "",
-            model=str(said.get("model", "")) or runtime.model,
-            effort=str(said.get("effort", "")) or runtime.effort,
+            fork_at=options.fork_at if fork else "",
+            model=options.model or runtime.model,
+            effort=options.effort or runtime.effort,
             custom_models=runtime.custom_models,
-            profile=read_profile(said.get("profile")),
-            never_asks=bool(said.get("never_asks")),
+            profile=read_profile(options.profile),
+            never_asks=options.never_asks,
             start_words=runtime.start_words,
-            args=tuple(said.get("args") or runtime.args),
+            args=options.args or runtime.args,
             marker=runtime.marker,
             startup_s=runtime.startup_s,
             request_s=runtime.request_s,
@@ -201,5 +201,5 @@ def session_log(paths: Paths, session_id: str) -> Path:
 
 def options_of(session: LiveSession, runtime: Runtime) -> str:
     """Return what a session's process is started with, in short: where it has changed, another one is needed."""
-    said = session.opening
-    return hashlib.sha256(msgspec.json.encode((runtime, said.get("profile"), said.get("args")))).hexdigest()[:16]
+    options = session.opening
+    return hashlib.sha256(msgspec.json.encode((runtime, options.profile, options.args))).hexdigest()[:16]

@@ -130,7 +130,7 @@ class SessionTurns:
                 self.is_open = True
                 self.model, self.policy = event.model or self.model, event.policy or self.policy
                 able = sorted(name for name, can in msgspec.to_builtins(self._driver.capabilities).items() if can)
-                self._change_opening(capabilities=able)
+                self._change_opening(capabilities=tuple(able))
                 self._know(event.native_id)
             case ev.NativeIdChanged():
                 self._know(event.native_id)
@@ -218,8 +218,8 @@ class SessionTurns:
         if turn is None:  # the CLI works by itself: a compaction of its own, for example
             turn = self._new_turn(str(uuid.uuid4()), "other", "")
         live_sessions.begin_turn(self._store, turn.turn_id, event.native_turn_id)
-        if "preface" in self.session.opening and turn.kind in ("user", "recovery"):  # the CLI has it
-            self._change_opening(preface=None)
+        if self.session.opening.preface and turn.kind in ("user", "recovery"):  # the CLI has it
+            self._change_opening(preface="")
         self.turn = replace(turn, status="running", native_turn_id=event.native_turn_id)
         self._say(replace(event, turn_id=turn.turn_id, kind=turn.kind))
 
@@ -391,7 +391,7 @@ class SessionTurns:
     def _order_set_model(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
         model, effort = str(data.get("model", "")).strip(), str(data.get("effort", "")).strip()
         self._check_model(model, effort)
-        before = {key: self.session.opening.get(key, "") for key in ("model", "effort")}
+        before = {"model": self.session.opening.model, "effort": self.session.opening.effort}
         self._driver.set_model(model, effort)
         self._model_before = before
         self._change_opening(model=model, effort=effort)
@@ -452,7 +452,7 @@ class SessionTurns:
             self._tell_queue()
         self._tell_message(first)
         written = unsent_texts.read(self._store, first.message_id, first.text)
-        self._driver.send(first.message_id, str(self.session.opening.get("preface", "")) + written)
+        self._driver.send(first.message_id, self.session.opening.preface + written)
 
     def _tell_message(self, message: QueuedMessage) -> None:
         """Tell what a turn was given, at once: its CLI may die before it says that it has it."""
@@ -587,8 +587,8 @@ class SessionTurns:
         live_sessions.update(self._store, self.session.session_id, self._clock.now(), **changes)
         self.session = replace(self.session, **changes)
 
-    def _change_opening(self, **changes: Any) -> None:  # noqa: ANN401 - the keys of an opening
-        opening = live_sessions.change_opening(self._store, self.session.session_id, self._clock.now(), changes)
+    def _change_opening(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of SessionOptions
+        opening = live_sessions.change_opening(self._store, self.session.session_id, self._clock.now(), **changes)
         self.session = replace(self.session, opening=opening)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.live import states
-from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions, Turn
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.records import asdict, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.rows import name_values
@@ -19,6 +22,8 @@ from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 
 _SESSION = LiveSessionRow._meta.sorted_fields
 _TURN = LiveTurnRow._meta.sorted_fields
+_DEFAULTS = SessionOptions()
+_OPTIONS = frozenset(asdict(_DEFAULTS))
 
 
 def insert(store: Store, session: LiveSession) -> None:
@@ -33,7 +38,7 @@ def insert(store: Store, session: LiveSession) -> None:
             account=session.account,
             model_name=session.model_name,
             native_id=session.native_id,
-            opening=_dump(session.opening),
+            opening=_dump(_options_to_keep(session.opening)),
             title=redact(session.title),
             status=session.status,
             status_reason=redact(session.status_reason),
@@ -97,15 +102,22 @@ def update(store: Store, session_id: str, now: datetime, **changes: Any) -> None
         store.run(row.update(told).where(row.session_id == session_id))
 
 
-def change_opening(store: Store, session_id: str, now: datetime, changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Change some keys of how a session is opened and return all of them; None takes a key away.
+def change_opening(
+    store: Store,
+    session_id: str,
+    now: datetime,
+    **changes: Any,  # noqa: ANN401 - the fields of SessionOptions
+) -> SessionOptions:
+    """Change some fields of how a session is opened and return all of them.
 
-    Its host and its clients change it, so each writes its own keys only.
+    Its host and its clients change it, so each writes its own fields only. What a later release keeps stays.
     """
+    row = LiveSessionRow
     with store.write():
-        (session,) = (one for one in find(store, session_id) if one.session_id == session_id)
-        opening = {key: value for key, value in {**session.opening, **changes}.items() if value is not None}
-        update(store, session_id, now, opening=_dump(opening))
+        ((kept,),) = store.rows(row.select(row.opening).where(row.session_id == session_id))
+        opening = replace(_read_options(kept), **changes)
+        unknown = {name: value for name, value in json.loads(kept).items() if name not in _OPTIONS}
+        update(store, session_id, now, opening=_dump(unknown | _options_to_keep(opening)))
     return opening
 
 
@@ -232,7 +244,30 @@ def _dump(value: object) -> str:
 
 def _read_session(values: tuple[Any, ...]) -> LiveSession:
     at = name_values(_SESSION, values)
-    return LiveSession(**at | {"opening": json.loads(at["opening"])})
+    return LiveSession(**at | {"opening": _read_options(at["opening"])})
+
+
+def _options_to_keep(options: SessionOptions) -> dict[str, Any]:
+    """Return the fields that are not at their defaults."""
+    return {name: value for name, value in asdict(options).items() if value != getattr(_DEFAULTS, name)}
+
+
+def _read_options(kept: str) -> SessionOptions:
+    """Return the options of a session; a value that no release of ours has written counts as none."""
+    document = json.loads(kept)
+    try:
+        return msgspec.convert(document, SessionOptions)
+    except msgspec.ValidationError:
+        fields = {name: value for name, value in document.items() if _is_option(name, value)}
+        return msgspec.convert(fields, SessionOptions)
+
+
+def _is_option(name: str, value: object) -> bool:
+    try:
+        msgspec.convert({name: value}, SessionOptions)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _read_turn(values: tuple[Any, ...]) -> Turn:

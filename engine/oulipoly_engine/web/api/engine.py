@@ -73,7 +73,7 @@ def _check_start(engine: Engine, viewer: Viewer, work: Work, kind: str) -> None:
     """Raise NotAllowed where a device may not start a process that goes on with a session. kind: of its runtime."""
     folder = Path(work.session.workspace)
     is_inside = any(folder.is_relative_to(root) for root in engine.web.settings().roots)
-    profile = read_profile(work.session.opening.get("profile"))
+    profile = read_profile(work.session.opening.profile)
     if not is_inside or acts_unasked((kind,), profile):
         check_grant(viewer)
 

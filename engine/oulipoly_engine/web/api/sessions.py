@@ -346,7 +346,7 @@ def session_row(work: Work) -> dict[str, Any]:
         "pid": work.pid,
         "exit_code": session.exit_code,
         "error_message": work.error or None,
-        "block_while_running": bool(session.opening.get("block_while_running", True)),
+        "block_while_running": session.opening.block_while_running,
         "created_at": milliseconds(session.created_at),
         "last_activity_at": milliseconds(session.updated_at),
         "closed_at": None if session.closed_at is None else milliseconds(session.closed_at),
@@ -355,7 +355,7 @@ def session_row(work: Work) -> dict[str, Any]:
 
 def session_detail(work: Work) -> dict[str, Any]:
     """Return a session as `SessionDetail` has it, but for the messages and the clients."""
-    given = work.session.opening.get("parameters") or {}
+    given = work.session.opening.parameters
     return {
         **session_row(work),
         **{name: given.get(name) for name in bodies.PARAMETERS},

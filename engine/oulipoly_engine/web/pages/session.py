@@ -93,7 +93,7 @@ def _show(page: Page) -> Response:
         queue_more=max(0, len(queue) - _MOST_QUEUED),
         writer=clients.writer_beside(page.viewer.name),
         watchers=clients.count_others(page.viewer.name),
-        blocks=bool(work.session.opening.get("block_while_running", True)),
+        blocks=work.session.opening.block_while_running,
         instead=() if is_past or work.pid is not None else live.runtimes_instead(key),
         back=f"/sessions/{key}",
     )
@@ -195,7 +195,7 @@ def _send(page: Page) -> Response:
         try:
             page.work.send(key, text)
         except TurnInFlight as error:
-            if work.session.opening.get("block_while_running", True):
+            if work.session.opening.block_while_running:
                 message = "a turn runs meanwhile: queue the message behind it, or steer the turn with it"
                 raise TurnInFlight(message) from error
             page.live.send(key, text)

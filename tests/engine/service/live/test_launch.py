@@ -7,7 +7,7 @@ import pytest
 
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
 from oulipoly_engine.errors import AccountUnusable, ArgumentReserved
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import replace
@@ -26,7 +26,7 @@ def start(tmp_path):
     store = open_store(tmp_path / "state.db")
 
     def start(*args, runtime=RUNTIME):
-        opening = {"profile": "supervised", "args": list(args)}
+        opening = SessionOptions(profile="supervised", args=tuple(args))
         session = LiveSession("s", str(tmp_path), "r", runtime.kind, "m", NOW, NOW, opening=opening)
         LiveLauncher(store, {}, paths, FakeClock(NOW)).start(session, runtime, CLIS["claude"])
 

@@ -115,7 +115,7 @@ class Conversation:
         self.model = status.model or self.model
         self.policy = status.policy or self.policy
         self.kind = status.session.runtime_kind
-        self.profile = str(status.session.opening.get("profile") or self.profile)
+        self.profile = status.session.opening.profile or self.profile
         self.title = status.session.title or self.title
         self._take_queue(tuple(Queued(one.message_id, one.text, one.note) for one in status.queue))
         if status.busy and status.turn_id and (self.turn is None or self.turn.turn_id != status.turn_id):
