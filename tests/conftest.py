@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 
 from oulipoly_demo import world as demo_world
 from oulipoly_demo.world import Options
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import RequestOpened
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live.sessions import NewSession
@@ -400,7 +401,7 @@ class LiveWorld:
         """End all sessions; returns the processes that are left although nobody wants them."""
         for host in hosts.survey(self.engine.paths):
             with suppress(Exception):
-                self.live.order(host.session_id, "cancel", starts=False)
+                self.live.order(host.session_id, orders.Cancel(), starts=False)
         deadline = time.monotonic() + 60
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.01)

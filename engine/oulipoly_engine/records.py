@@ -36,6 +36,7 @@ if TYPE_CHECKING:
             order: bool = False,
             tag: str | None = None,
             tag_field: str | None = None,
+            omit_defaults: bool = False,
         ) -> None: ...
 
 else:

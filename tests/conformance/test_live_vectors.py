@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import ItemEnded, Notice, TurnEnded, TurnStarted
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable
 from oulipoly_engine.drivers.jsonrpc import Endpoint, Notification
@@ -26,7 +27,7 @@ from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.clients import ClientSeat
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
-from oulipoly_engine.service.live.protocol import LIVE, VERSION, Answer, Client, FromHost, Order
+from oulipoly_engine.service.live.protocol import LIVE, VERSION, Answer, Client, FromHost, OrderFrame
 from oulipoly_engine.service.live.wire_log import WireLog
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,7 +227,7 @@ def test_28_a_session_goes_on_under_no_other_account(live):
     live.live.wait(session, turn)
     live.scripted(account="demo-codex1")
     live.live.send(session, "2", waits=True)  # its own process still takes it
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
     before = live.rows("SELECT * FROM live_sessions")
 
@@ -244,7 +245,7 @@ def test_28_a_session_goes_on_in_no_other_folder(live):
     folder.mkdir()
     session, turn = live.begin_turn("1", runtime=live.scripted(), folder=folder)
     live.live.wait(session, turn)
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
     before = live.rows("SELECT * FROM live_sessions")
     folder.rename(moved)
@@ -299,8 +300,8 @@ def test_43_a_client_is_not_sent_what_is_longer_than_it_takes(live, monkeypatch)
         client.follow()
         seen = [one.event for one in client.wait(10.0)]
         with pytest.raises(OrderRefused, match=r"it was done, and .* larger than the limit of 65,536"):
-            client.order("tell_message")
-        client.order("answer", {"request_id": request.request_id, "decision": "approve"})
+            client.order(orders.TellMessage())
+        client.order(orders.Answer(request_id=request.request_id, decision="approve"))
         while not any(isinstance(one, TurnEnded) for one in seen):
             seen += [one.event for one in client.wait(10.0)]
 
@@ -325,7 +326,7 @@ def test_43_a_host_is_not_sent_what_is_longer_than_it_takes(tmp_path, monkeypatc
             while select.select([connection], [], [], 10.0)[0]:
                 for message in seat.receive():
                     heard.append(message)
-                    if isinstance(message, Order):
+                    if isinstance(message, OrderFrame):
                         seat.answer(Answer(message.number, {"taken": True}))
                     if isinstance(message, Bye):
                         return
@@ -336,11 +337,11 @@ def test_43_a_host_is_not_sent_what_is_longer_than_it_takes(tmp_path, monkeypatc
         served = pool.submit(serve)
         with LiveClient(path, Client("a test")) as client:
             with pytest.raises(UsageInvalid, match=r"host does not take that: .* larger than the limit of 65,536"):
-                client.order("send", {"text": "x" * 100_000})
-            assert {"taken": True} == client.order("send", {"text": "x" * 50_000})
+                client.order(orders.Send("x" * 100_000))
+            assert {"taken": True} == client.order(orders.Send("x" * 50_000))
         served.result()
 
-    assert [Hello, Order, Bye] == list(map(type, heard))
+    assert [Hello, OrderFrame, Bye] == list(map(type, heard))
 
 
 # The table -----------------------------------------------------------------------------------------------------------

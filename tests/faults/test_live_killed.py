@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import RequestOpened, SessionOpened, TurnEnded, TurnStarted
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable
 from oulipoly_engine.errors import RequestRefused, RunnerError
@@ -99,7 +100,7 @@ def test_cli_and_host_are_killed_in_a_turn(live, kills, victims):
     session, turn = live.begin_turn(PROMPT)
     watch(live, session, lambda one: isinstance(one.event, TurnEnded))
     most = len(live.live.events(session, limit=1000))
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
 
     for share in kills.shares(less=2):
@@ -107,7 +108,7 @@ def test_cli_and_host_are_killed_in_a_turn(live, kills, victims):
         turn = live.live.send(session, PROMPT.replace("new.txt", f"{share}.txt")).turn_id
         watch(live, session, Killer(live, session, victims, number))
         go_on(live, session, assert_sound(live, session, [turn]))
-        live.live.order(session, "close", starts=False)
+        live.live.order(session, orders.Close(), starts=False)
         live.until_closed(session)
 
 
@@ -151,7 +152,7 @@ def test_client_is_killed_while_it_sends(live, kills):
     assert set(inputs) <= {"first", *texts, "last"}
     assert {"completed"} == {turn.status for turn in turns}
     assert 1 == sum(isinstance(one.event, SessionOpened) for one in live.live.events(session, limit=10_000))
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     assert_sound(live, session, [turn.turn_id for turn in turns])
 
 
@@ -161,7 +162,7 @@ def is_end_of(numbered, turns):
 
 def end(live, session):
     with suppress(RunnerError, HostGone):  # it has ended
-        live.live.order(session, "close", starts=False)
+        live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
 
 

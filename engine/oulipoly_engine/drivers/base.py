@@ -72,7 +72,7 @@ class Opening(Record):
     profile: Profile = OF_NEW_SESSIONS
     never_asks: bool = False  # codex: what its sandbox does not allow just fails
     start_words: tuple[str, ...] = ()  # of ACP and plain: what makes the CLI speak so, `--acp` for example
-    args: tuple[str, ...] = ()  # the user's own, checked by `core.live.launch_arguments`
+    args: tuple[str, ...] = ()  # the user's own, checked by `core.live.launch.arguments`
     marker: str = ""  # of the plain driver: the line that ends a turn
     startup_s: float = 30.0  # to `SessionOpened`
     request_s: float = 120.0  # that the CLI may take to answer an order

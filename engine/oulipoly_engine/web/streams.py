@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Numbered
+from oulipoly_engine.core.live.orders import AskClients
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable
 from oulipoly_engine.records import replace
@@ -225,13 +226,13 @@ class _Follower:
             try:
                 with self._engine.live.connect(self._session_id) as client:
                     told = self._names()
-                    client.post("clients", {"names": told})  # first: it is they who watch, not this server
+                    client.post(AskClients(tuple(told)))  # first: it is they who watch, not this server
                     client.follow(self._last)
-                    client.post("clients", {"tell": True})
+                    client.post(AskClients(tell=True))
                     while not self._nobody.is_set():
                         self._tell(client.wait(_LOOK_S))
                         if told != (told := self._names()):
-                            client.post("clients", {"names": told})
+                            client.post(AskClients(tuple(told)))
             except (HostUnreachable, HostGone):
                 self._open.clear()
                 self._read_store()  # what it has said at its end

@@ -52,7 +52,7 @@ def enter(world: World) -> Result:
                 taken = []
                 for _ in range(world.rounds(400)):
                     began = time.monotonic_ns()
-                    client.order("send", {"text": "hello"})
+                    client.order(_message("hello"))
                     taken.append((_next_stamp(client) - began) / 1e6)
                     _until_end(client)
             return {"p99": quantile(taken, 99), "median": statistics.median(taken)}
@@ -81,7 +81,7 @@ def flood(world: World) -> Result:
             client.follow(0)
             pid = _host_pid(live, session)
             before = processor_s(pid)
-            client.order("send", {"text": f"flood {FLOOD} {FLOOD_S / FLOOD}"})
+            client.order(_message(f"flood {FLOOD} {FLOOD_S / FLOOD}"))
             lags, count = [], 0
             while True:
                 stamps, ended = _stamps(client.wait(5.0))
@@ -126,7 +126,7 @@ def turn_added(world: World) -> Result:
 
             def subject() -> float:
                 began = time.monotonic()
-                client.post("send", {"text": "hello"})
+                client.post(_message("hello"))
                 while not _stamps(client.wait(5.0))[1]:
                     pass
                 return (time.monotonic() - began) * 1000
@@ -166,7 +166,7 @@ def idle_memory(world: World) -> Result:
         with _session(world, "live-idle") as (live, session):
             with live.connect(session) as client:
                 client.follow(0)
-                client.order("send", {"text": "hello"})
+                client.order(_message("hello"))
                 _until_end(client)
             pid = _host_pid(live, session)
             before = processor_s(pid)
@@ -196,7 +196,7 @@ def _lags(world: World, clients: int) -> dict[str, float]:
         others = [threading.Thread(target=lambda one=one: _drain(one)) for one in opened[:-1]]
         for other in others:
             other.start()
-        opened[-1].post("send", {"text": f"flood {world.rounds(400)} 0.01"})
+        opened[-1].post(_message(f"flood {world.rounds(400)} 0.01"))
         listen(opened[-1])
         for other in others:
             other.join()
@@ -271,10 +271,18 @@ def _next_stamp(client: Any) -> int:  # noqa: ANN401 - imported late
             return stamps[0]
 
 
+def _message(text: str) -> Any:  # noqa: ANN401 - imported late
+    from oulipoly_engine.core.live.orders import Send  # noqa: PLC0415 - of the tree that is measured
+
+    return Send(text)
+
+
 def _until_end(client: Any) -> None:  # noqa: ANN401 - imported late
-    client.order("status")
+    from oulipoly_engine.core.live.orders import AskStatus  # noqa: PLC0415 - of the tree that is measured
+
+    client.order(AskStatus())
     deadline = time.monotonic() + 5.0
-    while client.order("status")["busy"] and time.monotonic() < deadline:
+    while client.order(AskStatus())["busy"] and time.monotonic() < deadline:
         client.wait(0.001)
 
 

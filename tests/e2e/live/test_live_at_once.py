@@ -5,6 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import SessionOpened
 
 
@@ -15,7 +16,7 @@ def agents(*words):
 
 def test_two_processes_that_send_at_once_start_one_host(live):
     session = live.begin()
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
 
     both = [agents("session", "send", session, text, "--wait", "--json") for text in ("1 + 1", "2 + 2")]
@@ -39,7 +40,7 @@ def events_of_first(events):
 def test_many_in_one_process_that_send_at_once(live):
     live.scripted()
     session = live.begin(runtime="scripted")
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
 
     with ThreadPoolExecutor(4) as pool:

@@ -9,7 +9,7 @@ import pytest
 from oulipoly_engine.core.live.events import ItemEnded, TurnEnded, TurnStarted
 from oulipoly_engine.host.frames import Hello, encode
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.service.live.protocol import VERSION, Follow, Order
+from oulipoly_engine.service.live.protocol import VERSION, Follow, OrderFrame
 
 RUBBISH = {
     "no frame": b"GET / HTTP/1.1\r\n\r\n",
@@ -17,8 +17,8 @@ RUBBISH = {
     "a frame of 4 GB": struct.pack(">I", 0xFFFFFFFF),
     "nothing": b"",
     "half a frame": encode(Hello(VERSION, "x"))[:-2],
-    "an order first": encode(Order(1, "close")),
-    "another version": encode(Hello(VERSION + 1, "x")) + encode(Order(1, "close")),
+    "an order first": encode(OrderFrame(1, "close")),
+    "another version": encode(Hello(VERSION + 1, "x")) + encode(OrderFrame(1, "close")),
 }
 
 

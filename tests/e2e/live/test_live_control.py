@@ -6,6 +6,7 @@ import time
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import ClientsChanged, ControlChanged, TurnEnded, describe_control
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.service.live.hosts import OrderRefused
@@ -41,12 +42,12 @@ def test_control_goes_to_whoever_writes_and_is_told_once(live):
     with person(live, ANN).connect(session) as ann, person(live, BEN).connect(session) as ben:
         watched = Watched(ann)
         ann.follow(0)
-        ann.order("clients", {"tell": True})
-        ann.order("send", {"text": "one"})
+        ann.order(orders.AskClients(tell=True))
+        ann.order(orders.Send("one"))
         watched.until(lambda event: isinstance(event, TurnEnded))
         ben.follow(0)
         beside = watched.clients(lambda event: BEN in event.attached)
-        ben.order("send", {"text": "two"})
+        ben.order(orders.Send("two"))
         told = watched.until(lambda event: isinstance(event, ControlChanged))
         after = watched.clients(lambda event: event.controller == BEN)
 
@@ -62,9 +63,9 @@ def test_who_asks_late_is_told_how_it_stands(live):
     session = live.begin()
     with person(live, ANN).connect(session) as ann, person(live, BEN).connect(session) as ben:
         ann.follow(0)
-        ann.order("send", {"text": "one"})
+        ann.order(orders.Send("one"))
         ben.follow(0)
-        ben.order("clients", {"tell": True})
+        ben.order(orders.AskClients(tell=True))
         told = Watched(ben).clients(lambda _event: True)
 
     assert (ANN, (ANN, BEN)) == (told.controller, told.attached)
@@ -88,11 +89,11 @@ def test_commands_answers_and_looks_take_no_control(live):
 def test_what_was_refused_takes_no_control(live):
     session = live.begin()
     with person(live, ANN).connect(session) as ann, person(live, BEN).connect(session) as ben:
-        ann.order("rename", {"text": "a name"})
+        ann.order(orders.Rename("a name"))
         with pytest.raises(OrderRefused, match="no turn runs"):
-            ben.order("interrupt")
+            ben.order(orders.Interrupt())
         held = ANN == live.live.clients(session).controller
-        ben.order("rename", {"text": "another"})
+        ben.order(orders.Rename("another"))
 
     assert (True, BEN) == (held, live.live.clients(session).controller)
 
@@ -100,9 +101,9 @@ def test_what_was_refused_takes_no_control(live):
 def test_a_server_s_connection_is_the_devices_that_watch_over_it(live):
     session = live.begin()
     with live.live.connect(session) as server:
-        server.post("clients", {"names": [ANN, "a tablet"]})
+        server.post(orders.AskClients((ANN, "a tablet")))
         server.follow(0)
-        server.order("status")
+        server.order(orders.AskStatus())
         names = live.live.clients(session).attached
 
     assert (ANN, "a tablet") == names
@@ -115,9 +116,9 @@ def test_commands_tell_it(live, capfd):
 
     session = live.begin()
     for name in (ANN, BEN):
-        person(live, name).order(session, "rename", {"text": "a name"}, starts=False)
+        person(live, name).order(session, orders.Rename("a name"), starts=False)
     told, shown = json.loads(said("status", session, "--json")), said("status", session)
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
     lines = map(json.loads, said("follow", session, "--json").splitlines())
 

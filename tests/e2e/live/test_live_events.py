@@ -3,6 +3,7 @@
 import json
 from threading import Thread
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import (
     ItemDelta,
     ItemEnded,
@@ -44,7 +45,7 @@ def test_what_is_told_is_what_is_kept_from_every_cursor(live):
         with live.attached(session, cursor) as client:
             while len(replay) < len(whole) - cursor:
                 replay += client.wait(10.0)
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     follower.join()
 
     assert list(range(1, len(whole) + 1)) == [numbered.seq for numbered in whole]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import ItemEnded
 from oulipoly_engine.errors import RunnerError
 
@@ -70,7 +71,7 @@ def test_a_fork_that_is_refused_only_later_gets_what_was_said_then(live, source)
     session, first, _ = source
     fork = live.live.fork(session, at_turn=first).session.session_id
     for each in (fork, session):  # nobody writes the file any more
-        live.live.order(each, "close", starts=False)
+        live.live.order(each, orders.Close(), starts=False)
         live.until_closed(each)
     path = file_of(live, session)
     content = path.read_bytes()
@@ -88,7 +89,7 @@ def test_a_fork_goes_on_when_its_process_has_ended(live, source):
     fork = live.live.fork(source[0]).session.session_id
     live.live.send(fork, "the third thing", waits=True)
     native = live.live.find(fork).native_id
-    live.live.order(fork, "close", starts=False)
+    live.live.order(fork, orders.Close(), starts=False)
     live.until_closed(fork)
 
     assert "completed" == live.live.send(fork, "hello", waits=True).status

@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import (
     ItemDelta,
     ItemEnded,
@@ -153,12 +154,12 @@ def test_it_hears_nothing_and_is_closed(live):
     session, turn = run(live, ["deaf"])
     wait_started(live, session)
     with live.live.connect(session) as client:
-        client.post("steer", {"text": "x" * 30_000})
+        client.post(orders.Steer("x" * 30_000))
         for _ in range(10):
-            client.order("steer", {"text": "x" * 30_000})
-        client.order("close")
+            client.order(orders.Steer("x" * 30_000))
+        client.order(orders.Close())
         with live.live.connect(session) as other:  # which gets a descriptor that was free
-            assert turn == other.order("status")["turn_id"]
+            assert turn == other.order(orders.AskStatus())["turn_id"]
 
     assert "closed" == end(live, session).reason
     assert "interrupted" == live.live.wait(session, turn).status
@@ -167,7 +168,7 @@ def test_it_hears_nothing_and_is_closed(live):
 def test_cancel_ends_what_ignores_term(live):
     session, turn = run(live, ["stubborn"], ["say", "ready"], ["deaf"], mood="stays")
     live.until_said(session, "ready")
-    live.live.order(session, "cancel", starts=False)
+    live.live.order(session, orders.Cancel(), starts=False)
 
     closed = end(live, session)
     assert ("cancelled", "interrupted") == (closed.reason, live.live.wait(session, turn).status)
@@ -181,7 +182,7 @@ def test_descendants_in_their_own_session_end_too(live, tmp_path, way):
     if way == "kill":
         live.kill(live.host_of(session).pid)
     else:
-        live.live.order(session, way, starts=False)
+        live.live.order(session, orders.read_order(way, {}), starts=False)
 
     live.until_closed(session)
     assert not is_alive(child)
@@ -206,7 +207,7 @@ def test_a_session_that_the_agent_has_begun_outlives_its_own(live, tmp_path, way
     if way == "kill":
         live.kill(live.host_of(session).host_pid)
     else:
-        live.live.order(session, way, starts=False)
+        live.live.order(session, orders.read_order(way, {}), starts=False)
 
     live.until_closed(session)
     assert "completed" == live.live.send(begun, "and then?", waits=True).status
@@ -228,7 +229,7 @@ def test_a_turn_of_which_nothing_is_heard_says_so(live):
         assert () == tuple(client.wait(0.3))  # it is for us to speak
     live.live.answer(request.request_id, "approve")
     live.until(session, lambda event: "0.4 s" in getattr(event, "text", ""))
-    live.live.order(session, "interrupt", starts=False)
+    live.live.order(session, orders.Interrupt(), starts=False)
     live.live.wait(session, turn)
 
     told = [one.event for one in live.live.events(session) if isinstance(one.event, Notice | RequestResolved)]
@@ -282,9 +283,9 @@ def test_nobody_uses_it(live):
 def test_it_does_not_stop_when_it_is_told_to(live):
     session, turn = run(live, ["listen"], mood="never-stops")
     wait_started(live, session)
-    live.live.order(session, "interrupt", starts=False)
+    live.live.order(session, orders.Interrupt(), starts=False)
 
-    live.live.order(session, "cancel", starts=False)
+    live.live.order(session, orders.Cancel(), starts=False)
     assert "cancelled" == end(live, session).reason
     assert "interrupted" == live.live.wait(session, turn).status
 
@@ -293,7 +294,7 @@ def test_a_closed_session_sends_nothing_more(live):
     session, turn = run(live, ["listen"], mood="ends-its-turn")
     wait_started(live, session)
     waiting = live.live.send(session, "later").turn_id
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
 
     assert [waiting] == [one.message_id for one in live.live.status(session).queue]

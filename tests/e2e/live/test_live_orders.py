@@ -2,8 +2,10 @@
 
 import json
 
+import msgspec
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import (
     ItemEnded,
     NameChanged,
@@ -22,7 +24,7 @@ def kinds(live, session):
 
 
 def order(live, session, verb, starts=True, **data):
-    return live.live.order(session, verb, data, starts=starts)
+    return live.live.order(session, orders.read_order(verb, data), starts=starts)
 
 
 def test_interrupt_ends_the_turn_and_the_next_message_runs(live):
@@ -325,6 +327,12 @@ def test_a_logged_out_runtime_says_so(live):
     assert ["1", "2"] == live.texts()
 
 
+def written(verb, data):
+    """Return an order as a program that is not ours might write it."""
+    fields = [(name, type(value)) for name, value in data.items()]
+    return msgspec.defstruct("Written", fields, bases=(orders.Order,), tag=verb, frozen=True)(**data)
+
+
 def test_an_order_with_the_wrong_form_ends_nothing(live):
     session = live.begin(runtime=live.scripted())
     with live.live.connect(session) as client:
@@ -338,7 +346,7 @@ def test_an_order_with_the_wrong_form_ends_nothing(live):
             ("", {}),
         ):
             with pytest.raises(RunnerError):
-                client.order(verb, data)
+                client.order(written(verb, data))
     result = live.live.send(session, json.dumps([["say", "fine"]]), waits=True)
 
     assert ("completed", "fine") == (result.status, result.reply)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import SessionOpened, TurnStarted
 from oulipoly_engine.errors import RunnerError
 
@@ -25,10 +26,10 @@ def test_turns_requests_interrupts_and_the_next_process(live, session):
     assert "1 + 1 = 2" == live.live.wait(session, again).reply
     slow = live.live.send(session, "hello [[stall:60]]").turn_id
     live.until(session, lambda event: isinstance(event, TurnStarted) and event.turn_id == slow)
-    live.live.order(session, "interrupt", starts=False)
+    live.live.order(session, orders.Interrupt(), starts=False)
     assert "interrupted" == live.live.wait(session, slow).status
 
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
     assert "completed" == live.live.send(session, "2 + 2", waits=True).status
     assert 2 == sum(isinstance(one.event, SessionOpened) for one in live.live.events(session, limit=1000))
@@ -37,12 +38,12 @@ def test_turns_requests_interrupts_and_the_next_process(live, session):
     able = live.live.status(session).capabilities  # what is not offered cannot be ordered
     for verb, name in (("compact", "compaction"), ("review", "review")):
         if able[name]:
-            told = live.live.order(session, verb, {}, starts=True)
+            told = live.live.order(session, orders.read_order(verb, {}), starts=True)
             assert "completed" == live.live.wait(session, told["turn_id"]).status
         else:
             before = live.live.turns(session)
             with pytest.raises(RunnerError, match="cannot"):
-                live.live.order(session, verb, {}, starts=True)
+                live.live.order(session, orders.read_order(verb, {}), starts=True)
             assert before == live.live.turns(session)  # a refused order is no turn
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import ItemEnded, Notice, QueueChanged, SteerSettled, TurnEnded, TurnStarted
 from oulipoly_engine.errors import RunnerError
 
@@ -31,7 +32,7 @@ def waiting(live, session):
 
 
 def change(live, session, act, message, **more):
-    return [one.text for one in live.live.change_queue(session, {"act": act, "message_id": message, **more})]
+    return [one.text for one in live.live.change_queue(session, orders.ChangeQueue(act, message, **more))]
 
 
 def settled(live, session):
@@ -65,7 +66,7 @@ def test_waiting_messages_can_be_edited_moved_and_taken_back(live, busy, lives):
     session, _, go_on = busy
     ids = {text: live.live.send(session, text).turn_id for text in ("one", "two", "three")}
     if not lives:
-        live.live.order(session, "close", starts=False)
+        live.live.order(session, orders.Close(), starts=False)
         live.until_closed(session)
 
     assert ["three", "one", "two"] == change(live, session, "move", ids["three"], place=1)
@@ -92,7 +93,7 @@ def test_following_until_idle_sees_the_running_turn_and_the_queue_to_their_end(l
     with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE) as follows:
         said = [json.loads(follows.stdout.readline())]
         change(live, session, "remove", ids["never"])
-        live.live.order(session, "interrupt", starts=False)
+        live.live.order(session, orders.Interrupt(), starts=False)
         said += map(json.loads, follows.stdout)
 
     assert ["completed", "interrupted", "completed"] == [one["status"] for one in said if one["type"] == "turn_ended"]
@@ -166,7 +167,7 @@ def test_a_message_reaches_the_turn_that_runs(live):
     live.scripted()
     session, turn = live.begin_turn(json.dumps([["steered", 2]]), runtime="scripted")
     live.until(session, lambda event: isinstance(event, TurnStarted))
-    told = [live.live.order(session, "steer", {"text": text}, starts=True) for text in ("left", "right")]
+    told = [live.live.order(session, orders.Steer(text), starts=True) for text in ("left", "right")]
 
     assert "completed" == live.live.wait(session, turn).status
     assert [(turn, True)] * 2 == [(one["turn_id"], one["steered"]) for one in told]
@@ -182,7 +183,7 @@ def test_a_message_that_the_turn_refuses_waits_and_says_so(live, tmp_path):
     script = [["refuse"], ["say", "ready"], ["wait", str(tmp_path / "go")]]
     session, _ = live.begin_turn(json.dumps(script), runtime="scripted")
     live.until_said(session, "ready")
-    live.live.order(session, "steer", {"text": "left"}, starts=True)
+    live.live.order(session, orders.Steer("left"), starts=True)
     live.until(session, lambda event: isinstance(event, SteerSettled))
 
     assert (["left"], ["refused"]) == (waiting(live, session), settled(live, session))
@@ -197,13 +198,13 @@ def test_a_message_for_a_turn_that_is_over_becomes_a_turn(live):
     session, turn = live.begin_turn("1", runtime=live.scripted())
     live.live.wait(session, turn)
 
-    told = live.live.order(session, "steer", {"text": "late"}, starts=True)
+    told = live.live.order(session, orders.Steer("late"), starts=True)
     assert (False, True) == (told["steered"], "no turn runs" in told["message"])
     assert "completed" == live.live.wait(session, told["turn_id"]).status
     first = live.live.send(session, json.dumps([["listen"]]))
     with pytest.raises(RunnerError, match="does not run any more"):
-        live.live.order(session, "steer", {"text": "x", "turn_id": turn}, starts=True)
-    live.live.order(session, "interrupt", starts=False)
+        live.live.order(session, orders.Steer("x", turn_id=turn), starts=True)
+    live.live.order(session, orders.Interrupt(), starts=False)
     assert "interrupted" == live.live.wait(session, first.turn_id).status
     assert ["1", "late", json.dumps([["listen"]])] == live.texts()
 
@@ -212,7 +213,7 @@ def test_a_message_whose_turn_was_killed_is_not_sent_again(live):
     live.scripted()
     session, turn = live.begin_turn(json.dumps([["say", "ready"], ["deaf"]]), runtime="scripted")
     live.until_said(session, "ready")
-    live.live.order(session, "steer", {"text": "left"}, starts=True)
+    live.live.order(session, orders.Steer("left"), starts=True)
     live.kill(live.host_of(session).pid)
     live.until_closed(session)
 
@@ -227,7 +228,7 @@ def test_a_message_whose_turn_was_killed_is_not_sent_again(live):
 def test_the_demo_is_steered(live):
     session, turn = live.begin_turn("hello [[ask:why?|because]]")
     request = live.request(session)
-    live.live.order(session, "steer", {"text": "2 + 2"}, starts=True)
+    live.live.order(session, orders.Steer("2 + 2"), starts=True)
     live.until(session, lambda event: isinstance(event, SteerSettled))
     live.live.answer(request.request_id, "answer", answers={"q1": ("because",)})
 
@@ -245,9 +246,9 @@ def is_user(event):
 def test_messages_that_are_none_are_refused(live, busy, text):
     session, turn, _ = busy
 
-    for verb in ("send", "steer"):
+    for order in (orders.Send(text), orders.Steer(text)):
         with pytest.raises(RunnerError, match=r"empty|characters"):
-            live.live.order(session, verb, {"text": text}, starts=True)
+            live.live.order(session, order, starts=True)
     assert ([], turn) == (waiting(live, session), live.live.status(session).turn_id)
 
 
@@ -255,7 +256,7 @@ def test_a_message_that_comes_while_the_session_closes_is_done_by_the_next_proce
     live.scripted("ends-its-turn")
     session, turn = live.begin_turn(json.dumps([["deaf"]]), runtime="scripted")
     live.until(session, lambda event: isinstance(event, TurnStarted))
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
 
     assert "completed" == live.live.send(session, "next", waits=True).status
     assert "interrupted" == live.live.wait(session, turn).status

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import type_of
 from oulipoly_engine.service.live import hosts
 
@@ -18,7 +19,7 @@ def done(live):
     session, first = live.begin_turn("the first thing", runtime=None, model="demo-codex")
     live.live.wait(session, first)
     second = live.live.send(session, "1 + 1", waits=True).turn_id
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
     return session, first, second
 
@@ -149,7 +150,7 @@ def test_a_session_is_not_resumed_in_a_second_process(live, agents):
     live.live.wait(session, turn)
     native = live.live.find(session).native_id
     refused = agents("resume", "--session-id", native, "--prompt", "and now?")
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
     allowed = agents("resume", "--session-id", native, "--prompt", "and now?")
 
@@ -165,7 +166,7 @@ def test_a_session_whose_host_ends_between_reading_and_looking_is_no_lost_one(li
 
     def look_late(paths):
         monkeypatch.setattr(hosts, "survey", look)
-        live.live.order(session, "close", starts=False)
+        live.live.order(session, orders.Close(), starts=False)
         live.until_closed(session)
         return look(paths)
 
@@ -187,5 +188,5 @@ def test_a_session_has_one_name_wherever_it_is_given(live, done, told):
 
     live.engine.sessions.notes.rename(native, "the first name")
     assert ("the first name",) * 2 == names()
-    live.live.order(session, "rename", {"text": "the second name"}, starts=True)
+    live.live.order(session, orders.Rename("the second name"), starts=True)
     assert ("the second name",) * 2 == names()

@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import ItemEnded, RequestOpened, RequestResolved, TurnEnded
 from oulipoly_engine.core.live.requests import RequestStale
 from oulipoly_engine.errors import RequestRefused, RunnerError
@@ -99,7 +100,7 @@ def test_secret_answers_are_kept_nowhere(live):
     live.live.answer(request.request_id, "answer", answers={"secret-key": ("hunter2-CANARY",)})
     live.live.wait(session, turn)
     assert "hunter2-CANARY" in live.log.read_text()
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
 
     assert any(path.name.endswith(".wire.jsonl") for path in live.demo.root.rglob("*"))
@@ -141,7 +142,7 @@ def test_a_request_that_somebody_else_has_settled_leaves_no_cli_waiting(live):
         live_requests.settle(store, request.request_id, "expired", request.created_at)
 
     with pytest.raises(RunnerError, match="meanwhile"):
-        live.live.order(session, "answer", {"request_id": request.request_id, "decision": "approve"}, starts=False)
+        live.live.order(session, orders.Answer(request_id=request.request_id, decision="approve"), starts=False)
     assert "interrupted" == live.live.wait(session, turn).status
     assert [(request.request_id, "expired")] == resolved(live, session)
 
@@ -160,7 +161,7 @@ def test_a_request_that_the_cli_takes_back_cannot_be_answered(live):
 def test_requests_end_with_their_turn(live):
     session, turn = scripted(live, ["approve"])
     request = live.request(session)
-    live.live.order(session, "interrupt", starts=False)
+    live.live.order(session, orders.Interrupt(), starts=False)
 
     assert "interrupted" == live.live.wait(session, turn).status
     assert "cancelled" == row(live, request).status
@@ -172,7 +173,7 @@ def test_requests_end_with_their_turn(live):
 def test_requests_expire_with_their_process(live, way):
     session, turn = scripted(live, ["approve"])
     request = live.request(session)
-    live.live.order(session, way, starts=False)
+    live.live.order(session, orders.read_order(way, {}), starts=False)
     live.until_closed(session)
 
     assert row(live, request).status in ("expired", "cancelled" if way == "cancel" else "expired")

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import SessionClosed, TurnStarted
 from oulipoly_engine.core.live.runtime_status import Ready
 from oulipoly_engine.errors import RequestRefused
@@ -106,8 +107,8 @@ def test_a_message_is_taken_back_from_a_host_that_ends_meanwhile(live):
     host = live.host_of(session)
     os.kill(host.host_pid, signal.SIGSTOP)
     left = []
-    data = {"act": "remove", "message_id": message}
-    taking = threading.Thread(target=lambda: left.append(live.live.change_queue(session, data)))
+    order = orders.ChangeQueue("remove", message)
+    taking = threading.Thread(target=lambda: left.append(live.live.change_queue(session, order)))
     taking.start()
     live.kill(host.host_pid)
     taking.join(60.0)

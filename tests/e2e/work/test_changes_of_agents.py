@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.worktrees.refusals import MergeConflicts
 from oulipoly_engine.facade.worktrees.work import NewWork
@@ -73,7 +74,7 @@ def test_from_the_agent_s_edit_to_a_merge_with_a_conflict(live, repository):
     assert moved.after == git(repository, "rev-parse", "main")
     assert (repository / "notes.md").read_text() == "both notes\n"
     assert git(repository, "status", "--porcelain") == ""
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
     live.engine.worktrees.remove(session)
     assert not changes.status(session).git_available

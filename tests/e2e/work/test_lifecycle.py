@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.requests import SessionIsOneshot, TurnInFlight
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.worktrees.work import NewWork
@@ -61,7 +62,7 @@ def test_a_session_stays_for_the_next_turn_and_refuses_a_second_one_meanwhile(li
     assert () == work.messages(session, after=sent.assistant_message_id)
     with pytest.raises(UsageInvalid):
         work.messages(session, after="nobody's")
-    live.live.order(session, "interrupt", starts=False)
+    live.live.order(session, orders.Interrupt(), starts=False)
     until(lambda: not work.find(session).busy)
     assert ("running", "persistent") == (work.find(session).status, work.find(session).session.lifecycle)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBlocked
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.worktrees.work import NewWork
@@ -67,7 +68,7 @@ def test_a_session_begun_by_command_works_on_its_own_branch_for_two_turns(live, 
 def test_nothing_starts_where_the_worktree_is_not_what_it_was(live, repository):
     begun = begin(live, repository)
     session = begun.session.session_id
-    live.live.order(session, "close", starts=False)
+    live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
     worktree = Path(begun.worktree.path)
     worktree.rename(worktree.parent / "moved")

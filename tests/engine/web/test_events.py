@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import Numbered, SessionClosed
 from oulipoly_engine.facade.live.sessions import HostUnreachable
 from oulipoly_engine.web import streams
@@ -123,9 +124,9 @@ def test_who_writes_and_who_watches_is_told_to_who_listens(served, live, talk):
         stream.until("request_opened")
         with live.live.acting_as("ann@desk", is_person=True).connect(session) as desk:
             desk.follow(0)
-            desk.order("rename", {"text": "a name"})
+            desk.order(orders.Rename("a name"))
             told = stream.until("clients_changed", is_it=lambda one: one["controller"] == "ann@desk")
-            live.live.acting_as("ben's phone", is_person=True).order(session, "rename", {"text": "b"}, starts=False)
+            live.live.acting_as("ben's phone", is_person=True).order(session, orders.Rename("b"), starts=False)
             taken = stream.until("control_changed")
             shown = client.get(f"/sessions/{session}").json()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.facade.worktrees.work import NewWork
 from oulipoly_engine.store.web import devices
 from oulipoly_engine.web.access.gate import Serving
@@ -432,9 +433,9 @@ def test_page_says_who_else_writes_and_who_has_taken_over(browser, repository):
     alone = browser.page(place)
     with desk.connect(key) as client:
         client.follow(0)
-        client.order("status")
+        client.order(orders.AskStatus())
         watched = browser.page(place)
-        client.order("rename", {"text": "another"})
+        client.order(orders.Rename("another"))
         shown = browser.page(place)
         told = browser.client.get(place, headers={"accept": "application/json"}).json()
     gone = browser.page(place)
@@ -450,7 +451,7 @@ def test_page_says_who_else_writes_and_who_has_taken_over(browser, repository):
 def test_a_session_whose_account_is_exhausted_offers_another_one(browser):
     key, turn = browser.live.begin_turn("hello [[quota]]")
     browser.live.live.wait(key, turn)
-    browser.live.live.order(key, "close", starts=False)
+    browser.live.live.order(key, orders.Close(), starts=False)
     browser.live.until_closed(key)
     page = browser.page(f"/sessions/{key}")
     script = {"accept": "application/json"}

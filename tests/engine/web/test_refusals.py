@@ -5,6 +5,7 @@ import subprocess
 import pytest
 from starlette.testclient import TestClient
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.facade.live.sessions import OrderRefused
 from oulipoly_engine.facade.worktrees.work import NewWork
 from oulipoly_engine.web.access.gate import Serving
@@ -49,7 +50,7 @@ def test_what_is_over_is_refused_with_a_status_of_its_own(live, client, reposito
     key = begun.session.session_id
     live.until(key, lambda event: type(event).__name__ == "TurnEnded", within_s=60)
     if not has_process:
-        live.engine.live.order(key, "close", starts=False)
+        live.engine.live.order(key, orders.Close(), starts=False)
         live.until_closed(key)
 
     assert (409, "no-turn") == refusal(client.post(f"/sessions/{key}/interrupt"))

@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_tui.screens import review
 from oulipoly_tui.view.live import answer_guard
@@ -202,7 +203,7 @@ async def test_capital_q_lists_what_waits_e_edits_x_takes_back_j_and_k_move(talk
         await write(one, "[[stall:60]] wait")
         await one.until(lambda: one.live.talk.turn is not None)
         for text in ("first", "second"):
-            one.live.order("send", {"text": text})
+            one.live.order(orders.Send(text))
         await one.until(lambda: 2 == len(one.live.talk.queue))
         await leave_line(one)
         await one.press("Q")

@@ -10,6 +10,7 @@ import pytest
 
 from oulipoly_demo import world as worlds
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.paths import from_environment
@@ -133,7 +134,7 @@ def _end_all(paths):
     living = hosts.survey(paths)
     for one in living:
         with contextlib.suppress(Exception), hosts.connect(paths, one.session_id, Client("a test")) as client:
-            client.order("cancel")
+            client.order(orders.Cancel())
     end = time.monotonic() + PATIENCE_S
     while any(is_alive(one.host_pid) for one in living) and time.monotonic() < end:
         time.sleep(0.02)

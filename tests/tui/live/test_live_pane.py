@@ -7,6 +7,7 @@ import pytest
 from textual.events import Paste
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import Item, ItemEnded
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.base.db import open_store
@@ -176,7 +177,7 @@ async def test_a_late_answer_is_refused_with_the_cause(live):
         request = one.pane.request
         one.app.engine.live.answer(request.request_id, "deny")
         one.pane.talk.requests.setdefault(request.request_id, request)  # as if the news of it had not come yet
-        one.pane.order("answer", {"request_id": request.request_id, "decision": "approve"})
+        one.pane.order(orders.Answer(request_id=request.request_id, decision="approve"))
         await one.until(lambda: any("answered" in text or "stale" in text for text in one.said))
 
         assert "answered" == one.app.engine.live.find_request(request.request_id).status
@@ -354,7 +355,7 @@ async def test_a_session_whose_process_has_ended_says_so_and_a_message_starts_it
         session = await one.begin()
         await one.write("one")
         await one.sees("✓ done")
-        one.app.engine.live.order(session.session_id, "close", starts=False)
+        one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
         await one.until(lambda: one.pane._connection is None)
         await one.sees("● ended", "its process has ended", "enter sends, and starts the session again")
         await one.write("two")
@@ -428,7 +429,7 @@ async def test_a_long_session_is_shown_from_its_end_and_older_parts_come_when_th
 ):
     async with live() as one:
         session = await one.begin()
-        one.app.engine.live.order(session.session_id, "close", starts=False)
+        one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
         await one.until(lambda: one.pane._connection is None)
         first = one.pane.talk.last + 1
         items = [Item(f"i{number}", "command", "completed", "out", f"command {number}") for number in range(1000)]
@@ -459,7 +460,7 @@ async def test_a_session_that_cannot_go_on_offers_a_fork(live):
         session = await one.begin()
         await one.write("hello")
         await one.sees("✓ done")
-        one.app.engine.live.order(session.session_id, "close", starts=False)
+        one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
         await one.until(lambda: one.pane._connection is None)
         store = open_store(one.paths.state_db)
         live_sessions.update(
@@ -499,7 +500,7 @@ async def test_who_writes_elsewhere_is_shown_and_taking_over_is_told_once(live):
         with phone.connect(session) as client:
             client.follow(0)
             await one.sees("1 other watches")
-            client.order("rename", {"text": "another name"})
+            client.order(orders.Rename("another name"))
             await one.sees("Ann's phone is writing here; what you send takes over", "● ready")
             shown = one.text()
             await one.write("and this")

@@ -34,8 +34,8 @@ from oulipoly_tui.view.transcript.spans import plain
 SIZES = ((60, 20), (80, 24), (200, 50))
 NOW = datetime(2026, 11, 22, 6, 30, tzinfo=UTC)
 SESSION = LiveSession(
-    "11111111-1111-4111-8111-111111111111", "/work/roof", "claude2", "claude", "opus", NOW, NOW, "claude2", "n", {},
-    "Mend the roof",
+    "11111111-1111-4111-8111-111111111111", "/work/roof", "claude2", "claude", "opus", NOW, NOW, "claude2", "n",
+    title="Mend the roof",
 )  # fmt: skip
 PAST = (
     SessionOpened("n", "claude-opus-4", policy="supervised"),
@@ -109,7 +109,7 @@ SCENES = {
 class Host:
     """Where a connection would be: it tells nothing."""
 
-    def order(self, verb, data, answered):
+    def order(self, order, answered):
         pass
 
     def close(self):

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.live.orders import Order, Rename, SetModel
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -190,12 +192,12 @@ def close(app: AppInterface, _arguments: list[str]) -> str | None:
 
 def rename(app: AppInterface, arguments: list[str]) -> str | None:
     """Give the open session a name."""
-    return _order(app, "rename", {"text": " ".join(arguments)})
+    return _order(app, Rename(" ".join(arguments)))
 
 
 def model(app: AppInterface, arguments: list[str]) -> str | None:
     """Let the open session use another model."""
-    return _order(app, "set_model", {"model": arguments[0]})
+    return _order(app, SetModel(arguments[0]))
 
 
 def _of_pane(app: AppInterface, action: str) -> str | None:
@@ -208,9 +210,9 @@ def _of_pane(app: AppInterface, action: str) -> str | None:
     return reason
 
 
-def _order(app: AppInterface, verb: str, data: dict[str, str]) -> str | None:
+def _order(app: AppInterface, order: Order) -> str | None:
     pane: Any = app.frame.find(_PANE)
     if pane is None or pane.session is None:
         return "no live session is open"
-    pane.order(verb, data)
+    pane.order(order)
     return None

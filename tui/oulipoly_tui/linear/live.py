@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.orders import Interrupt, Send
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable, LiveClient, LiveStatus, NewSession
 from oulipoly_tui.view.frame import words
@@ -105,7 +106,7 @@ def interrupt(talk: Talk, snapshot: Snapshot) -> None:
     """Interrupt a running turn."""
     one = _choose(talk, snapshot)
     if one is not None:
-        talk.engine.live.order(one.session.session_id, "interrupt", starts=False)
+        talk.engine.live.order(one.session.session_id, Interrupt(), starts=False)
         talk.say("Interrupting.")
 
 
@@ -126,7 +127,7 @@ def open_talk(talk: Talk, session_id: str, begun_turn: str = "") -> None:
         try:
             with talk.engine.live.connect(session_id, starts=True) as client:
                 last = talk.engine.live.events(session_id, limit=1)
-                turn_id = str(client.order("send", {"text": text})["turn_id"])
+                turn_id = str(client.order(Send(text))["turn_id"])
                 client.follow(last[-1].seq if last else 0, deltas=False)
                 _listen(talk, client, session_id, turn_id)
         except (HostGone, HostUnreachable) as error:
@@ -166,7 +167,7 @@ def _listen(talk: Talk, client: LiveClient, session_id: str, turn_id: str) -> No
             if not talk.confirm("Interrupt the turn?"):
                 talk.say("The turn goes on.")
                 return
-            talk.engine.live.order(session_id, "interrupt", starts=False)
+            talk.engine.live.order(session_id, Interrupt(), starts=False)
 
 
 def _is_own_message(event: ev.AnyEvent) -> bool:

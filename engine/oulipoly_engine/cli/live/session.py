@@ -13,6 +13,7 @@ from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.live.turn_result import tell_result, watch
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
@@ -20,6 +21,7 @@ from oulipoly_engine.core.worktrees.work import LIFECYCLES
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import parent_invocation
+from oulipoly_engine.records import replace
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -321,13 +323,13 @@ def _cancel(context: Context, options: Namespace) -> int:
         context.engine.work.cancel(options.session)
         _tell({}, options, "cancel: done")
         return 0
-    return _order("cancel")(context, options)
+    return _order(orders.Cancel())(context, options)
 
 
-def _order(verb: str, *, starts: bool = False) -> Callable[[Context, Namespace], int]:
+def _order(order: orders.Order, *, starts: bool = False) -> Callable[[Context, Namespace], int]:
     def serve(context: Context, options: Namespace) -> int:
-        told = context.engine.live.order(options.session, verb, starts=starts)
-        _tell(told, options, f"{verb}: done")
+        told = context.engine.live.order(options.session, order, starts=starts)
+        _tell(told, options, f"{orders.verb_of(order)}: done")
         return 0
 
     return serve
@@ -341,7 +343,7 @@ def _tell(told: Mapping[str, Any], options: Namespace, text: str) -> None:
 
 
 def _steer(context: Context, options: Namespace) -> int:
-    told = context.engine.live.order(options.session, "steer", {"text": _read_text(options)}, starts=True)
+    told = context.engine.live.order(options.session, orders.Steer(_read_text(options)), starts=True)
     _tell(told, options, str(told.get("message") or "the running turn has it"))
     return 0
 
@@ -355,20 +357,20 @@ def _add_queue(parser: Parser) -> None:
 
 def _queue(context: Context, options: Namespace) -> int:
     live = context.engine.live
-    data: dict[str, Any] = {}
+    waiting = live.queue(options.session)
+    order = None
     if options.edit:
-        data = {"act": "edit", "message_id": options.edit[0], "text": options.edit[1]}
+        order = orders.ChangeQueue("edit", options.edit[0], text=options.edit[1])
     elif options.move:
         if not options.move[1].isdecimal():
             raise UsageInvalid(f"the place {options.move[1]!r} is not a number")
-        data = {"act": "move", "message_id": options.move[0], "place": int(options.move[1])}
+        order = orders.ChangeQueue("move", options.move[0], place=int(options.move[1]))
     elif options.remove:
-        data = {"act": "remove", "message_id": options.remove}
-    if data:
-        whole = [one.message_id for one in live.change_queue(options.session, {})]
-        begins = [one for one in whole if one.startswith(str(data["message_id"]))]
-        data["message_id"] = begins[0] if len(begins) == 1 else data["message_id"]
-    waiting = live.change_queue(options.session, data)
+        order = orders.ChangeQueue("remove", options.remove)
+    if order is not None:
+        begins = [each.message_id for each in waiting if each.message_id.startswith(order.message_id)]
+        message_id = begins[0] if len(begins) == 1 else order.message_id
+        waiting = live.change_queue(options.session, replace(order, message_id=message_id))
     if options.json:
         queue = [{"message_id": one.message_id, "text": one.text, "note": one.note} for one in waiting]
         output.write_json({"schema_version": SCHEMA_VERSION, "queue": queue})
@@ -409,7 +411,7 @@ def _add_review(parser: Parser) -> None:
 def _review(context: Context, options: Namespace) -> int:
     targets = {"branch": options.branch, "commit": options.commit, "custom": options.instructions}
     kind, value = next(((kind, value) for kind, value in targets.items() if value), ("uncommitted", ""))
-    told = context.engine.live.order(options.session, "review", {"kind": kind, "value": value}, starts=True)
+    told = context.engine.live.order(options.session, orders.Review(kind, value), starts=True)
     _tell(told, options, str(told["turn_id"]))
     return 0
 
@@ -450,13 +452,13 @@ _VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespac
     "status": (_nothing, _status),
     "follow": (follow.add_arguments, follow.serve),
     "steer": (_add_text, _steer),
-    "interrupt": (_nothing, _order("interrupt")),
+    "interrupt": (_nothing, _order(orders.Interrupt())),
     "queue": (_add_queue, _queue),
     "fork": (_add_fork, _fork),
-    "compact": (_nothing, _order("compact", starts=True)),
+    "compact": (_nothing, _order(orders.Compact(), starts=True)),
     "review": (_add_review, _review),
     "model": (_add_model, _model),
-    "close": (_nothing, _order("close")),
+    "close": (_nothing, _order(orders.Close())),
     "cancel": (_nothing, _cancel),
     "log": (_add_log, _log),
 }

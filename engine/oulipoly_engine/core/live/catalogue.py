@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from oulipoly_engine.core.accounts.accounts import Account, StorageType
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import CLIS, read_env, recognise_cli
-from oulipoly_engine.core.live import launch_arguments
-from oulipoly_engine.core.live.launch_words import read_words
+from oulipoly_engine.core.live.launch import arguments as launch_arguments
+from oulipoly_engine.core.live.launch.words import read_words
 from oulipoly_engine.core.live.runtimes import DEFAULT_IDLE_S, DriverKind, Runtime, RuntimeEntry, normalise_id
 from oulipoly_engine.records import Record, replace
 

@@ -46,7 +46,7 @@ def choose_session(
     home: Home, catalogue: Catalogue, store: Store, wish: NewSession, folder: Path, guard: Guard
 ) -> tuple[LiveSession, str | None, str]:
     """Return a session that is not written yet, the decision as JSON where there was one, and why this account."""
-    from oulipoly_engine.core.live.launch_words import live_words  # noqa: PLC0415 - only a new session needs it
+    from oulipoly_engine.core.live.launch.words import live_words  # noqa: PLC0415 - only a new session needs it
 
     decision, member, why = None, None, "it was named"
     model_name: str = wish.model or UNKNOWN_MODEL

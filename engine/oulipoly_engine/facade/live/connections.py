@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.live.orders import Close, Order, verb_of
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionOpening
 from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
@@ -148,7 +148,7 @@ class LiveConnections(LiveRequests):
         if host.options in ("", options_of(session, runtime)) or self._home.read_only:
             return False
         try:
-            client.order("close", {"if_idle": True})
+            client.order(Close(if_idle=True))
         except OrderRefused:
             return False
         except HostGone:
@@ -161,12 +161,12 @@ class LiveConnections(LiveRequests):
         why = end.message if end is not None else "nobody knows why"
         return f"the session's process has ended: {why}"
 
-    def _give(self, session: LiveSession, verb: str, data: Mapping[str, Any]) -> tuple[LiveClient, dict[str, Any]]:
+    def _give(self, session: LiveSession, order: Order) -> tuple[LiveClient, dict[str, Any]]:
         """Have a session's host, started where none lives, do something; the caller closes the connection."""
         while True:
             client = self._connect(session)
             try:
-                return client, self._order_once_open(client, session, verb, data)
+                return client, self._order_once_open(client, session, order)
             except OrderRefused as error:
                 if error.slug != SESSION_ENDS:
                     client.close()
@@ -176,14 +176,12 @@ class LiveConnections(LiveRequests):
                 client.close()
                 raise
 
-    def _order_once_open(
-        self, client: LiveClient, session: LiveSession, verb: str, data: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _order_once_open(self, client: LiveClient, session: LiveSession, order: Order) -> dict[str, Any]:
         """Give an order, and again after each event while its host says that the session is being opened."""
         is_following = False
         while True:
             try:
-                return client.order(verb, data)
+                return client.order(order)
             except OrderRefused as error:
                 if error.slug != SessionOpening.slug:
                     raise
@@ -197,9 +195,9 @@ class LiveConnections(LiveRequests):
         with self._home.lend_store_to_read() as store:
             return live_events.last_number(store, session_id)
 
-    def _order_started(self, session: LiveSession, verb: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _order_started(self, session: LiveSession, order: Order) -> dict[str, Any]:
         try:
-            client, told = self._give(session, verb, data)
+            client, told = self._give(session, order)
         except HostGone as error:  # its CLI could not be started, or has ended
             wait_for_end(self._home.paths, session.session_id)
             refuse_fenced(self.find(session.session_id))
@@ -207,14 +205,14 @@ class LiveConnections(LiveRequests):
         client.close()
         return told
 
-    def order(self, identity: str, verb: str, data: Mapping[str, Any] | None = None, *, starts: bool) -> dict[str, Any]:
+    def order(self, identity: str, order: Order, *, starts: bool) -> dict[str, Any]:
         """Have a session's host do something. starts: one is started where none lives. Raises RunnerError."""
-        self._home.refuse_if_read_only(f"{verb} a live session".replace("_", " "))
+        self._home.refuse_if_read_only(f"{verb_of(order)} a live session".replace("_", " "))
         try:
             if starts:
-                return self._order_started(self.find(identity), verb, data or {})
+                return self._order_started(self.find(identity), order)
             with self.connect(identity) as client:
-                return client.order(verb, data)
+                return client.order(order)
         except HostUnreachable as error:
             raise NoTurnRuns("this session has no process now: nothing runs in it") from error
 

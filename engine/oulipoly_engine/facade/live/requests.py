@@ -53,18 +53,18 @@ class LiveRequests:
         answers: Mapping[str, tuple[str, ...]] | None = None,
     ) -> str:
         """Answer a request once and return what became of it. Raises RequestRefused."""
-        from oulipoly_engine.core.live import requests  # noqa: PLC0415 - only an answer needs it
+        from oulipoly_engine.core.live import requests  # noqa: PLC0415 - only an answer needs them
+        from oulipoly_engine.core.live.orders import Answer  # noqa: PLC0415 - the same
 
         self._home.refuse_if_read_only("answer a request")
         request = self.find_request(identity)
         word = requests.parse_decision(decision)
         if word is not None:
             requests.check(request, word, answers or {})
-        data = {"request_id": request.request_id, "decision": decision, "reason": reason}
-        data["answers"] = {key: list(value) for key, value in (answers or {}).items()}  # type: ignore[assignment]
+        order = Answer(request.request_id, decision, reason, answers or {})
         try:
             with hosts.connect(self._home.paths, request.session_id, self._client) as client:
-                return str(client.order("answer", data)["status"])
+                return str(client.order(order)["status"])
         except (HostUnreachable, HostGone) as error:
             with self._home.lend_store() as store:
                 hosts.expire_left(store, self._home.clock, self._home.paths)

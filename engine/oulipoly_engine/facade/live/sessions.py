@@ -9,9 +9,10 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.core.live.permissions import PROFILES
 from oulipoly_engine.core.live.recovery import (
@@ -102,7 +103,7 @@ class LiveSessions(LiveConnections):
                 return Begun(session, why, message.message_id)
         turn_id = None
         if wish.prompt is not None:
-            turn_id = self._send(session, {"text": wish.prompt}).turn_id
+            turn_id = self._send(session, orders.Send(wish.prompt)).turn_id
         return Begun(session, why, turn_id)
 
     def set_model(self, identity: str, model: str, effort: str = "", patience_s: float = 10.0) -> bool:
@@ -113,7 +114,7 @@ class LiveSessions(LiveConnections):
         """
         session = self.find(identity)
         after = self._last_number(session.session_id)
-        self.order(identity, "set_model", {"model": model, "effort": effort}, starts=True)
+        self.order(identity, orders.SetModel(model, effort), starts=True)
         deadline = time.monotonic() + patience_s
         with self.connect(identity) as client:
             client.follow(after, deltas=False)
@@ -145,7 +146,7 @@ class LiveSessions(LiveConnections):
         for host in self.hosts():
             with suppress(HostUnreachable, HostGone):
                 with hosts.connect(self._home.paths, host.session_id, self._client) as client:
-                    client.order("cancel")
+                    client.order(orders.Cancel())
                 ended.append(host.session_id)
         deadline = time.monotonic() + patience_s
         while self.hosts() and time.monotonic() < deadline:
@@ -197,8 +198,8 @@ class LiveSessions(LiveConnections):
         the session is open, if it is not. look: as `wait` has it. Raises RequestRefused where the session is lost.
         """
         self._home.refuse_if_read_only("send a message")
-        data = {"text": text, "if_idle": if_idle}
-        return self._send(self.find(identity), data, waits=waits, until_open=until_open, look=look)
+        order = orders.Send(text, if_idle=if_idle)
+        return self._send(self.find(identity), order, waits=waits, until_open=until_open, look=look)
 
     def start(self, identity: str) -> None:
         """Start the process of a session where none lives. Raises RunnerError."""
@@ -207,7 +208,7 @@ class LiveSessions(LiveConnections):
     def _send(
         self,
         session: LiveSession,
-        data: Mapping[str, Any],
+        order: orders.Send,
         *,
         waits: bool = False,
         until_open: bool = False,
@@ -217,7 +218,7 @@ class LiveSessions(LiveConnections):
         last = self._last_number(session.session_id)
         for left in reversed(range(_TRIES)):
             try:
-                client, told = self._give(session, "send", {**data, "turn_id": turn_id})
+                client, told = self._give(session, replace(order, turn_id=turn_id))
                 break
             except HostGone as error:  # it was ending when we came: did it take the message?
                 with self._home.lend_store_to_read() as store:
@@ -288,34 +289,37 @@ class LiveSessions(LiveConnections):
         with self._home.lend_store() as store:
             live_queue.change(store, message_id, "revoke")
 
-    def change_queue(self, identity: str, data: Mapping[str, Any]) -> tuple[QueuedMessage, ...]:
-        """Edit, move or take back a waiting message (`act`: edit, move, remove), and return what waits."""
-        session = self.find(identity)
-        if data.get("act"):
-            self._home.refuse_if_read_only("change what waits in a live session")
-            try:
-                with hosts.reach(self._home.paths, session.session_id, self._client) as client:
-                    client.order("queue", data)
-            except OrderRefused as error:
-                if error.slug != SESSION_ENDS:
-                    raise
-                self._change_kept_queue(session, data)
-            except HostUnreachable:
-                self._change_kept_queue(session, data)
-            except HostGone:  # it may have done it, and not have come to say so
-                self._change_kept_queue(session, data, may_be_done=True)
+    def queue(self, identity: str) -> tuple[QueuedMessage, ...]:
+        """Return the messages of a session that wait."""
         with self._home.lend_store_to_read() as store:
-            return live_queue.waiting(store, session.session_id)
+            return live_queue.waiting(store, self.find(identity).session_id)
 
-    def _change_kept_queue(self, session: LiveSession, data: Mapping[str, Any], *, may_be_done: bool = False) -> None:
+    def change_queue(self, identity: str, order: orders.ChangeQueue) -> tuple[QueuedMessage, ...]:
+        """Edit, move or take back a waiting message, and return what waits."""
+        session = self.find(identity)
+        self._home.refuse_if_read_only("change what waits in a live session")
+        try:
+            with hosts.reach(self._home.paths, session.session_id, self._client) as client:
+                client.order(order)
+        except OrderRefused as error:
+            if error.slug != SESSION_ENDS:
+                raise
+            self._change_kept_queue(session, order)
+        except HostUnreachable:
+            self._change_kept_queue(session, order)
+        except HostGone:  # it may have done it, and not have come to say so
+            self._change_kept_queue(session, order, may_be_done=True)
+        return self.queue(session.session_id)
+
+    def _change_kept_queue(self, session: LiveSession, order: orders.ChangeQueue, *, may_be_done: bool = False) -> None:
         """Change the queue of a session without a process, once one that is ending has ended."""
         if not wait_for_end(self._home.paths, session.session_id):
             raise RequestRefused("the session's process does not answer: try it again")
         with self._home.lend_store() as store:
-            message = live_queue.find(store, str(data.get("message_id", "")))
-            is_taken_back = data["act"] == "remove" and message is not None and message.state == "revoked"
+            message = live_queue.find(store, order.message_id)
+            is_taken_back = order.act == "remove" and message is not None and message.state == "revoked"
             if not (may_be_done and is_taken_back):
-                change_queue(store, session.session_id, data)
+                change_queue(store, session.session_id, order)
 
     def follow(self, identity: str, after: int = 0, *, deltas: bool = True) -> Iterator[Numbered]:
         """Yield the events after a number and all that come, until the session's process has ended."""
@@ -323,7 +327,7 @@ class LiveSessions(LiveConnections):
         try:
             with hosts.connect(self._home.paths, session.session_id, self._client) as client:
                 client.follow(after, deltas=deltas)
-                client.post("clients", {"tell": True})
+                client.post(orders.AskClients(tell=True))
                 while True:
                     for numbered in client.wait(3600.0):
                         after = numbered.seq
@@ -403,8 +407,8 @@ class LiveSessions(LiveConnections):
             is_unsure = left is not None and left.status == "starting"
             unsure = unsent_texts.read(store, left.turn_id, left.input) if left is not None and is_unsure else ""
         # The opening ends the one that was left.
-        data = {"text": resume_text(unsure), "kind": "recovery"}
-        result = self._send(self.find(plan.turn.session_id), data, until_open=True)
+        order = orders.Send(resume_text(unsure), kind="recovery")
+        result = self._send(self.find(plan.turn.session_id), order, until_open=True)
         if result.status == "queued" and not hosts.is_held(self._home.paths, plan.turn.session_id):
             self._take_back(result.turn_id)  # else it would come beside the next attempt
             why = result.message or "its session could not be opened"

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine.core.live.events import ClientsChanged
+from oulipoly_engine.core.live.orders import AskClients, AskStatus
 from oulipoly_engine.core.live.permissions import choose_policy, read_profile
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage
 from oulipoly_engine.drivers.base import Capabilities
@@ -75,7 +76,7 @@ def _ask(paths: Paths, session: LiveSession, asker: Client) -> Mapping[str, Any]
     """Return what a host says; nothing where it is ending, or does not answer."""
     try:
         with hosts.connect(paths, session.session_id, asker) as client:
-            told = client.order("status", patience_s=_PATIENCE_S)
+            told = client.order(AskStatus(), patience_s=_PATIENCE_S)
             return {**told, "clients": _ask_clients(client)}
     except (HostUnreachable, HostGone):
         return {}
@@ -92,7 +93,7 @@ def ask_clients(paths: Paths, session_id: str, asker: Client) -> ClientsChanged:
 
 def _ask_clients(client: LiveClient, patience_s: float = _PATIENCE_S) -> ClientsChanged:
     try:
-        return msgspec.convert(client.order("clients", patience_s=patience_s), ClientsChanged)
+        return msgspec.convert(client.order(AskClients(), patience_s=patience_s), ClientsChanged)
     except OrderRefused:  # a host of an earlier release
         return ClientsChanged()
 

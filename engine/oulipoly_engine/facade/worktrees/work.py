@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from oulipoly_engine.core.live.events import ItemEnded
+from oulipoly_engine.core.live.orders import Cancel, TellMessage
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, acts_unasked
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions, Turn
 from oulipoly_engine.core.worktrees.work import (
@@ -362,7 +363,7 @@ class WorkSessions:
     def _unfinished_message(self, session_id: str) -> tuple[str, int | None]:
         """Return what the running turn has written of a message that is not whole, and the last event before it."""
         with suppress(RunnerError):
-            told = self._live.order(session_id, "tell_message", starts=False)
+            told = self._live.order(session_id, TellMessage(), starts=False)
             return str(told["text"]), int(told["number"])
         return "", None
 
@@ -462,7 +463,7 @@ class WorkSessions:
                 return "canceled"
         if work.pid is None:
             return work.status
-        self._live.order(work.session.session_id, "cancel", starts=False)
+        self._live.order(work.session.session_id, Cancel(), starts=False)
         return "closing"
 
     def set_block_while_running(self, identity: str, value: bool) -> None:

@@ -6,14 +6,13 @@ and takes no control; nor does an answer to a request, which every device may gi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from oulipoly_engine.core.live.events import ClientsChanged, ControlChanged
+from oulipoly_engine.core.live.orders import LOOKS, Answer, AskClients, Close, Order
 from oulipoly_engine.service.live.clients import ClientSeat
-from oulipoly_engine.service.live.protocol import NAME_LIMIT, Order
+from oulipoly_engine.service.live.protocol import NAME_LIMIT
 
-_LOOKS = ("status", "clients", "tell_message", "answer")  # orders that write nothing
 _MOST_NAMES = 100  # of one connection
 
 
@@ -24,9 +23,9 @@ class Control:
         self._controller = self._since = ""
 
     def take(self, order: Order, name: str, now: str) -> ControlChanged | None:
-        """Take note of an order that was carried out. now: RFC 3339. Returns what is to be told of it."""
-        is_writing = order.verb not in _LOOKS and not (order.verb == "close" and order.data.get("if_idle"))
-        if not (order.data.get("by_person") and is_writing) or name == self._controller:
+        """Take note of an order of a person that was carried out. now: RFC 3339. Returns what is to be told of it."""
+        is_writing = not isinstance(order, (*LOOKS, Answer)) and order != Close(if_idle=True)
+        if not is_writing or name == self._controller:
             return None
         before, self._controller, self._since = self._controller, name, now
         return ControlChanged(name, before) if before else None
@@ -36,10 +35,10 @@ class Control:
         attached = (name for seat in seats if seat.follows for name in seat.names or (seat.name,))
         return ClientsChanged(self._controller, self._since, tuple(sorted(attached)))
 
-    def listen(self, seat: ClientSeat, data: Mapping[str, Any], seats: Iterable[ClientSeat]) -> ClientsChanged:
-        """Take who watches over a connection (`names`), and whether it wants to be told of changes (`tell`)."""
-        if "names" in data:
-            seat.names = tuple(str(name)[:NAME_LIMIT] for name in list(data["names"])[:_MOST_NAMES])
-        if data.get("tell"):  # whatever is otherwise than for one who is alone is told at once
+    def listen(self, seat: ClientSeat, order: AskClients, seats: Iterable[ClientSeat]) -> ClientsChanged:
+        """Take who watches over a connection, and whether it wants to be told of changes."""
+        if order.names is not None:
+            seat.names = tuple(name[:NAME_LIMIT] for name in order.names[:_MOST_NAMES])
+        if order.tell:  # whatever is otherwise than for one who is alone is told at once
             seat.told_clients = ClientsChanged(attached=tuple(sorted(seat.names or (seat.name,))))
         return self.read(seats)

@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core.live import failures
+from oulipoly_engine.core.live import failures, orders
 from oulipoly_engine.core.live.events import Notice, Numbered, SessionClosed, SessionFailed
 from oulipoly_engine.core.live.lines import LineSplitter, Oversized
+from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.text.redact import redact
@@ -34,7 +35,7 @@ from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, asdict
 from oulipoly_engine.service.live.clients import ClientSeat
 from oulipoly_engine.service.live.control import Control
-from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, Order
+from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, OrderFrame
 from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import SessionTurns
 from oulipoly_engine.service.live.wire_log import WireLog
@@ -54,6 +55,7 @@ _MUTE_S = 0.5  # from the end of its stdout to the first signal: mostly it is ju
 _LOOK_S = 2.0  # between two looks at what the CLI has started
 _CHECKPOINT_TURNS = 16  # some 30 pages each: well before SQLite brings them into the file while a message waits
 _PAGE = 500  # events of a replay at a time
+_OF_HOST = (orders.AskStatus, orders.AskClients, orders.Close, orders.Cancel)  # that it does itself, to its end
 
 
 class Limits(Record):
@@ -333,9 +335,7 @@ class Host:
         match message:
             case Follow():
                 self._replay(message, seat)
-            case Order():
-                if message.verb != "clients":  # who looks often keeps no session from its idle end
-                    self._used_at = time.monotonic()
+            case OrderFrame():
                 answer = self._do(message, seat)
                 self._pump()
                 self._store.sync()  # what was taken outlasts a power cut
@@ -355,45 +355,54 @@ class Host:
             seat.tell(numbered)
         seat.follows, seat.takes_deltas = True, follow.deltas
 
-    def _do(self, order: Order, seat: ClientSeat) -> Answer:
+    def _do(self, frame: OrderFrame, seat: ClientSeat) -> Answer:
         try:
-            match order.verb:
-                case "status":
-                    data = self.turns.status()
-                case "clients":
-                    data = asdict(self._control.listen(seat, order.data, self._clients.values()))
-                case "close" if order.data.get("if_idle") and self.turns.turn is not None:
-                    return Answer(order.number, error={"slug": "session-busy", "message": "a turn runs"})
-                case "close":
-                    self.end("closed", "it was closed")
-                    data = {}
-                case "cancel":
-                    self._cancel()
-                    data = {}
-                case _:
-                    if self._ending is not None or self.turns.is_ending:
-                        return Answer(order.number, error={"slug": SESSION_ENDS, "message": "the session is ending"})
-                    data = self.turns.order(order.verb, order.data, seat.name)
-                    if order.verb == "answer":
-                        self._heard_at = time.monotonic()  # it was for us to speak
-                    is_cancelled = order.verb == "answer" and data.get("status") == "cancelled"
-                    if self._interrupted_at is None and (order.verb == "interrupt" or is_cancelled):
-                        self._interrupted_at = time.monotonic()
+            order = frame.order
+            if not isinstance(order, orders.AskClients):  # who looks often keeps no session from its idle end
+                self._used_at = time.monotonic()
+            is_ending = self._ending is not None or self.turns.is_ending
+            if is_ending and not isinstance(order, _OF_HOST):
+                return Answer(frame.number, error={"slug": SESSION_ENDS, "message": "the session is ending"})
+            data = self._carry_out(order, seat)
         except RunnerError as error:
             told: dict[str, Any] = {"slug": error.slug, "message": error.message, "exit_code": error.exit_code}
-            return Answer(order.number, error=told)
+            return Answer(frame.number, error=told)
         except Exception:  # a border: one order that fails ends no session
             traceback.print_exc()
-            return Answer(order.number, error={"slug": "operational-error", "message": "the order failed in the host"})
-        taken = self._control.take(order, seat.name, to_text(self._clock.now()))
+            return Answer(frame.number, error={"slug": "operational-error", "message": "the order failed in the host"})
+        taken = self._control.take(order, seat.name, to_text(self._clock.now())) if frame.is_by_person else None
         if taken is not None:
             self.turns.note(taken)
-        return Answer(order.number, data)
+        return Answer(frame.number, data)
+
+    def _carry_out(self, order: orders.AnyOrder, seat: ClientSeat) -> dict[str, Any]:
+        """Do what is ordered and return what is to be answered. Raises RunnerError."""
+        match order:
+            case orders.AskStatus():
+                return self.turns.status()
+            case orders.AskClients():
+                return asdict(self._control.listen(seat, order, self._clients.values()))
+            case orders.Close():
+                if order.if_idle and self.turns.turn is not None:
+                    raise TurnInFlight("a turn runs")
+                self.end("closed", "it was closed")
+                return {}
+            case orders.Cancel():
+                self._cancel()
+                return {}
+        data = self.turns.order(order, seat.name)
+        is_cancelled = False
+        if isinstance(order, orders.Answer):
+            self._heard_at = time.monotonic()  # it was for us to speak
+            is_cancelled = data["status"] == "cancelled"
+        if self._interrupted_at is None and (is_cancelled or isinstance(order, orders.Interrupt)):
+            self._interrupted_at = time.monotonic()
+        return data
 
     def _cancel(self) -> None:
         if self.turns.turn is not None:
             with contextlib.suppress(RunnerError):
-                self.turns.order("interrupt", {}, "")  # claude ends its commands only for that
+                self.turns.order(orders.Interrupt(), "")  # claude ends its commands only for that
             self._pump()
         self.end("cancelled", "it was cancelled", at_once=True)
 

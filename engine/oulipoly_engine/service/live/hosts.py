@@ -18,6 +18,7 @@ import msgspec
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live.events import Numbered
+from oulipoly_engine.core.live.orders import Order
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs.markers import PARENT_VARIABLE
 from oulipoly_engine.errors import RunnerError, SpawnFailed
@@ -27,7 +28,7 @@ from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import describe_exit, watched
 from oulipoly_engine.process.liveness import find_marked
-from oulipoly_engine.service.live.protocol import LIVE, Answer, Client, Follow, Happened, Order
+from oulipoly_engine.service.live.protocol import LIVE, Answer, Client, Follow, Happened, OrderFrame
 from oulipoly_engine.service.live.session_host import HostAnswer, HostOrder, LiveHost
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_requests, live_sessions
@@ -55,7 +56,7 @@ class LiveClient:
     def __init__(self, path: Path, client: Client) -> None:
         """client: who we are. Raises HostUnreachable."""
         self._link = Link(path, client.name, LIVE)
-        self._more = {"by_person": True} if client.is_person else {}
+        self._is_person = client.is_person
         self._number = 0
         self._events: deque[Numbered] = deque()
         self._answers: dict[int, Answer] = {}
@@ -92,22 +93,22 @@ class LiveClient:
             self._select(timeout_s)
         return self.receive()
 
-    def post(self, verb: str, data: Mapping[str, Any] | None = None) -> int:
+    def post(self, order: Order) -> int:
         """Send an order without waiting for its answer; returns its number for `answer_of`."""
         self._number += 1
-        self._link.send(Order(self._number, verb, {**(data or {}), **self._more}))
+        self._link.send(OrderFrame.wrap(self._number, order, by_person=self._is_person))
         return self._number
 
     def answer_of(self, number: int) -> Answer | None:
         """Return the answer to an order if it has come with what `receive` read; once."""
         return self._answers.pop(number, None)
 
-    def order(self, verb: str, data: Mapping[str, Any] | None = None, patience_s: float = 30.0) -> dict[str, Any]:
+    def order(self, order: Order, patience_s: float = 30.0) -> dict[str, Any]:
         """Have something done and return what came of it. Raises OrderRefused, HostGone or UsageInvalid."""
         deadline = time.monotonic() + patience_s
-        while len(str((data or {}).get("text", ""))) > _SHORT and not self._link.is_greeted:
+        while len(getattr(order, "text", "")) > _SHORT and not self._link.is_greeted:
             self._await(deadline)
-        number = self.post(verb, data)
+        number = self.post(order)
         while (answer := self.answer_of(number)) is None:
             self._await(deadline)
         if answer.error:

@@ -13,7 +13,7 @@ import msgspec
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
-from oulipoly_engine.core.live import launch_arguments
+from oulipoly_engine.core.live.launch import arguments as launch_arguments
 from oulipoly_engine.core.live.permissions import read_profile
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession

@@ -1,15 +1,16 @@
 """What the host of a live session and its clients say to each other, in the frames of `host.frames`. Pure.
 
-A client says Hello, then Follow if it wants what happens; each Order is answered once. Events come in the order of
+A client says Hello, then Follow if it wants what happens; each order is answered once. Events come in the order of
 their numbers. A client that does not read misses deltas, and nothing else.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
+from oulipoly_engine.core.live.orders import AnyOrder, Order, read_order, write_order
 from oulipoly_engine.host.frames import NAME_LIMIT as NAME_LIMIT
 from oulipoly_engine.host.frames import Budget, Bye, Hello, Message
 from oulipoly_engine.host.link import Kind
@@ -33,16 +34,28 @@ class Follow(Message, frozen=True, tag="follow"):
     deltas: bool = True
 
 
-class Order(Message, frozen=True, tag="order"):
-    """Have something done: `service.live.turns` names what. `by_person` in its data: written in the app or on a page.
-
-    `clients` answers who has control and who is attached (`core.live.events.ClientsChanged`); hosts of earlier releases
-    refuse it, and skip what they do not know in the data of others.
-    """
+class OrderFrame(Message, frozen=True, tag="order"):
+    """Have something done: `core.live.orders` names what. `by_person` in its data: written in the app or on a page."""
 
     number: int  # the client's, for the answer
     verb: str
     data: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def wrap(cls, number: int, order: Order, *, by_person: bool) -> Self:
+        """Return an order as it is sent."""
+        verb, fields = write_order(order)
+        return cls(number, verb, fields | ({"by_person": True} if by_person else {}))
+
+    @property
+    def order(self) -> AnyOrder:
+        """Return what is ordered. Raises UsageInvalid."""
+        return read_order(self.verb, self.data)
+
+    @property
+    def is_by_person(self) -> bool:
+        """Return whether it was written in the app or on a page."""
+        return bool(self.data.get("by_person"))
 
 
 class Answer(Message, frozen=True, tag="answer"):
@@ -59,6 +72,6 @@ class Happened(Message, frozen=True, tag="happened"):
     line: bytes
 
 
-FromClient = Hello | Bye | Follow | Order
+FromClient = Hello | Bye | Follow | OrderFrame
 FromHost = Hello | Bye | Answer | Happened
 LIVE = Kind("live session", "agents session list --live", FromHost, Budget(VERSION))

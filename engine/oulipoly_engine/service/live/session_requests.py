@@ -6,12 +6,13 @@ Everything is written to the store before it is told, as in `service.live.turns`
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import requests
+from oulipoly_engine.core.live.orders import Answer
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.drivers.base import Driver, Resolution
 from oulipoly_engine.errors import RequestNotFound, UsageInvalid
@@ -84,22 +85,22 @@ class SessionRequests:
         for request in tuple(self._open.values()):
             self._finish(request, status, by)
 
-    def answer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
+    def answer(self, order: Answer, by: str) -> dict[str, Any]:
         """Do what a person has answered, and return what became of the request. Raises RequestRefused, UsageInvalid."""
-        identity, word = str(data.get("request_id")), str(data.get("decision", ""))
-        decision = requests.parse_decision(word)
+        identity = order.request_id
+        decision = requests.parse_decision(order.decision)
         if decision is None:
-            raise UsageInvalid(f"{word!r} is not an answer: approve, approve_for_session, deny, answer or cancel")
-        answers = {str(key): tuple(map(str, value)) for key, value in dict(data.get("answers") or {}).items()}
+            words = "approve, approve_for_session, deny, answer or cancel"
+            raise UsageInvalid(f"{order.decision!r} is not an answer: {words}")
         request = self._find(identity)
-        requests.check(request, decision, answers)
+        requests.check(request, decision, order.answers)
         if not self._finish(request, requests.STATUS[decision], by, decision):
             self._driver.answer(request.native_id, Resolution("expire"))  # else its CLI would wait for ever
             (kept,) = live_requests.find(self._store, identity)
             told = kept.request_id, kept.status, kept.answered_by, kept.turn_id, kept.decision
             self._say(ev.RequestResolved(request.native_id, *told))
             raise requests.RequestStale(f"the request {identity} was answered meanwhile")
-        self._driver.answer(request.native_id, Resolution(decision, str(data.get("reason", "")), answers))
+        self._driver.answer(request.native_id, Resolution(decision, order.reason, order.answers))
         return {"request_id": request.request_id, "status": requests.STATUS[decision]}
 
     def _find(self, identity: str) -> LiveRequest:

@@ -14,7 +14,7 @@ import msgspec
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live import failures, requests, states
+from oulipoly_engine.core.live import failures, orders, requests, states
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.nearest import nearest
@@ -32,7 +32,7 @@ from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live.session_events import SessionEvents, merge_deltas
-from oulipoly_engine.service.live.session_queue import change_queue, describe_message, read_text
+from oulipoly_engine.service.live.session_queue import change_queue, check_text, describe_message
 from oulipoly_engine.service.live.session_requests import SessionRequests
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_queue, live_sessions, probes, unsent_texts
@@ -299,23 +299,42 @@ class SessionTurns:
             self._say(ev.Notice(text, "warning", "steer_lost"))
 
     # Orders --------------------------------------------------------------------------------------------------------
-    def order(self, verb: str, data: Mapping[str, Any], by: str) -> dict[str, Any]:
+    def order(self, order: orders.Order, by: str) -> dict[str, Any]:
         """Do what a person has ordered and return what is to be answered. Raises RunnerError."""
-        done = getattr(self, f"_order_{verb}", None)
-        if done is None:
-            raise UsageInvalid(f"there is no order {verb!r}")
-        answer: dict[str, Any] = done(data, by)
+        match order:
+            case orders.Send():
+                answer = self._send(order)
+            case orders.Steer():
+                answer = self._steer(order)
+            case orders.Interrupt():
+                answer = self._interrupt()
+            case orders.Compact():
+                answer = self._compact()
+            case orders.Review():
+                answer = self._review(order)
+            case orders.Rename():
+                answer = self._rename(order)
+            case orders.SetModel():
+                answer = self._set_model(order)
+            case orders.Answer():
+                answer = self._answer(order, by)
+            case orders.TellMessage():
+                answer = self._tell_unfinished()
+            case orders.ChangeQueue():
+                answer = self._change_queue(order)
+            case _:
+                raise UsageInvalid(f"there is no order {orders.verb_of(order)!r}")
         return answer
 
-    def _order_send(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
-        text = read_text(data)
-        identity = str(data.get("turn_id") or uuid.uuid4())
+    def _send(self, order: orders.Send) -> dict[str, Any]:
+        text = check_text(order.text)
+        identity = order.turn_id or str(uuid.uuid4())
         is_busy = self.turn is not None or bool(live_queue.waiting(self._store, self.session.session_id))
-        if is_busy and data.get("if_idle"):
+        if is_busy and order.if_idle:
             raise requests.TurnInFlight("a turn is in flight: wait for its end, steer it, or queue the message")
         if self.session.lifecycle == "oneshot" and (is_busy or self._last_end is not None):
             raise requests.SessionIsOneshot("a one-shot session takes one message, and has had it")
-        note = "recovery" if data.get("kind") == "recovery" else ""
+        note = "recovery" if order.kind == "recovery" else ""
         message = QueuedMessage(identity, self.session.session_id, text, "queued", self._clock.now(), note)
         with self._store.write():
             live_queue.append(self._store, message, is_first=bool(note))
@@ -326,15 +345,16 @@ class SessionTurns:
         status = "starting" if is_running else "queued"
         return {"turn_id": identity, "status": status, "is_opening": not self.is_open}
 
-    def _order_steer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
-        text = read_text(data, STEER_LIMIT)
+    def _steer(self, order: orders.Steer) -> dict[str, Any]:
+        text = check_text(order.text, STEER_LIMIT)
         turn = self.turn
-        expected = data.get("turn_id")
+        expected = order.turn_id
         if turn is not None and expected and expected != turn.turn_id:
             raise RequestRefused(f"the turn {expected} does not run any more; {turn.turn_id} does")
         if turn is None or not self._driver.capabilities.steer:
             why = "no turn runs" if turn is None else f"{self.session.runtime_kind} takes no message in a turn"
-            return self._order_send(data, by) | {"steered": False, "message": f"{why}: it goes as a turn of its own"}
+            sent = self._send(orders.Send(text))
+            return sent | {"steered": False, "message": f"{why}: it goes as a turn of its own"}
         message = QueuedMessage(str(uuid.uuid4()), self.session.session_id, text, "queued", self._clock.now())
         live_queue.append(self._store, message, is_first=True)
         live_queue.change(self._store, message.message_id, "claim", turn_id=turn.turn_id)
@@ -352,26 +372,26 @@ class SessionTurns:
             self._say(ev.Notice(f"the message waits for the end of the turn: {event.message}", "info", "steer_queued"))
             self._tell_queue()
 
-    def _order_interrupt(self, _data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+    def _interrupt(self) -> dict[str, Any]:
         if self.turn is None:
             raise requests.NoTurnRuns("no turn runs")
         self._driver.interrupt()
         return {"turn_id": self.turn.turn_id}
 
-    def _order_compact(self, _data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+    def _compact(self) -> dict[str, Any]:
         self._must_be_idle("compact")
         return self._start("compact", "", self._driver.compact)
 
-    def _order_review(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+    def _review(self, order: orders.Review) -> dict[str, Any]:
         self._must_be_idle("review")
-        kind = data.get("kind", "uncommitted")
-        if kind not in REVIEW_KINDS:
-            raise UsageInvalid(f"{kind!r} cannot be reviewed: {', '.join(REVIEW_KINDS)} can")
-        target = ReviewTarget(kind, str(data.get("value", "")))
+        kind = next((known for known in REVIEW_KINDS if known == order.kind), None)
+        if kind is None:
+            raise UsageInvalid(f"{order.kind!r} cannot be reviewed: {', '.join(REVIEW_KINDS)} can")
+        target = ReviewTarget(kind, order.value)
         return self._start("review", target.value, lambda turn_id: self._driver.review(turn_id, target))
 
-    def _order_rename(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
-        name = read_text(data, NAME_LIMIT)
+    def _rename(self, order: orders.Rename) -> dict[str, Any]:
+        name = check_text(order.text, NAME_LIMIT)
         title = redact(name)
         self._change(title=title)
         self._name_listed(title)
@@ -388,8 +408,8 @@ class SessionTurns:
             if chain_id is not None:
                 notes.rename(self._store, chain_id, name, self._clock.now())
 
-    def _order_set_model(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
-        model, effort = str(data.get("model", "")).strip(), str(data.get("effort", "")).strip()
+    def _set_model(self, order: orders.SetModel) -> dict[str, Any]:
+        model, effort = order.model.strip(), order.effort.strip()
         self._check_model(model, effort)
         before = {"model": self.session.opening.model, "effort": self.session.opening.effort}
         self._driver.set_model(model, effort)
@@ -419,19 +439,19 @@ class SessionTurns:
             known_efforts = f"it has {', '.join(info.efforts)}" if info.efforts else "it takes none"
             raise UsageInvalid(f"{model} has no effort {effort[:80]!r}: {known_efforts}")
 
-    def _order_answer(self, data: Mapping[str, Any], by: str) -> dict[str, Any]:
-        answer = self.requests.answer(data, by)
+    def _answer(self, order: orders.Answer, by: str) -> dict[str, Any]:
+        answer = self.requests.answer(order, by)
         if answer["status"] == "cancelled" and self.turn is not None:
             self._driver.interrupt()
         return answer
 
-    def _order_tell_message(self, _data: Mapping[str, Any], _by: str) -> dict[str, Any]:
+    def _tell_unfinished(self) -> dict[str, Any]:
         """Tell what is written of the message that is not whole yet, and the number of the last event before it."""
         texts = [item.text for item in self._open_items() if item.kind == "agent_message"]
         return {"text": "\n".join(texts), "number": self._events.number}
 
-    def _order_queue(self, data: Mapping[str, Any], _by: str) -> dict[str, Any]:
-        change_queue(self._store, self.session.session_id, data)
+    def _change_queue(self, order: orders.ChangeQueue) -> dict[str, Any]:
+        change_queue(self._store, self.session.session_id, order)
         self._tell_queue()
         return {"queue": list(map(describe_message, live_queue.waiting(self._store, self.session.session_id)))}
 

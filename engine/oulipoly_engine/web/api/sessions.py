@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
@@ -13,7 +13,9 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import ClientsChanged
+from oulipoly_engine.core.live.sessions import QueuedMessage
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.work import Message
@@ -201,26 +203,26 @@ def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, view
 @router.post("/sessions/{session_id}/steer", response_model=answer_bodies.Steered)
 def steer(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Give the running turn a message; one that cannot be taken waits in the queue."""
-    return Json(_order(engine, viewer, session_id, "steer", _text(body)))
+    return Json(_order(engine, viewer, session_id, orders.Steer(_text(body))))
 
 
 @router.post("/sessions/{session_id}/interrupt", response_model=answer_bodies.Interrupted)
 def interrupt(session_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
     """End the running turn; the session stays."""
-    return Json(_order(engine, viewer, session_id, "interrupt", {}))
+    return Json(_order(engine, viewer, session_id, orders.Interrupt()))
 
 
 @router.get("/sessions/{session_id}/queue", response_model=list[answer_bodies.QueuedMessage])
 def list_queue(session_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """List the messages that wait for the running turn."""
-    return _tell_queue(engine, viewer, session_id, {})
+    return Json(_queue_rows(engine.live.queue(find_work(engine, session_id).session.session_id)))
 
 
 @router.post("/sessions/{session_id}/queue", response_model=answer_bodies.Queued, responses=bodies.refusals(500))
 def queue(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
     """Send a message that waits while a turn runs."""
     work = find_to_drive(engine, viewer, session_id)
-    result = live_of(engine, viewer).send(work.session.session_id, _text(body)["text"])
+    result = live_of(engine, viewer).send(work.session.session_id, _text(body))
     return Json({"turn_id": result.turn_id, "status": result.status})
 
 
@@ -233,10 +235,10 @@ def change_queue(
         raise UsageInvalid("say what to change: text, or place")
     answered = Json([])
     if body.text is not None:
-        edit = {"act": "edit", "message_id": message_id, "text": body.text}
+        edit = orders.ChangeQueue("edit", message_id, text=body.text)
         answered = _tell_queue(engine, viewer, session_id, edit)
     if body.place is not None:
-        move = {"act": "move", "message_id": message_id, "place": body.place}
+        move = orders.ChangeQueue("move", message_id, place=body.place)
         answered = _tell_queue(engine, viewer, session_id, move)
     return answered
 
@@ -244,7 +246,7 @@ def change_queue(
 @router.delete("/sessions/{session_id}/queue/{message_id}", response_model=list[answer_bodies.QueuedMessage])
 def remove_from_queue(session_id: SessionId, message_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
     """Take back a message that waits."""
-    return _tell_queue(engine, viewer, session_id, {"act": "remove", "message_id": message_id})
+    return _tell_queue(engine, viewer, session_id, orders.ChangeQueue("remove", message_id))
 
 
 @router.post("/sessions/{session_id}/approvals", response_model=answer_bodies.Status)
@@ -382,19 +384,22 @@ def milliseconds(at: datetime) -> int:
     return int(at.timestamp() * 1000)
 
 
-def _text(body: bodies.NewMessage) -> dict[str, str]:
+def _text(body: bodies.NewMessage) -> str:
     if not body.content.strip():
         raise UsageInvalid("the message is empty")
-    return {"text": body.content}
+    return body.content
 
 
-def _order(engine: Engine, viewer: Viewer, identity: str, verb: str, data: dict[str, Any]) -> dict[str, Any]:
+def _order(engine: Engine, viewer: Viewer, identity: str, order: orders.Order) -> dict[str, Any]:
     work = find_work(engine, identity)
-    told = live_of(engine, viewer).order(work.session.session_id, verb, data, starts=False)
+    told = live_of(engine, viewer).order(work.session.session_id, order, starts=False)
     return {"id": work.session.session_id, **told}
 
 
-def _tell_queue(engine: Engine, viewer: Viewer, identity: str, data: dict[str, Any]) -> Json:
+def _tell_queue(engine: Engine, viewer: Viewer, identity: str, order: orders.ChangeQueue) -> Json:
     work = find_work(engine, identity)
-    waiting = live_of(engine, viewer).change_queue(work.session.session_id, data)
-    return Json([{"message_id": one.message_id, "text": one.text, "note": one.note} for one in waiting])
+    return Json(_queue_rows(live_of(engine, viewer).change_queue(work.session.session_id, order)))
+
+
+def _queue_rows(waiting: Iterable[QueuedMessage]) -> list[dict[str, Any]]:
+    return [{"message_id": each.message_id, "text": each.text, "note": each.note} for each in waiting]

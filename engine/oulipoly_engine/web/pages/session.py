@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
@@ -70,7 +71,7 @@ def _show(page: Page) -> Response:
     changes = None if is_past else _look(page, key)
     asked = [one for one in live.requests() if one.session_id == key]
     shown_cards, more_cards = cards(page, asked, 14_000)
-    queue = live.change_queue(key, {}) if work.queued else ()
+    queue = live.queue(key) if work.queued else ()
     clients = ev.ClientsChanged() if is_past or work.pid is None else live.clients(key)
     return page.show(
         "session.html",
@@ -188,7 +189,7 @@ def _send(page: Page) -> Response:
     if not text.strip():
         raise UsageInvalid("the message is empty: write what the session is to do")
     if how == "steer":
-        page.live.order(key, "steer", {"text": text}, starts=False)
+        page.live.order(key, orders.Steer(text), starts=False)
     elif how == "queue":
         page.live.send(key, text)
     elif how == "send":
@@ -206,7 +207,7 @@ def _send(page: Page) -> Response:
 
 def _interrupt(page: Page) -> Response:
     work = _find(page)
-    page.live.order(work.session.session_id, "interrupt", {}, starts=False)
+    page.live.order(work.session.session_id, orders.Interrupt(), starts=False)
     return page.go(f"/sessions/{work.session.session_id}")
 
 
@@ -225,12 +226,14 @@ def _fork(page: Page) -> Response:
 def _change_queue(page: Page) -> Response:
     work = _find(page)
     act = page.field("act")
-    order: dict[str, object] = {"act": act, "message_id": page.path["message_id"]}
+    message_id = page.path["message_id"]
     if act == "edit":
-        order["text"] = page.field("text")
+        order = orders.ChangeQueue("edit", message_id, text=page.field("text"))
     elif act == "first":
-        order |= {"act": "move", "place": 1}
-    elif act != "remove":
+        order = orders.ChangeQueue("move", message_id, place=1)
+    elif act == "remove":
+        order = orders.ChangeQueue("remove", message_id)
+    else:
         raise UsageInvalid(f"a message that waits can be edited, moved to the front or taken back: not {act[:40]!r}")
     page.live.change_queue(work.session.session_id, order)
     return page.go(f"/sessions/{work.session.session_id}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.core.live.launch_arguments import drop_reserved, list_reserved, refuse_reserved
+from oulipoly_engine.core.live.launch.arguments import drop_reserved, list_reserved, refuse_reserved
 from oulipoly_engine.errors import ArgumentReserved
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening
 from oulipoly_engine.service.live.turns import Process, SessionTurns
@@ -74,7 +75,7 @@ class Talk:
         self.turns.take()
 
     def send(self, text):
-        told = self.turns.order("send", {"text": text}, "somebody")
+        told = self.turns.order(orders.Send(text), "somebody")
         self.turns.take()
         return told["turn_id"]
 
@@ -121,8 +122,8 @@ def test_no_way_in_leaves_a_secret_in_the_state_file_and_the_cli_gets_each(talk)
     talk.say(ev.SessionOpened("n1"))
     talk.say(ev.TurnStarted(), ev.RequestOpened("n", "command_approval", asked), ev.ItemEnded(output))
     talk.send(queued)
-    talk.turns.order("steer", {"text": steered}, "somebody")
-    talk.turns.order("rename", {"name": name, "text": name}, "somebody")
+    talk.turns.order(orders.Steer(steered), "somebody")
+    talk.turns.order(orders.Rename(name), "somebody")
     talk.say(ev.Notice(f"refused: {KEY}"), ev.TurnEnded("failed", f"no access with {KEY}", reply=f"use {KEY}"))
     talk.turns.close(ev.SessionClosed("exited", f"the CLI ended: {KEY}", 1), ends_turn=False)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.live.orders import Answer
 from oulipoly_tui.view.live.answer_guard import AnswerGuard
 from oulipoly_tui.view.live.questions import answers_of, questions_page
 from oulipoly_tui.view.live.request_lines import APPROVALS, can, reach_lines
@@ -103,9 +104,14 @@ class LiveAnswers:
             return None
         return request
 
-    def _answer(self, request: OpenRequest, decision: str, **more: object) -> None:
-        data = {"request_id": request.request_id, "decision": decision, **more}
-        self.order("answer", data)
+    def _answer(
+        self,
+        request: OpenRequest,
+        decision: str,
+        reason: str = "",
+        answers: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
+        self.order(Answer(request.request_id, decision, reason, answers or {}))
 
     def _ask(self, request: OpenRequest) -> None:
         from oulipoly_tui.screens.setup.form import FormScreen  # noqa: PLC0415 - only when it is asked
@@ -115,7 +121,6 @@ class LiveAnswers:
 
         def on_answered(given: Any) -> None:  # noqa: ANN401 - FormAnswer, or None
             if given is not None:
-                answers = {name: list(texts) for name, texts in answers_of(questions, given.values).items()}
-                self._answer(request, "answer", answers=answers)
+                self._answer(request, "answer", answers=answers_of(questions, given.values))
 
         self.app.push_screen(FormScreen(page), on_answered)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live.events import ItemDelta
+from oulipoly_engine.core.live.orders import Order
 from oulipoly_engine.errors import RunnerError
 
 if TYPE_CHECKING:
@@ -38,12 +39,12 @@ class LiveConnection:
         self._is_watching = self._is_closed = False
         self._watch()
 
-    def order(self, verb: str, data: Mapping[str, Any], answered: Answered) -> None:
+    def order(self, order: Order, answered: Answered) -> None:
         """Have something done; `answered` is called once."""
         if self._is_closed:
             answered({}, "the session's process has ended")
             return
-        self._waiting[self._client.post(verb, data)] = answered
+        self._waiting[self._client.post(order)] = answered
         self._look_later()
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live.events import ControlChanged, describe_control
+from oulipoly_engine.core.live.orders import AskClients, AskStatus
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.panes.live.connection import LiveConnection
 from oulipoly_tui.panes.live.jobs import WINDOW, Opened, open_session
@@ -137,7 +138,7 @@ class LiveFollowing:
         self.view.begin(talk)
         if opened.client is not None:
             self._connection = LiveConnection(opened.client, self._take_events, self._take_end)
-            self._connection.order("clients", {"tell": True}, self._take_clients)
+            self._connection.order(AskClients(tell=True), self._take_clients)
         self.draw()
         app: Any = self.app
         is_writing = is_same and self.composer.has_focus  # what was written to another session is no reason to stay
@@ -179,7 +180,7 @@ class LiveFollowing:
             self._capabilities = answer.get("capabilities") or {}
             self.draw()
 
-        self._connection.order("status", {}, on_answered)
+        self._connection.order(AskStatus(), on_answered)
 
     def _take_end(self, _text: str) -> None:
         """Take the end of the host: what came last is in the store."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.live import orders
 from oulipoly_engine.errors import RunnerError
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.panes.live.jobs import resume_turn
@@ -22,11 +23,8 @@ if TYPE_CHECKING:
     from oulipoly_tui.widgets.live.composer import Composer
     from oulipoly_tui.widgets.live.conversation_view import ConversationView
 
-_ORDERS = {  # slash commands that are an order without more
-    "compact": "compact",
-    "close": "close",
-}
-_STARTING = ("compact", "review", "rename", "set_model")  # orders that start the CLI where it does not run
+_ORDERS = {"compact": orders.Compact(), "close": orders.Close()}  # slash commands that are an order without more
+_STARTING = (orders.Compact, orders.Review, orders.Rename, orders.SetModel)  # start the CLI where it does not run
 
 
 class LiveOrders:
@@ -52,13 +50,7 @@ class LiveOrders:
         """Return the conversation."""
         raise NotImplementedError
 
-    def order(
-        self,
-        verb: str,
-        data: Mapping[str, Any] | None = None,
-        done: str = "",
-        on_refused: Callable[[], object] = lambda: None,
-    ) -> None:
+    def order(self, order: orders.Order, done: str = "", on_refused: Callable[[], object] = lambda: None) -> None:
         """Have the session do something; what is wrong with it is said. done: what is said when it was done."""
 
         def on_answered(_answer: Mapping[str, Any], wrong: str) -> None:
@@ -72,13 +64,13 @@ class LiveOrders:
         if session is None:
             return
         if self._connection is not None:
-            self._connection.order(verb, data or {}, on_answered)
+            self._connection.order(order, on_answered)
             return
         live = self.app.engine.live
-        work = partial(live.order, session.session_id, verb, data, starts=verb in _STARTING)
-        if verb == "queue":
-            work = partial(live.change_queue, session.session_id, data)
-        self.app.work(f"live {verb}", work, lambda _: self._again(done), partial(self._fail, ""))
+        work = partial(live.order, session.session_id, order, starts=isinstance(order, _STARTING))
+        if isinstance(order, orders.ChangeQueue):
+            work = partial(live.change_queue, session.session_id, order)
+        self.app.work(f"live {orders.verb_of(order)}", work, lambda _: self._again(done), partial(self._fail, ""))
 
     @property
     def _quoted_name(self) -> str:
@@ -109,9 +101,9 @@ class LiveOrders:
         self.composer.put("")
         self.view.action_last()
         steers = turn is not None and self._capabilities.get("steer", False) and not is_queued
-        data: dict[str, Any] = {"text": text}
+        order: orders.Order = orders.Send(text)
         if steers and turn is not None:
-            data["turn_id"] = turn.turn_id
+            order = orders.Steer(text, turn.turn_id)
         if self._connection is None:
             work = partial(self.app.engine.live.send, session.session_id, text, until_open=True)
             self.app.work("send", work, lambda _: self._again(""), partial(self._fail, text), title="starting the CLI")
@@ -125,7 +117,7 @@ class LiveOrders:
             elif answer.get("steered"):
                 self.app.say("Steers the running turn")
 
-        self._connection.order("steer" if steers else "send", data, on_answered)
+        self._connection.order(order, on_answered)
 
     def _fail(self, text: str, error: Exception) -> None:
         """Say what is wrong, and give back what was written."""
@@ -142,11 +134,11 @@ class LiveOrders:
     def _run_own(self, name: str, rest: str) -> None:
         match name:
             case "rename" if rest:
-                self.order("rename", {"text": rest})
+                self.order(orders.Rename(rest))
             case "review":
                 self._review(rest)
             case "model" if rest:
-                self.order("set_model", {"model": rest}, f"Model {rest}")
+                self.order(orders.SetModel(rest), f"Model {rest}")
             case "rename" | "model" | "fork" | "queue":
                 getattr(self, f"action_{'edit_queue' if name == 'queue' else name}")()
             case "interrupt":
@@ -186,11 +178,11 @@ class LiveOrders:
 
         self.interrupting = self.talk.turn.turn_id
         self.draw_working()
-        self.order("interrupt", on_refused=on_refused)
+        self.order(orders.Interrupt(), on_refused=on_refused)
 
     def action_compact(self) -> None:
         """Shorten the past."""
-        self.order("compact")
+        self.order(orders.Compact())
 
     def action_review(self) -> None:
         """Ask of what the review shall be."""
@@ -200,8 +192,8 @@ class LiveOrders:
         self.app.push_screen(Question("Review", text), lambda told: None if told is None else self._review(told))
 
     def _review(self, branch: str) -> None:
-        data = {"kind": "branch", "value": branch.strip()} if branch.strip() else {"kind": "uncommitted"}
-        self.order("review", data)
+        name = branch.strip()
+        self.order(orders.Review("branch", name) if name else orders.Review())
 
     def action_rename(self) -> None:
         """Ask for a name."""
@@ -209,7 +201,7 @@ class LiveOrders:
 
         def on_asked(name: str | None) -> None:
             if name and name.strip():
-                self.order("rename", {"text": name.strip()})
+                self.order(orders.Rename(name.strip()))
 
         self.app.push_screen(Question("Name", "What this session is called", self.talk.title), on_asked)
 
@@ -254,7 +246,7 @@ class LiveOrders:
 
         def on_chosen(name: str | None) -> None:
             if name and name.strip():
-                self.order("set_model", {"model": name.strip()}, f"Model {name.strip()}")
+                self.order(orders.SetModel(name.strip()), f"Model {name.strip()}")
 
         title = f"Model of {self._quoted_name}"
         if models:
@@ -270,9 +262,9 @@ class LiveOrders:
 
         self.app.push_screen(QueueScreen(lambda: self.talk.queue, self.change_queue))
 
-    def change_queue(self, act: str, message_id: str, **more: object) -> None:
+    def change_queue(self, act: str, message_id: str, text: str = "", place: int = 1) -> None:
         """Edit, move or take back a message that waits."""
-        self.order("queue", {"act": act, "message_id": message_id, **more})
+        self.order(orders.ChangeQueue(act, message_id, text, place))
 
     def action_changes(self) -> None:
         """Read all that the turn has changed."""
@@ -296,5 +288,5 @@ class LiveOrders:
         text = f"{running}The session stays: a message starts it again."
         self.app.push_screen(
             Confirm(f"End the CLI of {self._quoted_name}?", text, "end it"),
-            lambda yes: self.order("close") if yes else None,
+            lambda yes: self.order(orders.Close()) if yes else None,
         )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from oulipoly_engine.core.accounts.accounts import PoolMember
 from oulipoly_engine.core.accounts.clis.cli import LiveProtocol
-from oulipoly_engine.core.live.launch_arguments import drop_reserved, list_options
+from oulipoly_engine.core.live.launch.arguments import drop_reserved, list_options
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.records import Record
 

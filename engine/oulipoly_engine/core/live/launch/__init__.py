@@ -1,0 +1,1 @@
+"""What a live session's CLI is started with."""
