@@ -152,8 +152,12 @@ class Changes:
         with self._journal() as journal:
             return merging.rebase(journal, checkout, onto)
 
+    def preview_apply(self, identity: str) -> MergePreview:
+        """Return what `apply` would do."""
+        return merging.preview_apply(self._open(identity))
+
     def apply(self, identity: str, *, committed_only: bool = False) -> Moved:
-        """Stage in the main checkout what a session's branch has changed, without a commit."""
+        """Stage in the main checkout what a session has changed, committed or not, without a commit."""
         checkout = self._open(identity, "apply changes")
         with self._journal() as journal:
             return merging.apply(journal, checkout, committed_only=committed_only)

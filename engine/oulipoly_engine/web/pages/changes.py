@@ -170,7 +170,7 @@ def _show_move(page: Page) -> Response:
     act = page.query.get("act", "merge")
     if act not in _MOVES:
         raise UsageInvalid(f"a branch is merged, rebased or applied: not {act[:40]!r}")
-    preview = page.engine.changes.preview_merge(work.session.session_id, page.query.get("into", ""))
+    preview = _preview(page.engine, work.session.session_id, act, page.query.get("into", ""))
     return page.show(
         "move.html",
         work=work,
@@ -182,13 +182,19 @@ def _show_move(page: Page) -> Response:
     )
 
 
+def _preview(engine: Engine, key: str, act: str, into: str) -> MergePreview:
+    if act == "apply":
+        return engine.changes.preview_apply(key)
+    return engine.changes.preview_merge(key, into)
+
+
 def _plan(act: str, preview: MergePreview) -> list[str]:
     """Return what will happen, a sentence each."""
     commits = _count(preview.commits, "commit", "commits")
     if act == "rebase":
         told = [f"The commits of {preview.branch} are put on top of {preview.into}. {preview.into} stays as it is."]
     elif act == "apply":
-        told = [f"What {preview.branch} has changed is staged in the main checkout. No commit is made there."]
+        told = [f"What {preview.branch} has changed is staged in {preview.checkout}. No commit is made there."]
     else:
         how = "moves forward to it" if preview.is_fast_forward else "gets a merge commit"
         told = [f"{preview.into} gets {commits} of {preview.branch}: it {how}."]

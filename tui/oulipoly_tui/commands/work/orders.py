@@ -74,14 +74,21 @@ def find_committed(engine: Engine, session_id: str, found: ChangeSet) -> tuple[C
     return ()
 
 
+def preview_move(engine: Engine, session_id: str, verb: str, into: str) -> MergePreview:
+    """Return what a merge, a rebase or an apply would do."""
+    if verb == "apply":
+        return engine.changes.preview_apply(session_id)
+    return engine.changes.preview_merge(session_id, into)
+
+
 def move(engine: Engine, session_id: str, verb: str, preview: MergePreview) -> Moved:
     """Merge, rebase or apply what was shown before."""
-    changes, is_partial = engine.changes, bool(preview.uncommitted)
+    changes = engine.changes
     if verb == "rebase":
         return changes.rebase(session_id, preview.into)
     if verb == "apply":
-        return changes.apply(session_id, committed_only=is_partial)
-    return changes.merge(session_id, preview.into, committed_only=is_partial)
+        return changes.apply(session_id)
+    return changes.merge(session_id, preview.into, committed_only=bool(preview.uncommitted))
 
 
 def promote(engine: Engine, session_id: str, found: Preflight, message: str) -> Promoted:

@@ -197,7 +197,7 @@ class ChangesMenu:
 
     def _move(self, verb: str, into: str = "") -> None:
         """Say what a merge, a rebase or an apply would do, conflicts included, and do it after a yes."""
-        preview = self._changes.preview_merge(self._id, into)
+        preview = orders.preview_move(self._talk.engine, self._id, verb, into)
         if preview.is_merged:
             self._talk.quote(f"{merged_text(preview)}.")
             return

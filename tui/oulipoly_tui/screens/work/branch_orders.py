@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.commands.work.orders import find_repository, hand_over, move, promote
+from oulipoly_tui.commands.work.orders import find_repository, hand_over, move, preview_move, promote
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.screens.review import Review
@@ -60,7 +60,7 @@ class BranchOrders(ActingScreen):
         self._preview("apply", "")
 
     def _preview(self, verb: str, into: str) -> None:
-        work = partial(self.engine.changes.preview_merge, self.session_id, into)
+        work = partial(preview_move, self.engine, self.session_id, verb, into)
         self.app_of_ours.work("preview", work, partial(self._show_preview, verb), title=f"looking what a {verb} does")
 
     def _show_preview(self, verb: str, preview: MergePreview) -> None:

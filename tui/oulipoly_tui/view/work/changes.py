@@ -170,7 +170,8 @@ def merge_head(preview: MergePreview, session_id: str, verb: str, undo: str = "u
         lines.append(((f"The files in {visible_line(preview.checkout)} change along.", ""),))
     if preview.uncommitted:
         count = len(preview.uncommitted)
-        lines.append(((f"{count} changed file{'s' * (count != 1)} of the session not committed: left out.", "warn"),))
+        fate = "taken along" if verb == "apply" else "left out"
+        lines.append(((f"{count} changed file{'s' * (count != 1)} of the session not committed: {fate}.", "warn"),))
     if preview.conflicts:
         count = len(preview.conflicts)
         lines.append(((f"{count} file{'s' * (count != 1)} in conflict: nothing can be merged yet.", "bad"),))
@@ -193,7 +194,7 @@ def move_head(verb: str, preview: MergePreview, session_id: str, undo: str = "u 
 
 
 def merged_text(preview: MergePreview) -> str:
-    """Return what is said where there is nothing to merge."""
+    """Return what is said where there is nothing to merge or to apply."""
     left = "; what is not committed is not in it" if preview.uncommitted else ""
     return f"{visible_line(preview.into)} has every commit of this branch already{left}"
 

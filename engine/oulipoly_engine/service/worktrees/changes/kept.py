@@ -23,7 +23,7 @@ from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
 
 DISCARDED = "refs/agent-runner/discarded"
 _MOST_KEPT = 256 << 20  # bytes of one discard
-_US = {
+US = {  # who makes commits that are on no branch
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "agent-runner"), ("EMAIL", "agent-runner@localhost"))
@@ -41,16 +41,16 @@ def keep(checkout: Checkout, paths: Sequence[str], side: str, now: datetime) -> 
     Raises FileTooLarge, PathRefused (a folder, a device), and what git says.
     """
     with scratch_folder() as folder:
-        env = _US | {"GIT_INDEX_FILE": str(folder / "index")}
+        env = US | {"GIT_INDEX_FILE": str(folder / "index")}
         staged = _tree_of_index(checkout, folder / "index", env)
         _put_files(checkout, paths, folder, env)
         files = _line(order(checkout.git, "write-tree", env=env))
     head = commit_of(checkout.quiet, "HEAD")
     parents = () if head is None else ("-p", head)
     told = json.dumps({"side": side, "paths": list(paths)})  # half characters are escaped in it
-    index = _line(order(checkout.git, "commit-tree", staged, *parents, "-m", "The index before a discard", env=_US))
+    index = _line(order(checkout.git, "commit-tree", staged, *parents, "-m", "The index before a discard", env=US))
     words = ("commit-tree", files, *parents, "-p", index, "-m", "Files before a discard", "-m", told)
-    commit = _line(order(checkout.git, *words, env=_US))
+    commit = _line(order(checkout.git, *words, env=US))
     reference = f"{DISCARDED}/{checkout.place.session_id}/{reference_time(now)}"
     order(checkout.git, "update-ref", "-m", "before a discard", reference, commit, "")
     return reference
@@ -107,10 +107,15 @@ def _index_tree(checkout: Checkout, reference: str) -> str:
     return f"{parents[-1]}^{{tree}}"
 
 
-def _tree_of_index(checkout: Checkout, target: Path, env: dict[str, str]) -> str:
+def copy_index(checkout: Checkout, target: Path) -> None:
+    """Copy a worktree's index to a file; none where it has none yet."""
     source = checkout.root / line_of(checkout.quiet, "rev-parse", "--git-path", "index")
     if source.is_file():
         write_private(target, source.read_bytes())
+
+
+def _tree_of_index(checkout: Checkout, target: Path, env: dict[str, str]) -> str:
+    copy_index(checkout, target)
     result = look(checkout.git, "ls-files", "-z", "--unmerged")
     # A tree has no place for both sides of a conflict: it has the last commit's file there, and they stay in the files.
     in_conflict = {line.partition("\t")[2] for line in os.fsdecode(result.stdout).split("\0")[:-1]}

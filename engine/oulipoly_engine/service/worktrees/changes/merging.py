@@ -27,11 +27,15 @@ from oulipoly_engine.service.worktrees.changes.moves import Journal, Move, carry
 from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, order
 from oulipoly_engine.service.worktrees.changes.place import Checkout, branch_of, commit_of, current_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
+from oulipoly_engine.service.worktrees.changes.uncommitted import commit_files
 from oulipoly_engine.service.worktrees.git import Git
 from oulipoly_engine.service.worktrees.looking import for_looking
 
 _MOST_REBASED = 500
 _SHOWN = 5
+_HAND_OVER = "hand the conflict to the agent with --hand-over, or merge by hand"
+_COMMIT_FIRST = "commit it in the session, then `agents merge --hand-over` has the agent resolve it; or merge by hand"
+_MOVE_AWAY = "commit, stash or move what is there, and try again"
 
 
 def merge(
@@ -132,27 +136,85 @@ _NOBODY = {
 
 
 def apply(journal: Journal, checkout: Checkout, *, committed_only: bool = False) -> Moved:
-    """Stage in the main checkout what a session's branch has changed, without a commit. Raises as `merge`."""
-    main = checkout.place.repository
-    if main is None:
-        raise BranchRefused("this session works in the repository's own folder: its changes are there already")
+    """Stage in the main checkout what a session has changed, without a commit; the session's folder stays as it is.
+
+    committed_only: files that are not committed in the session are left out. Raises as `merge`, and CheckoutDirty for
+    uncommitted files that no commit can hold.
+    """
+    main = _main_of(checkout)
     with moving(journal, checkout.root):
         branch = branch_of(checkout)
         quiet = for_looking(_main_git(main))
-        ours, theirs = commit_of(quiet, "HEAD"), commit_of(checkout.quiet, "HEAD")
-        if ours is None or theirs is None:
-            raise BranchRefused(f"nothing is committed in {main} or on {branch!r} yet: commit something first")
-        if not committed_only:
-            _refuse_files(uncommitted_files(checkout.quiet), "not committed in the session")
+        ours, head = _both_heads(checkout, quiet, main, branch)
+        theirs = head if committed_only else commit_files(checkout, head)
         merged = merge_trees(checkout.quiet, ours, theirs)
         name = current_branch(quiet) or "HEAD"
-        _refuse_conflicts(merged.conflicts, branch, name)
+        if theirs == head:
+            _refuse_conflicts(merged.conflicts, branch, name)
+        else:
+            _refuse_conflicts(merged.conflicts, branch, name, _COMMIT_FIRST)
         files = changed_files(quiet, ours, merged.tree)
         if not files:
             return Moved("apply", name, ours, merged.tree, "", str(main))
-        _refuse_in_the_way(files_in_the_way(main, ours, merged.tree, files), main)
+        in_the_way = files_in_the_way(main, ours, merged.tree, files)
+        _refuse_in_the_way(in_the_way, main, _advise_undo(journal, checkout, in_the_way))
         reason = f"apply {branch}"
         return carry_out(journal, Move(checkout.place.session_id, "apply", main, name, ours, merged.tree, main, reason))
+
+
+def preview_apply(checkout: Checkout) -> MergePreview:
+    """Return what `apply` would do, without reading the files that are not committed.
+
+    Whether those are in conflict, or what git ignores is in their way, `apply` finds out before anything moves.
+    Raises as `apply`.
+    """
+    main, branch = _main_of(checkout), branch_of(checkout)
+    quiet = for_looking(_main_git(main))
+    ours, head = _both_heads(checkout, quiet, main, branch)
+    merged = merge_trees(checkout.quiet, ours, head)
+    committed = () if merged.conflicts else changed_files(quiet, ours, merged.tree)
+    in_the_way = files_in_the_way(main, ours, merged.tree, committed) if committed else ()
+    uncommitted = uncommitted_files(checkout.quiet)
+    touched = set(uncommitted_files(quiet)).intersection(uncommitted)
+    files = tuple(sorted({*committed, *uncommitted}))
+    return MergePreview(
+        branch=branch,
+        into=current_branch(quiet) or "HEAD",
+        branch_commit=head,
+        into_commit=ours,
+        commits=list_commits(quiet, ours, head),
+        files=files,
+        conflicts=merged.conflicts,
+        is_merged=not files and not merged.conflicts,
+        checkout=str(main),
+        uncommitted=uncommitted,
+        in_the_way=tuple(sorted(touched.union(in_the_way))),
+    )
+
+
+def _main_of(checkout: Checkout) -> Path:
+    if checkout.place.repository is None:
+        raise BranchRefused("this session works in the repository's own folder: its changes are there already")
+    return checkout.place.repository
+
+
+def _both_heads(checkout: Checkout, quiet: Git, main: Path, branch: str) -> tuple[str, str]:
+    """Return the commits at which the main checkout and the session stand. quiet: of the main checkout."""
+    ours, theirs = commit_of(quiet, "HEAD"), commit_of(checkout.quiet, "HEAD")
+    if ours is None or theirs is None:
+        raise BranchRefused(f"nothing is committed in {main} or on {branch!r} yet: commit something first")
+    return ours, theirs
+
+
+def _advise_undo(journal: Journal, checkout: Checkout, files: Sequence[str]) -> str:
+    """Return how an earlier apply is taken out where it is what stands in the way; else the usual advice."""
+    made = last_move(journal, checkout.place.session_id)
+    if made is None or made.kind != "apply":
+        return _MOVE_AWAY
+    applied = changed_files(checkout.quiet, made.detail["old"], made.detail["new"])
+    if not set(files).intersection(applied):
+        return _MOVE_AWAY
+    return "an earlier apply of this session is there: `agents apply --undo` takes it out first"
 
 
 def undo_move(journal: Journal, checkout: Checkout) -> Moved:
@@ -208,11 +270,10 @@ def _main_git(main: Path) -> Git:
     return git
 
 
-def _refuse_conflicts(conflicts: Sequence[str], branch: str, into: str) -> None:
+def _refuse_conflicts(conflicts: Sequence[str], branch: str, into: str, advice: str = _HAND_OVER) -> None:
     if conflicts:
         raise MergeConflicts(
-            f"{branch!r} and {into!r} change the same lines of {_names(conflicts)}: nothing was moved; hand the "
-            "conflict to the agent with --hand-over, or merge by hand",
+            f"{branch!r} and {into!r} change the same lines of {_names(conflicts)}: nothing was moved; {advice}",
             conflicts=list(conflicts),
         )
 
@@ -230,10 +291,10 @@ def _refuse_files(files: Sequence[str], what: str) -> None:
         )
 
 
-def _refuse_in_the_way(files: Sequence[str], folder: Path) -> None:
+def _refuse_in_the_way(files: Sequence[str], folder: Path, advice: str = _MOVE_AWAY) -> None:
     if files:
         raise CheckoutDirty(
-            f"{_names(files)} in {folder} would be overwritten: commit, stash or move what is there, and try again",
+            f"{_names(files)} in {folder} would be overwritten: {advice}",
             files=list(files),
         )
 

@@ -1,5 +1,6 @@
 """Merge, rebase, apply, undo: known before anything moves, with a backup, and never over what a person has there."""
 
+import shutil
 from datetime import timedelta
 from itertools import count
 
@@ -173,10 +174,12 @@ def test_files_that_are_not_committed_are_not_left_out_in_silence(repo, journal)
             repo.write("mine", "x\n")
             repo.git("add", "mine", folder=repo.work)
             repo.git("commit", "-qm", "mine", folder=repo.work)
-        for attempt in (merging.merge, merging.apply):
-            with pytest.raises(CheckoutDirty, match="forgotten is not committed"):
-                attempt(journal, repo.checkout)
+        with pytest.raises(CheckoutDirty, match="forgotten is not committed"):
+            merging.merge(journal, repo.checkout)
 
+    merging.apply(journal, repo.checkout, committed_only=True)
+    assert repo.status(repo.main) == "A  mine"
+    merging.undo_move(journal, repo.checkout)
     merging.merge(journal, repo.checkout, committed_only=True)
 
     assert not (repo.main / "forgotten").exists()
@@ -291,6 +294,95 @@ def test_apply_stages_the_changes_without_a_commit_and_undo_takes_them_out_again
     merging.undo_move(journal, repo.checkout)
     assert repo.status(repo.main) == "A  staged"
     assert states(journal, repo) == [("apply", "done"), ("undo", "done")]
+
+
+def test_apply_takes_what_is_not_committed_along_and_leaves_the_session_as_it_is(repo, journal):
+    repo.write("gone", "old\n", repo.main)
+    repo.write(".gitignore", "*.log\n", repo.main)
+    repo.commit(folder=repo.main)
+    repo.git("merge", "-q", "--ff-only", "main", folder=repo.work)
+    repo.write("committed", "x\n")
+    repo.commit()
+    repo.write("staged", "x\n")
+    repo.git("add", "staged", folder=repo.work)
+    repo.write("README.md", "# Mine\n")
+    repo.write("deep/er/untracked", "x\n").chmod(0o755)
+    (repo.work / "link").symlink_to("README.md")
+    (repo.work / "gone").unlink()
+    repo.write("build.log", "x\n")
+    repo.write("own", "by a person, not staged\n", repo.main)
+    session, before = repo.status(), repo.status(repo.main)
+    preview = merging.preview_apply(repo.checkout)
+
+    moved = merging.apply(journal, repo.checkout)
+
+    expected = ["M  README.md", "A  committed", "A  deep/er/untracked", "D  gone", "A  link", "A  staged", "?? own"]
+    assert (expected, session) == (repo.status(repo.main).split("\n"), repo.status())
+    assert moved.files == preview.files == ("README.md", "committed", "deep/er/untracked", "gone", "link", "staged")
+    assert (preview.into, len(preview.uncommitted), preview.is_merged, preview.in_the_way) == ("main", 5, False, ())
+    assert ((repo.main / "deep/er/untracked").stat().st_mode & 0o100, (repo.main / "build.log").exists()) == (64, False)
+    merging.undo_move(journal, repo.checkout)
+    assert (before, session) == (repo.status(repo.main), repo.status())
+
+
+def test_apply_refuses_a_true_clash_with_what_is_not_committed_before_anything_moves(repo, journal):
+    repo.write("README.md", "# Session\n")
+    repo.write("new", "of the session\n")
+    repo.write("new", "of a person\n", repo.main)
+    assert merging.preview_apply(repo.checkout).in_the_way == ("new",)
+    with pytest.raises(CheckoutDirty, match=r"new in .* would be overwritten"):
+        merging.apply(journal, repo.checkout)
+    (repo.main / "new").unlink()
+    repo.write("README.md", "# Person\n", repo.main)
+    with pytest.raises(CheckoutDirty, match=r"README\.md in .* would be overwritten"):
+        merging.apply(journal, repo.checkout)
+    repo.commit(folder=repo.main)
+    with pytest.raises(MergeConflicts, match="commit it in the session"):
+        merging.apply(journal, repo.checkout)
+
+    assert ((repo.main / "README.md").read_text(), repo.status(repo.main)) == ("# Person\n", "")
+    assert states(journal, repo) == []
+
+
+def test_apply_refuses_what_no_commit_can_hold_and_leaves_it_out_when_told(repo, journal):
+    repo.write("mine", "x\n")
+    repo.commit()
+    repo.git("init", "-q", str(repo.work / "nested"))
+    with pytest.raises(CheckoutDirty, match=r"nested/ .*repository of its own"):
+        merging.apply(journal, repo.checkout)
+    shutil.rmtree(repo.work / "nested")
+    repo.write("mine", "y\n", repo.main)
+    repo.commit(folder=repo.main)
+    repo.git("merge", "-q", "main", folder=repo.work, check=False)
+    with pytest.raises(CheckoutDirty, match=r"mine .*conflict"):
+        merging.apply(journal, repo.checkout)
+
+    assert states(journal, repo) == []
+
+
+def test_a_second_apply_says_how_the_first_one_is_taken_out(repo, journal):
+    repo.write("new", "x\n")
+    merging.apply(journal, repo.checkout)
+    repo.write("new", "y\n")
+
+    with pytest.raises(CheckoutDirty, match="apply --undo"):
+        merging.apply(journal, repo.checkout)
+
+    merging.undo_move(journal, repo.checkout)
+    merging.apply(journal, repo.checkout)
+    assert (repo.main / "new").read_text() == "y\n"
+
+
+def test_the_undo_of_an_apply_keeps_what_a_person_has_changed_since(repo, journal):
+    repo.write("new", "x\n")
+    repo.write("README.md", "# Session\n")
+    merging.apply(journal, repo.checkout)
+    repo.write("new", "edited since\n", repo.main)
+
+    with pytest.raises(GitFailed):
+        merging.undo_move(journal, repo.checkout)
+
+    assert ((repo.main / "new").read_text(), (repo.main / "README.md").read_text()) == ("edited since\n", "# Session\n")
 
 
 def test_a_merge_is_undone_as_long_as_nothing_was_built_on_it(repo, journal):

@@ -1,0 +1,51 @@
+"""All files of a worktree as a commit that no branch has: what is not committed can be merged like what is."""
+
+from __future__ import annotations
+
+import os
+
+from oulipoly_engine.core.worktrees.refusals import CheckoutDirty
+from oulipoly_engine.service.worktrees.changes.kept import US, copy_index
+from oulipoly_engine.service.worktrees.changes.orders import look_at, order
+from oulipoly_engine.service.worktrees.changes.place import Checkout
+from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
+from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
+
+_LONG_S = 600.0  # for files of many gigabytes
+_LEAVE_OUT = "or leave out what is not committed with --committed-only"
+
+
+def commit_files(checkout: Checkout, head: str) -> str:
+    """Return a commit on top of HEAD with all files as they are; `head` itself where nothing differs from it.
+
+    Nothing changes in the worktree, its index and its branch. What git ignores is not in it. The repository's filters
+    run, as with `git add`. Raises CheckoutDirty for files in conflict and for repositories inside the worktree.
+    """
+    files = uncommitted_files(checkout.quiet)
+    if not files:
+        return head
+    _refuse_conflicts(checkout)
+    nested = [path for path in files if path.endswith("/")]
+    if nested:
+        raise CheckoutDirty(
+            f"{nested[0]} in the session is a git repository of its own, whose files no commit can hold: move it "
+            f"away, {_LEAVE_OUT}",
+            files=nested,
+        )
+    with scratch_folder() as folder:
+        env = US | {"GIT_INDEX_FILE": str(folder / "index")}
+        copy_index(checkout, folder / "index")
+        order(checkout.git, "add", "--all", env=env, timeout_s=_LONG_S)
+        tree = os.fsdecode(order(checkout.git, "write-tree", env=env)).strip()
+        words = ("commit-tree", tree, "-p", head, "-m", "Files that are not committed")
+        return os.fsdecode(order(checkout.git, *words, env=env)).strip()
+
+
+def _refuse_conflicts(checkout: Checkout) -> None:
+    lines = os.fsdecode(look_at(checkout.quiet, "ls-files", "-z", "--unmerged")).split("\0")[:-1]
+    files = sorted({line.partition("\t")[2] for line in lines})
+    if files:
+        raise CheckoutDirty(
+            f"{files[0]} is in conflict in the session, whose merge or rebase is not finished: finish it, {_LEAVE_OUT}",
+            files=files,
+        )
