@@ -291,6 +291,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
             self.take_snapshot()
         if self._ticks % _READ_EVERY == 0:
             self.bridge.read_due_quota()
+            self.bridge.prune_daily()
 
     def _show_jobs(self) -> None:
         self.bars.show_jobs()

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.quota.staleness import READING_FLOOR_S
+from oulipoly_engine.core.worktrees.retention import describe_gone
+from oulipoly_engine.errors import RunnerError
 from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
 from oulipoly_tui.messages import EventArrived
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from textual.app import App
 
+    from oulipoly_engine.core.worktrees.worktrees import Worktree
     from oulipoly_engine.events import Event, Listeners
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.snapshot import Snapshot
+
+_DAY = timedelta(days=1)
 
 
 def connect(listeners: Listeners, app: App[Any]) -> None:
@@ -38,6 +47,7 @@ class EngineBridge:
         self._open_engine = open_engine
         self._alerts = alerts
         self._is_taking = self._is_dirty = self._is_reading = False
+        self._pruned_at: datetime | None = None
         self._read_at: dict[str, float] = {}  # by account, monotonic: when its reading was begun here
 
     def open(self) -> None:
@@ -84,6 +94,28 @@ class EngineBridge:
             read = partial(engine.quota.refresh_for_display, due, snapshot.at)
             app.work("read due", read, self._end_reading, self._end_reading, title="reading quota", can_stop=True)
 
+    def prune_daily(self) -> None:
+        """Have those worktrees go that may go by themselves, at the start and each day, and say which did."""
+        app, engine = self._app, self._app.engine
+        if engine is None or app.options.read_only:
+            return
+        today = app.now()
+        if self._pruned_at is not None and today - self._pruned_at < _DAY:
+            return
+        self._pruned_at = today
+
+        def prune() -> Sequence[Worktree]:
+            with suppress(RunnerError):  # what is wrong with the configuration or the disk is told where it is used
+                engine.retention.prune()
+                return engine.retention.take_news("app")
+            return ()
+
+        def say(gone: Sequence[Worktree]) -> None:
+            if gone:
+                app.say(describe_gone(gone))
+
+        app.work("prune", prune, say)
+
     def _take_engine(self, engine: Engine) -> None:
         self._app.engine = engine
         connect(engine.listeners, self._app)
@@ -102,6 +134,7 @@ class EngineBridge:
             self._find_terminals()
             self._alerts.raise_alerts()
             self.read_due_quota()
+            self.prune_daily()
         self._take_next()
 
     def _end_reading(self, _result: object) -> None:

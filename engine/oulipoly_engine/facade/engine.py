@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.terminals import Terminals
     from oulipoly_engine.facade.web.access import WebAccess
     from oulipoly_engine.facade.worktrees.changes import Changes
+    from oulipoly_engine.facade.worktrees.retention import Retention
     from oulipoly_engine.facade.worktrees.work import WorkSessions
     from oulipoly_engine.facade.worktrees.worktrees import Worktrees
     from oulipoly_engine.paths import Paths
@@ -227,6 +228,13 @@ class Engine:
         from oulipoly_engine.facade.worktrees.worktrees import Worktrees
 
         return Worktrees(self._home)
+
+    @made_once
+    def retention(self) -> Retention:
+        """Return the policy by which worktrees go by themselves."""
+        from oulipoly_engine.facade.worktrees.retention import Retention
+
+        return Retention(self._home, self.worktrees)
 
     @made_once
     def work(self) -> WorkSessions:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.worktrees.retention import describe_gone
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.web.api.requests import request_row
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.web.streams import Hub
 
 _EVERY_S = 0.4  # between two looks
+_DAY_S = 86_400.0  # between two looks at what may go by itself
 _AT_LEAST_S = 10.0  # a look even so: a token may have run out
 _LAST = 100  # requests whose answers are told
 _TOLD = float("inf")
@@ -40,6 +42,7 @@ class Attention:
         self._seen_at: dict[str, float] = {}  # of requests that nobody was told of yet
         self._said: set[str] = set()
         self._watch = engine.web.watch(self._changed.set)
+        threading.Thread(target=self._prune_daily, name="retention", daemon=True).start()
         self._thread = threading.Thread(target=self._run, name="attention", daemon=True)
         self._thread.start()
 
@@ -63,6 +66,21 @@ class Attention:
             waits = any(at != _TOLD for at in self._seen_at.values())
             self._changed.wait(_EVERY_S if waits else _AT_LEAST_S)
             self._changed.clear()
+
+    def _prune_daily(self) -> None:
+        """Let go what may go by itself, and say so; in a thread of its own, since a removal can take minutes."""
+        while True:
+            self._try(self._prune)
+            if self._ended.wait(_DAY_S):
+                return
+
+    def _prune(self) -> None:
+        if self._ended.is_set():
+            return
+        self._engine.retention.prune()
+        news = self._engine.retention.take_news("serve")
+        if news:
+            diagnostics.note(describe_gone(news))
 
     def _try(self, look: Callable[[], None]) -> None:
         """Look; what one cannot read, the others may. A mistake of ours is told once, and ends nothing."""

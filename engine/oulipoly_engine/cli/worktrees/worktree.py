@@ -11,7 +11,7 @@ from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import plain, table
-from oulipoly_engine.core.worktrees.retention import WorktreeStatus, describe_size, why_kept
+from oulipoly_engine.core.worktrees.retention import WorktreeStatus, describe_ignored, describe_size, why_kept
 from oulipoly_engine.core.worktrees.setup_file import NAME
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.facade import diagnostics, output
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 SCHEMA_VERSION = 1
-_NAMED = 10  # ignored files and folders
 _DESCRIPTIONS = {
     "list": "List the worktrees of sessions: their branches, what differs, what is merged, how much room they take.",
     "remove": "Remove a worktree. What is in it, but for what git ignores, is kept first: `restore` brings it back.",
@@ -46,6 +45,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument("--all", action="store_true", help="those that were removed or failed, too")
     if verb == "remove":
         parser.add_argument("--force", action="store_true", help="also with changes that are not committed")
+    if verb == "prune":
+        parser.add_argument("--unused", action="store_true", help="only what goes by itself, as work_prune_days says")
     if verb in ("remove", "prune"):
         parser.add_argument("--dry-run", action="store_true", help="only say what would go")
     if verb == "allow":
@@ -153,9 +154,7 @@ def _remove(context: Context, options: Namespace) -> int:
 
 def _tell_ignored(names: Sequence[str], fate: str) -> None:
     if names:
-        shown = ", ".join(map(plain, names[:_NAMED]))
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        diagnostics.note(f"what git ignores {fate}: {shown}{more} (files and whole folders: {len(names)})")
+        diagnostics.note(f"what git ignores {fate}: {plain(describe_ignored(names))}")
 
 
 def _restore(context: Context, options: Namespace) -> int:
@@ -168,7 +167,10 @@ def _restore(context: Context, options: Namespace) -> int:
 
 
 def _prune(context: Context, options: Namespace) -> int:
-    pruned = context.engine.worktrees.prune(dry_run=options.dry_run, repository=options.repo)
+    if options.unused:
+        pruned = context.engine.retention.prune(dry_run=options.dry_run, repository=options.repo)
+    else:
+        pruned = context.engine.worktrees.prune(dry_run=options.dry_run, repository=options.repo)
     if options.json:
         kept = [status_json(one) | {"stays_because": reason} for one, reason in pruned.kept]
         told = {"removed": [status_json(one) for one in pruned.gone], "kept": kept}

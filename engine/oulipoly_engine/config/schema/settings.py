@@ -55,6 +55,12 @@ class SettingsTable(Table):
     work_keep_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
         90, description="After how many days `worktree prune` drops what removed worktrees held; 0: never."
     )
+    work_prune_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
+        30, description="After how many days unused a clean, merged worktree goes by itself (app, `serve`); 0: never."
+    )
+    work_prune_ignored: bool = Field(
+        False, description="Whether worktrees go by themselves also with what git ignores, which nothing keeps."
+    )
     work_max_running: Count = Field(
         0, description="How many sessions with a worktree of their own may run at once, the others wait; 0: any number."
     )

@@ -175,6 +175,8 @@ class Settings(Record):
     serve_webhook: str = ""  # where the server posts what sessions ask; empty: nowhere
     work_merge_cli_log: bool = False  # a session's log goes on with what its CLI has logged itself
     work_keep_days: int = 90  # after which `worktree prune` drops what removed worktrees held; 0: never
+    work_prune_days: int = 30  # without use, after which a clean and merged worktree goes by itself; 0: never
+    work_prune_ignored: bool = False  # also with what git ignores, which nothing keeps
     work_max_running: int = 0  # sessions with a worktree of their own that run at once; 0: any number
     preimage_limit_bytes: int = 1 << 30  # of what replacements replaced, compressed; 0: no limit
     longest_line: int = LONGEST_LINE  # bytes of a transcript's line; a longer one counts as damaged

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record
+
+BY_ITSELF = "it went by itself: "
+_NAMED = 3  # worktrees in one line
+_IGNORED_NAMED = 10
 
 
 class Look(Record):
@@ -65,6 +70,30 @@ def why_kept(status: WorktreeStatus) -> str:
     if not look.is_merged:
         return "it has commits that are not merged" if worktree.base else "its base is gone"
     return ""
+
+
+def why_unused(days: int) -> str:
+    """Return the reason of a removal that nobody has ordered, as the worktree's record keeps it."""
+    return f"{BY_ITSELF}clean, merged and unused for {days} days"
+
+
+def went_by_itself(worktree: Worktree) -> bool:
+    """Tell whether a worktree was removed without anybody's order."""
+    return worktree.state == "removed" and worktree.reason.startswith(BY_ITSELF)
+
+
+def describe_gone(gone: Sequence[Worktree]) -> str:
+    """Say which worktrees went by themselves and how they come back, on one line."""
+    names = ", ".join(worktree.session_id[:8] for worktree in gone[:_NAMED])
+    more = f" and {len(gone) - _NAMED} more" if len(gone) > _NAMED else ""
+    subject = "1 unused worktree, clean and merged, was" if len(gone) == 1 else f"{len(gone)} unused ones were"
+    return f"{subject} removed: {names}{more}; `agents worktree restore ID` brings one back"
+
+
+def describe_ignored(names: Sequence[str]) -> str:
+    """Name files and folders that git ignores, with their count."""
+    more = f" and {len(names) - _IGNORED_NAMED} more" if len(names) > _IGNORED_NAMED else ""
+    return f"{', '.join(names[:_IGNORED_NAMED])}{more} (files and whole folders: {len(names)})"
 
 
 def describe_changes(look: Look) -> str:

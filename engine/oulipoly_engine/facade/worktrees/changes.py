@@ -25,6 +25,7 @@ from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
 from oulipoly_engine.service.worktrees.changes.moves import KINDS, Journal, last_move, settle_all
 from oulipoly_engine.service.worktrees.changes.place import Checkout, Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
+from oulipoly_engine.service.worktrees.unused import note_look
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.worktrees import operations, worktrees
 
@@ -246,6 +247,8 @@ class Changes:
             worktree = worktrees.find(store, session_id)
         if worktree is None:
             return Place(session_id, Path(workspace)), None
+        if not self._home.read_only:
+            note_look(self._home.paths.data / "worktrees", session_id, self._home.now())
         return (
             Place(
                 session_id,

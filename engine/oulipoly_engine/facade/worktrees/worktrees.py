@@ -72,7 +72,7 @@ class Worktrees:
         """
         self._home.refuse_if_read_only("make a worktree")
         with self._home.lend_store() as store:
-            resources = self._settled(store)
+            resources = self.settled(store)
             wish = NewWorktree(session_id, repository, base, reuses, runs_setup)
             return create.create(resources, wish)
 
@@ -125,7 +125,7 @@ class Worktrees:
         """
         folder = None if repository is None else str(open_repository(repository).folder)
         with self._home.lend_store_to_read() as store:
-            self._home.write_along(store, lambda: self._settled(store), None)
+            self._home.write_along(store, lambda: self.settled(store), None)
             found = worktrees.list_worktrees(store, () if has_removed else _LIVING, folder)
             users = [live_sessions.find_in(store, one.session_id, one.path) for one in found]
             awaited = [_why_awaited(store, one, its, self._home.now()) for one, its in zip(found, users, strict=True)]
@@ -142,16 +142,16 @@ class Worktrees:
         """
         self._home.refuse_if_read_only("remove a worktree")
         with self._home.lend_store() as store:
-            resources = self._settled(store)
+            resources = self.settled(store)
             session_id = self.find(identity).session_id
             wish = RemovalWish(session_id, force, dry_run)
-            return remove.remove(resources, wish, is_running=partial(self._is_running, store))
+            return remove.remove(resources, wish, is_running=partial(self.is_running, store))
 
     def restore(self, identity: str) -> Worktree:
         """Bring back a worktree that was removed."""
         self._home.refuse_if_read_only("restore a worktree")
         with self._home.lend_store() as store:
-            resources = self._settled(store)
+            resources = self.settled(store)
             return restore.restore(resources, self.find(identity).session_id)
 
     def prune(self, *, dry_run: bool = False, repository: Path | None = None) -> Pruned:
@@ -180,6 +180,12 @@ class Worktrees:
                 references = drop(self._resources(store), references)
         return Pruned(tuple(gone), tuple(kept), references)
 
+    def look_at(self, store: Store, worktree: Worktree) -> WorktreeStatus:
+        """Return a worktree with what git says of it now, without its size."""
+        users = live_sessions.find_in(store, worktree.session_id, worktree.path)
+        awaited = _why_awaited(store, worktree, users, self._home.now())
+        return _judge(None, worktree, self.is_running(store, worktree.session_id), awaited)
+
     def _find_old(self, repository: Path | None) -> tuple[KeptReference, ...]:
         from oulipoly_engine.service.worktrees.salvage.old import find_old  # noqa: PLC0415 - only who prunes asks
 
@@ -197,13 +203,14 @@ class Worktrees:
         with self._home.lend_store() as store:
             return reconcile.reconcile(self._resources(store))
 
-    def _is_running(self, store: Store, session_id: str) -> bool:
+    def is_running(self, store: Store, session_id: str) -> bool:
         """Tell whether a session works in a worktree, a fork of its own among them, or is about to."""
         worktree = worktrees.find(store, session_id)
         users = () if worktree is None else live_sessions.find_in(store, session_id, worktree.path)
         return any(hosts.is_held(self._home.paths, user.session_id) for user in users)
 
-    def _settled(self, store: Store) -> Resources:
+    def settled(self, store: Store) -> Resources:
+        """Settle what a kill has cut off, and return what orders need."""
         resources = self._resources(store)
         reconcile.reconcile(resources)
         return resources

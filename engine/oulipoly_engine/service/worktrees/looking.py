@@ -123,6 +123,6 @@ def _sweep(root: Path) -> None:
 
 
 def list_ignored(git: Git) -> tuple[str, ...]:
-    """Return what git ignores in a worktree, whole folders by their names; empty where git cannot tell."""
-    told = git.run("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    return tuple(os.fsdecode(name) for name in told.stdout.split(b"\0") if name) if told.succeeded else ()
+    """Return what git ignores in a worktree, whole folders by their names. Raises GitFailed."""
+    told = git.check("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    return tuple(os.fsdecode(name) for name in told.split(b"\0") if name)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from oulipoly_engine.core.worktrees.retention import describe_changes
+from oulipoly_engine.core.worktrees.retention import BY_ITSELF, describe_changes
 from oulipoly_engine.core.worktrees.setup_file import setup_from
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy, WorktreeKept, WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
@@ -35,6 +35,7 @@ class RemovalWish(Record):
     session_id: str
     force: bool = False  # also with changes that are not committed, or in the middle of a merge; they are kept
     dry_run: bool = False  # only look whether it would go
+    reason: str = ""  # why it goes though nobody has ordered it; of `retention.why_unused`
 
 
 class Removal(Record):
@@ -46,11 +47,18 @@ class Removal(Record):
     ignored: tuple[str, ...] = ()  # what git ignores in it and nothing keeps; names of folders end in a slash
 
 
-def remove(resources: Resources, wish: RemovalWish, *, is_running: Callable[[str], bool]) -> Removal:
+def remove(
+    resources: Resources,
+    wish: RemovalWish,
+    *,
+    is_running: Callable[[str], bool],
+    find_obstacle: Callable[[Worktree], str] = lambda _: "",
+) -> Removal:
     """Remove a worktree, after what it holds was kept. Commits that are on its branch alone stay there.
 
-    is_running: tells of a session whether its process lives. Raises WorktreeKept for what a person may want to look at
-    first, or what cannot be kept, and WorktreeBusy for a session that runs.
+    is_running: tells of a session whether its process lives. find_obstacle: says, while nobody can begin to work there,
+    what stands against a removal that nobody has ordered; empty: nothing. Raises WorktreeKept for that, for what a
+    person may want to look at first and what cannot be kept, and WorktreeBusy for a session that runs.
     """
     session_id = wish.session_id
     with hold_session(resources, session_id):
@@ -63,18 +71,24 @@ def remove(resources: Resources, wish: RemovalWish, *, is_running: Callable[[str
             return Removal(worktree, was_gone=True)
         if is_running(session_id):
             raise WorktreeBusy(f"session {session_id} runs: `agents session close {session_id}` ends it first")
+        obstacle = find_obstacle(worktree)
+        if obstacle:
+            raise WorktreeKept(obstacle)
         if worktree.state != "removing":  # else one whose reconciliation has failed, and is tried again
             _refuse_loss(worktree, force=wish.force)
-        ignored = _list_ignored(worktree)
+        ignored = name_ignored(worktree)
         if wish.dry_run:
             return Removal(worktree, ignored=ignored)
         if worktree.state != "removing":
-            worktree = _begin(resources, worktree)
+            worktree = _begin(resources, worktree, wish.reason)
         return replace(finish_removal(resources, worktree, force=wish.force), ignored=ignored)
 
 
-def _list_ignored(worktree: Worktree) -> tuple[str, ...]:
-    """Return what git ignores in a worktree, whole folders by their names; empty where nobody can tell."""
+def name_ignored(worktree: Worktree) -> tuple[str, ...]:
+    """Return what git ignores in a worktree, whole folders by their names; empty where git knows nothing of it.
+
+    Raises GitFailed where git cannot tell.
+    """
     path = Path(worktree.path)
     admin = find_admin_folder(Path(worktree.git_folder), path) if path.is_dir() and not path.is_symlink() else None
     if admin is None:
@@ -82,12 +96,12 @@ def _list_ignored(worktree: Worktree) -> tuple[str, ...]:
     return list_ignored(for_looking(offline(Git(path, {"GIT_DIR": str(admin), "GIT_WORK_TREE": str(path)}))))
 
 
-def _begin(resources: Resources, worktree: Worktree) -> Worktree:
+def _begin(resources: Resources, worktree: Worktree, reason: str) -> Worktree:
     store = resources.store
     with store.write():
-        worktrees.move(store, worktree.session_id, "remove", resources.clock.now(), salvage="", reason="")
-        begin_operation(resources, worktree, "remove")
-    return replace(worktree, state="removing", salvage="")
+        worktrees.move(store, worktree.session_id, "remove", resources.clock.now(), salvage="", reason=reason)
+        begin_operation(resources, worktree, "remove", reason=reason)
+    return replace(worktree, state="removing", salvage="", reason=reason)
 
 
 def _refuse_loss(worktree: Worktree, *, force: bool) -> None:
@@ -138,10 +152,11 @@ def finish_removal(resources: Resources, worktree: Worktree, *, force: bool) -> 
         take_away(worktree)
         deleted = _delete_branch(worktree)
     now = resources.clock.now()
+    reason = worktree.reason if worktree.reason.startswith(BY_ITSELF) else ""
     with store.write():
-        worktrees.move(store, worktree.session_id, "gone", now, reason="")
+        worktrees.move(store, worktree.session_id, "gone", now, reason=reason)
         _end_operations(resources, worktree, "finish")
-    return Removal(replace(worktree, state="removed", reason="", updated_at=now), deleted_branch=deleted)
+    return Removal(replace(worktree, state="removed", reason=reason, updated_at=now), deleted_branch=deleted)
 
 
 def _keep_contents(resources: Resources, worktree: Worktree) -> Worktree:
