@@ -12,6 +12,7 @@ from oulipoly_engine import __version__
 from oulipoly_engine.web import bodies, errors
 from oulipoly_engine.web.access.gate import Gate, Serving, is_open
 from oulipoly_engine.web.api import access, changes, events, machine, push, requests, sessions
+from oulipoly_engine.web.links import add_links
 from oulipoly_engine.web.pages.router import page_routes
 from oulipoly_engine.web.streams import Hub
 
@@ -35,6 +36,7 @@ class _App(FastAPI):
             for path, operations in document["paths"].items():
                 for method, operation in operations.items():
                     _complete(operation, method, path)
+            add_links(document)
             parts = document["components"]
             for name in ("HTTPValidationError", "ValidationError"):
                 parts["schemas"].pop(name, None)

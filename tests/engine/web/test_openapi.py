@@ -2,27 +2,42 @@
 
 import json
 import os
+import random
 import re
 import subprocess
+import time
+from collections import Counter
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 import hypothesis
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
+    ensure_resource_availability,
+    response_headers_conformance,
     response_schema_conformance,
     status_code_conformance,
+    use_after_free,
 )
 
 from oulipoly_engine.web.app import make_app
 
 EXAMPLES = 60 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 2  # of each operation; there are 50
 ENDLESS = ("/events",)
-CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
+CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance, response_headers_conformance]
+OF_STATES = [use_after_free, ensure_resource_availability]
+WALKS = 40 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 2
+STEPS = 60  # of a walk
+AGENTS = ("codex", "claude")
 
 
 class World:
@@ -33,7 +48,7 @@ class World:
         config = live.demo.config / "config.toml"
         config.write_text(f"serve_commit = true\nserve_promote = true\n{config.read_text()}")
         self.app = make_app(live.engine)
-        self.headers = {"host": "localhost", "authorization": f"Bearer {self.pair('a judge')[1]}"}
+        self.headers = self.new_headers()
         self.other, _ = self.pair("another device")
         document = deepcopy(self.app.openapi())
         for schema in document["components"]["schemas"].values():
@@ -41,6 +56,11 @@ class World:
                 schema.setdefault("additionalProperties", False)
         self.document = schemathesis.openapi.from_dict(document)
         self.document.app, self.document.location = self.app, "/openapi.json"
+        self.schema = document
+
+    def new_headers(self):
+        """Return the headers of a new device."""
+        return {"host": "localhost", "authorization": f"Bearer {self.pair('a judge')[1]}"}
 
     def pair(self, name):
         """Return the id and the token of a new device that may do everything."""
@@ -92,6 +112,15 @@ def test_every_operation_says_what_it_answers(app):
     assert {"/health", "/pair", "/authority.pem"} == {
         path for path, kind in operations if "401" not in kind["responses"]
     }
+
+
+def test_each_id_that_an_operation_takes_is_told_by_the_answer_of_another(app):
+    operations = [(path, one) for path, kinds in app.openapi()["paths"].items() for one in kinds.values()]
+    links = [link for _, one in operations for link in one["responses"]["200"].get("links", {}).values()]
+    targets = {one["operationId"]: set(re.findall(r"{(\w+)}", path)) for path, one in operations}
+
+    assert {name for name, ids in targets.items() if ids} <= {link["operationId"] for link in links}
+    assert all(targets[link["operationId"]] <= link["parameters"].keys() for link in links)
 
 
 @pytest.fixture
@@ -229,3 +258,157 @@ def test_every_answer_to_any_request_is_as_the_document_says(world, request, is_
         asked.add((operation.method, operation.path))
 
     assert 50 == len(asked)
+
+
+class Walker:
+    """What walks through one world have in common: real words for what bodies ask for, and what was answered."""
+
+    def __init__(self, world, base_url, folder):
+        self.world, self.base_url, self.folder = world, base_url, str(folder)
+        self.digest = world.engine.worktrees.setup_of(folder, "").setup.digest
+        self.random = random.Random(1)
+        self.answers = Counter()
+        self.steps, self.failures, self.begun = [], [], set()
+
+    def is_first_of(self, kind):
+        """Tell whether no walk of this kind has begun."""
+        is_first = kind not in self.begun
+        self.begun.add(kind)
+        return is_first
+
+    def prepare(self, case):
+        """Give a request, most of the time, a body of a client that has read what it asks about."""
+        case.headers = {**(case.headers or {}), **self.world.headers}
+        bodies = self.bodies(case.operation.label)
+        if bodies and self.random.random() < 0.8:
+            case.body = self.random.choice(bodies)
+
+    def bodies(self, label):
+        """Return bodies for an operation that fit what there is now."""
+        engine, place = self.world.engine, {"repo_path": self.folder}
+        if label in ("POST /pair", "POST /confirm"):
+            return [{"code": engine.web.make_code("more").code}]
+        texts = [{"content": text} for text in ("hello", "[[approve:ls]]")]
+        begun = [{"initial_message": text} for text in ("hello", "[[approve:ls]]")]
+        calls = [request.native_id for request in engine.live.requests()][-1:] or ["gone"]
+        of_session = {
+            "": [{"block_while_running": False}],
+            "/fork": [{}, {"runtime_id": "demo-claude1"}, {"at_turn": "gone"}],
+            "/messages": texts,
+            "/steer": texts,
+            "/queue": texts,
+            "/queue/{message_id}": [{"text": "another"}, {"place": 1}],
+            "/approvals": [{"call_id": calls[0], "decision": word} for word in ("approve", "deny")],
+            "/file": [{"path": name, "content": self.random.choice("ab")} for name in ("README.md", "new.txt")],
+            "/git": [
+                *({"op": op, "paths": ["README.md", "new.txt"]} for op in ("stage", "unstage", "discardWorktree")),
+                *({"op": op} for op in ("undoDiscard", "previewMerge", "apply", "undoMove", "rebase")),
+                *({"op": op, "message": "More"} for op in ("commit", "merge")),
+            ],
+            "/promote": [{"message": "All"}],
+            "/comments": [{"comments": [{"path": "README.md", "line": 1, "text": "why?"}]}],
+            "/conflict": [{}],
+        }
+        others = {
+            "POST /sessions": [place | words | {"agent_id": f"demo-{cli}1"} for words in begun for cli in AGENTS],
+            "POST /setup": [place | {"digest": self.digest}],
+            "POST /requests/{request_id}": [{"decision": word} for word in ("approve", "deny")],
+        }
+        _, _, path = label.partition(" /sessions/{session_id}")
+        return others.get(label) or of_session.get(path)
+
+    def look_again(self, case, response):
+        """Compare what an order has told with what there is afterwards."""
+        label, ids = case.operation.label, case.path_parameters
+        self.answers[label, response.status_code] += 1
+        if 401 == response.status_code:  # the device has revoked itself
+            self.world.headers |= self.world.new_headers()
+        if 200 != response.status_code:
+            return
+        answer = response.json() if "json" in response.headers["content-type"][0] else None
+        match label:
+            case "POST /sessions" | "POST /sessions/{session_id}/fork":
+                assert answer["id"] in [each["id"] for each in self.read("/sessions")]
+            case "POST /sessions/{session_id}/cancel":
+                self.wait_until(lambda: self.read(f"/sessions/{answer['id']}")["pid"] is None)
+                assert self.read(f"/sessions/{answer['id']}")["status"] in ("canceled", "completed", "failed")
+            case "PATCH /sessions/{session_id}":
+                assert case.body["block_while_running"] == answer["block_while_running"]
+            case "DELETE /sessions/{session_id}/queue/{message_id}":
+                assert ids["message_id"] not in [each["message_id"] for each in answer]
+            case "PUT /sessions/{session_id}/file":
+                place = f"/sessions/{ids['session_id']}/file?path={quote(case.body['path'])}"
+                assert case.body["content"] == self.read(place)["content"]
+            case "POST /requests/{request_id}":
+                assert answer["status"] == self.read(f"/requests/{answer['id']}")["status"]
+            case "DELETE /devices/{device_id}":
+                assert answer["device_id"] not in [each.device_id for each in self.world.engine.web.devices()]
+
+    def read(self, path):
+        """Ask for what there is."""
+        with urlopen(Request(self.base_url + path, headers=self.world.headers)) as answer:
+            return json.load(answer)
+
+    def settle(self):
+        """Wait until nothing moves by itself: what is asked next is answered the same each time."""
+        works = self.world.engine.work
+        self.wait_until(lambda: all(one.pending_approval or not one.busy for one in works.list(100, all_live=True)))
+
+    @staticmethod
+    def wait_until(is_so):
+        """Wait until something is so."""
+        deadline = time.monotonic() + 60
+        while not is_so():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def make_machine(schema, base_url):
+    """Return the class of walks along the links of a document, and no others that could be guessed."""
+    document = schemathesis.openapi.from_dict(schema)
+    document.config.update(base_url=base_url)
+    document.config.phases.stateful.inference.algorithms = []
+    return document.as_state_machine()
+
+
+OF_WALKS = settings(
+    max_examples=1,
+    stateful_step_count=STEPS,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[hypothesis.Phase.generate],
+)
+
+
+def test_walks_along_the_links_find_what_the_document_says(world, session, repository, served):
+    walker = Walker(world, served.url, repository)
+
+    class Walk(make_machine(world.schema, served.url)):
+        def before_call(self, case):
+            if walker.is_first_of(type(self)):
+                hypothesis.reject()  # the simplest walk asks for the same again and again
+            walker.prepare(case)
+
+        def after_call(self, response, case):
+            super().after_call(response, case)
+            walker.settle()
+
+        def validate_response(self, response, case, additional_checks=None, **kwargs):
+            step = f"{case.operation.label} {case.path_parameters} {case.query} {case.body}: {response.status_code}"
+            walker.steps.append(step)
+            # Raised here, they would have Hypothesis walk again, through a world that is no longer the same.
+            try:
+                case.validate_response(
+                    response, checks=CHECKS + OF_STATES, recorder=self.recorder, transport_kwargs=kwargs
+                )
+                assert 500 != response.status_code, response.text
+                walker.look_again(case, response)
+            except (AssertionError, FailureGroup, HTTPError) as error:
+                walker.failures.append(f"{error}\n{walker.steps[-20:]}")
+
+    for seed in range(WALKS):
+        run_state_machine_as_test(hypothesis.seed(seed)(type("Walk", (Walk,), {})), settings=OF_WALKS)
+
+    assert not walker.failures, "\n\n".join(walker.failures)
+    assert 25 <= len({label for label, status in walker.answers if 200 == status})  # of the 40 and more that are linked
