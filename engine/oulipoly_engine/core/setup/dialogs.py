@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from oulipoly_engine.core.text.late_pattern import LatePattern
-from oulipoly_engine.core.text.secret_rules import IN_OTHER_LANGUAGES, NAME_OF_ONE
+from oulipoly_engine.core.text.secrets.names import IN_OTHER_LANGUAGES, NAME_OF_ONE
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
 

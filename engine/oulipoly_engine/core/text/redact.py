@@ -1,7 +1,7 @@
 """The one redactor: take secrets out of text before it is shown, stored or sent. Pure.
 
-It knows secrets by what stands around them (`secret_rules.py`) and by their form (`secret_shapes.py`). Whether a value
-is one at all, `secret_values.py` says.
+It knows secrets by what stands around them (`secrets/rules.py`) and by their form (`secrets/shapes.py`). Whether a
+value is one at all, `secrets/values.py` says.
 """
 
 from __future__ import annotations
@@ -10,19 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from oulipoly_engine.core.text.late_pattern import LatePattern
-from oulipoly_engine.core.text.secret_rules import (
-    HEADER_OF_ONE,
-    NAME_OF_ONE,
-    RULES,
-    SHORT_FLAGS,
-    Rule,
-    is_secret_of_flag,
-    keep_reference,
-    take_out,
-)
-from oulipoly_engine.core.text.secret_rules import REDACTED as REDACTED
-from oulipoly_engine.core.text.secret_shapes import ANY_DOTTED, DOTTED, SHAPES, Shape
-from oulipoly_engine.core.text.secret_values import is_ordinary, is_random
+from oulipoly_engine.core.text.secrets.names import HEADER_OF_ONE, NAME_OF_ONE
+from oulipoly_engine.core.text.secrets.rule import REDACTED as REDACTED
+from oulipoly_engine.core.text.secrets.rule import Rule, keep_reference, take_out
+from oulipoly_engine.core.text.secrets.rules import RULES, SHORT_FLAGS, is_secret_of_flag
+from oulipoly_engine.core.text.secrets.shapes import ANY_DOTTED, DOTTED, SHAPES, Shape
+from oulipoly_engine.core.text.secrets.values import is_ordinary, is_random
 
 # A removed secret can bring a name and a value together that did not touch before, so passes go on until nothing
 # changes. Three were the most that 150,000 random mixtures of secrets and quotes needed; the bound is for hostile
@@ -43,7 +36,7 @@ _RULE_NEEDS: dict[str, set[str]] = {}
 for _need in (need for rule in RULES for need in rule.needs):
     _RULE_NEEDS.setdefault(next((part for part in _COMMON if part in _need), _need), set()).add(_need)
 # A token that begins with its prefix is looked for by its first three characters, at the beginnings of words that are
-# long enough, also behind what `secret_shapes` takes for no part of a word.
+# long enough, also behind what `secrets/shapes.py` takes for no part of a word.
 _START = 3
 _PREFIXED: dict[str, list[Shape]] = {}
 for _row in SHAPES:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.text.secret_rules import NAME_OF_ONE
+from oulipoly_engine.core.text.secrets.names import NAME_OF_ONE
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.regular_files import open_regular
 from oulipoly_engine.service.live.wire_secrets import WireCleaner

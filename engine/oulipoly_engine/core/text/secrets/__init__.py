@@ -1,0 +1,1 @@
+"""What secrets look like: the tables of the redactor (`core/text/redact.py`)."""
