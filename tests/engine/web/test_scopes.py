@@ -107,7 +107,7 @@ ROWS = [
     ("operate", "POST", "/sessions/{session_id}/interrupt", None),
     ("operate", "PATCH", "/sessions/{session_id}/queue/{message_id}", {}),
     ("operate", "DELETE", "/sessions/{session_id}/queue/{message_id}", None),
-    ("operate", "PUT", "/sessions/{session_id}/file", {"path": ".git/x", "content": ""}),
+    ("code", "PUT", "/sessions/{session_id}/file", {"path": ".git/x", "content": ""}),
     ("operate", "POST", "/sessions/{session_id}/git", {"op": "stage"}),
     ("code", "POST", "/sessions/{session_id}/git", {"op": "merge"}),
     ("operate", "POST", "/sessions/{session_id}/promote", {}),

@@ -79,8 +79,11 @@ def read_file(
 
 
 @router.put("/sessions/{session_id}/file", response_model=answer_bodies.FileWritten)
-def write_file(session_id: SessionId, body: bodies.FileToWrite, engine: TheEngine, _viewer: Operator) -> Json:
-    """Write a file; 409 where it is no longer what the etag stands for."""
+def write_file(session_id: SessionId, body: bodies.FileToWrite, engine: TheEngine, _viewer: Confirmed) -> Json:
+    """Write a file; 409 where it is no longer what the etag stands for.
+
+    A CLI runs what some files say, its own settings for example, so it takes a fresh confirmation.
+    """
     identity = _find(engine, session_id)
     written = engine.changes.write_file(
         identity, body.path, body.content, stage=body.stage, expected_etag=body.expected_etag
