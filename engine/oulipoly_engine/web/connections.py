@@ -6,7 +6,6 @@ They are counted where they are accepted, before TLS is spoken: so nobody takes 
 from __future__ import annotations
 
 import errno
-import ipaddress
 import resource
 import socket
 from collections import Counter
@@ -14,14 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.access.forwarded import Network, is_proxy, read_address
+from oulipoly_engine.web.access.forwarded import Network, find_network, is_proxy
 from oulipoly_engine.web.access.own_user import is_own_user
 
 _MOST, _LEAST = 256, 8  # connections in all
 _KEPT_FREE = 64  # descriptors for the state file, event streams, git and the CLIs' hosts
 _OWN_PLACES = 8
 _OWN = "own user"
-_NETWORK_OF_A_CLIENT = 64  # bits: one computer has as many addresses of IPv6 as it likes below them
 
 
 class Limits(Record):
@@ -61,7 +59,7 @@ class Connections:
         passes_on = self._proxies is not None and is_proxy(client[0], self._proxies)
         if self._only_proxies and not passes_on:
             return None
-        place = _client_of(client[0])
+        place = find_network(client[0])
         is_one_too_many = not passes_on and self._counts[place] >= self._limits.each
         if is_one_too_many or self._counts.total() - self._counts[_OWN] >= self._limits.most:
             if self._counts[_OWN] >= self._limits.own or not is_own_user(client[:2], server[:2]):
@@ -108,13 +106,3 @@ class _Counted(socket.socket):
         closed, self._was_closed = self._was_closed, None
         if closed is not None:
             closed()
-
-
-def _client_of(text: str) -> str:
-    """Return what stands for a client: its address, of IPv6 its network."""
-    address = read_address(text)
-    if address is None:
-        return text
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    return str(ipaddress.ip_network((address, _NETWORK_OF_A_CLIENT), strict=False))

@@ -51,3 +51,17 @@ def test_only_a_known_proxy_is_believed(engine, peer, is_believed):
     assert (403 if is_believed else 429) == other.status_code
     assert (200 if is_believed else 421) == named.status_code
     assert "Secure" not in paired.headers["set-cookie"]
+
+
+def test_one_computer_s_many_addresses_do_not_dodge_the_lock_out(engine):
+    app = make_app(engine, Serving())
+    statuses = [
+        TestClient(app, "http://localhost", client=(f"2001:db8::{number}", 50000))
+        .post("/pair", json={"code": "wrong"})
+        .status_code
+        for number in range(1, 8)
+    ]
+    neighbour = TestClient(app, "http://localhost", client=("2001:db8:0:1::1", 50000))
+
+    assert (403, 429) == (statuses[0], statuses[-1])
+    assert 403 == neighbour.post("/pair", json={"code": "wrong"}).status_code

@@ -9,9 +9,12 @@ import sys
 import threading
 
 import pytest
+from starlette.testclient import TestClient
 
+from oulipoly_engine.web.access import gate
 from oulipoly_engine.web.access.gate import Gate, Serving
 from oulipoly_engine.web.access.own_user import find_owner, is_own_user
+from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.serve import start
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose a connection is")
@@ -131,3 +134,23 @@ def test_a_script_of_ours_needs_no_token_and_a_wrong_or_passed_on_one_does(port)
     assert 401 == ask(port, "/sessions", Authorization="Bearer nobody.nothing")
     assert 401 == ask(port, "/sessions", **{"X-Forwarded-For": "192.0.2.7"})
     assert 421 == ask(port, "/sessions", Host="evil.example")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"sec-fetch-site": "none", "sec-fetch-dest": "document"}, 200),
+        ({"sec-fetch-site": "same-origin", "sec-fetch-dest": "empty"}, 200),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "document"}, 200),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "image"}, 401),
+        ({"sec-fetch-site": "same-site", "sec-fetch-dest": "empty"}, 401),
+    ],
+    ids=["a program", "typed", "our own page", "a link that was followed", "a picture of a page", "another port"],
+)
+def test_what_another_site_s_page_asks_for_is_not_the_own_user_s(engine, monkeypatch, headers, status):
+    """A browser is a process of the user's too, and sends what any page tells it."""
+    monkeypatch.setattr(gate, "is_own_user", lambda *_: True)
+    app = make_app(engine, Serving(trusts_own_user=True))
+
+    assert status == TestClient(app, "http://localhost").get("/me", headers=headers).status_code

@@ -9,6 +9,8 @@ import ipaddress
 from collections.abc import Iterable
 from typing import TypeAlias
 
+_NETWORK_OF_A_CLIENT = 64  # bits: one computer has as many addresses of IPv6 as it likes below them
+
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -42,3 +44,11 @@ def find_client(peer: str, hops: Iterable[str], proxies: Iterable[Network]) -> s
     chain = [peer, *reversed([hop.strip() for value in hops for hop in value.split(",") if hop.strip()])]
     client = next((hop for hop in chain if not is_proxy(hop, known)), chain[-1])
     return str(read_address(client) or client)[:64]
+
+
+def find_network(text: str) -> str:
+    """Return what stands for a client where it is counted: its address, of IPv6 its network."""
+    address = read_address(text)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, _NETWORK_OF_A_CLIENT), strict=False))
+    return text if address is None else str(address)

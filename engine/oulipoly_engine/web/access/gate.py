@@ -16,7 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from oulipoly_engine.core.web.devices import Device, TooManyTries
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.access.forwarded import Network, find_client, is_proxy
+from oulipoly_engine.web.access.forwarded import Network, find_client, find_network, is_proxy
 from oulipoly_engine.web.access.idempotency import serve_once
 from oulipoly_engine.web.access.own_user import is_own_user
 from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
@@ -153,7 +153,7 @@ class Gate:
 
     def _address(self, scope: Scope, headers: Headers) -> str:
         hops = headers.getlist("x-forwarded-for") if self._believes(scope) else []
-        return find_client(_peer(scope), hops, self._serving.proxies)
+        return find_network(find_client(_peer(scope), hops, self._serving.proxies))
 
     # Who it comes from -----------------------------------------------------------------------------------------------
     async def _find_viewer(self, scope: Scope, headers: Headers) -> Viewer | None:
@@ -165,7 +165,8 @@ class Gate:
             # What anybody may see costs nobody a try: an old cookie is sent along with it.
             address = "" if is_open_path else scope["state"]["address"]
             device = await run_in_threadpool(self._authenticate, token, address)
-        is_direct = self._serving.trusts_own_user and not any(name in headers for name in _PASSED_ON)
+        is_passed_on = any(name in headers for name in _PASSED_ON)
+        is_direct = self._serving.trusts_own_user and not is_passed_on and not _is_asked_by_a_page(headers)
         if not token and is_direct and (not is_open_path or path == "/health") and await self._is_own_user(scope):
             return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
         if device is None and not is_open_path:
@@ -252,6 +253,12 @@ def host_name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].lower().rstrip(".")
+
+
+def _is_asked_by_a_page(headers: Headers) -> bool:
+    """Return whether another site's page has a browser of the user's ask, without the user going to our page."""
+    site, goal = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-dest", "")
+    return site not in ("same-origin", "none") and goal != "document"
 
 
 def _is_page(method: str, headers: Headers) -> bool:
