@@ -83,6 +83,32 @@ def test_an_undo_that_was_cut_off_has_happened_or_can_be_done_again(drained, mon
     assert "a" == drained_account(drained)
 
 
+def test_an_undo_after_a_cut_takes_back_that_change_and_not_the_one_before(drained, monkeypatch):
+    changes = Engine().account_setup.changes
+    changes.write(changes.plan_rename("z", "y"))
+    with cut(monkeypatch, 2):
+        changes.write(changes.plan_rename("a", "b"))
+    undone = drained.run("account", "undo", "--yes")
+
+    assert (0, b"Undone: renamed the account a to b\n") == (undone.returncode, undone.stdout)
+    assert {"a", "y"} == {state.name for state in Engine().accounts.states()}
+
+
+def test_what_is_taken_back_leaves_no_half_of_a_file(drained, monkeypatch):
+    changes = Engine().account_setup.changes
+    with cut(monkeypatch, 1):
+        changes.write(changes.plan_rename("a", "b"))
+    halves = [
+        drained.config / "models" / ".m.toml.new-x1y2z3w4",
+        drained.data / ".configuration-undo.json.new-x1y2z3w4",
+    ]
+    for half in halves:
+        half.touch()
+    Engine()
+
+    assert [False, False] == [half.exists() for half in halves]
+
+
 def test_files_edited_by_hand_after_a_cut_are_left_alone_and_doctor_names_them(drained, monkeypatch):
     changes = Engine().account_setup.changes
     with cut(monkeypatch, 2):

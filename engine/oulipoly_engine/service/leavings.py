@@ -36,8 +36,11 @@ def _find_leavings(paths: Paths, locks: Path, now_s: float) -> Iterator[Path]:
     for entry in _list_old(paths.results, "*.returns", now_s - _HOUR_S):
         if Path(entry).with_suffix(".result").exists():  # its run has ended
             yield Path(entry)
-    for folder in _list_folders(paths.data / "sessions"):
-        for entry in _list_old(Path(folder), ".*-turns-*", now_s - _HOUR_S):
+    for folder in (paths.config, paths.models, paths.data):  # halves of files of the configuration
+        for entry in _list_old(folder, ".*.new-????????", now_s - _HOUR_S):
+            yield Path(entry)
+    for account in _list_folders(paths.data / "sessions"):
+        for entry in _list_old(Path(account), ".*-turns-*", now_s - _HOUR_S):
             yield Path(entry)
     for entry in _list_old(locks, "session-*.released", now_s - _DAY_S):  # by then nobody asks again whether it worked
         yield Path(entry)

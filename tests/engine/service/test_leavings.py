@@ -26,6 +26,8 @@ def left(path, hours, content=""):
     ("name", "hours"),
     [
         ("invocations/.4f.result.812", 2),
+        (".configuration-change.json.new-x1y2z3w4", 2),
+        ("../config/models/.m.toml.new-x1y2z3w4", 2),
         ("sessions/a/.claude-code-turns-x1y2", 2),
         ("sessions/a/.opencode-turns-x1y2", 2),
         ("terminals/1a2b.log", 2),
@@ -42,6 +44,8 @@ def test_what_is_left_goes(paths, name, hours):
     ("name", "hours"),
     [
         ("invocations/.4f.result.812", 0.5),
+        ("../config/.providers.toml.new-x1y2z3w4", 0.5),
+        ("../config/providers.toml", 99),
         ("invocations/4f.result", 99),
         ("invocations/4f.returns", 99),
         ("sessions/a/claude-code-turns.json", 99),

@@ -176,6 +176,9 @@ def _bring_back(changes: AccountChanges, removed: Step | None, error: RequestRef
 
 def _undo(context: Context, options: Namespace) -> int:
     changes = context.engine.account_setup.changes
+    if changes.settled is not None:  # the change that is meant; nobody has asked for the one before
+        output.write_line(f"Undone: {changes.settled.what}")
+        return 0
     step = changes.last_step()
     if step is not None:
         files = ", ".join(map(str, step.places))

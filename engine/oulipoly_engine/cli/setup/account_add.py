@@ -78,6 +78,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         except BaseException:
             additions.discard(candidate)
             raise
+        additions.finish(candidate)
         _keep_quota(additions, wanted, quota)
         output.write_line(
             f"Added the account {wanted}; pools: {join_names(pools)}. Undo: {context.program} account undo"

@@ -31,7 +31,7 @@ from oulipoly_engine.config.edit.folders import (
     put_back,
 )
 from oulipoly_engine.config.edit.mcp_files import EntryChange, put_entries, take_entries_back
-from oulipoly_engine.config.edit.write_files import FileChange, hold_folders, read_text, write
+from oulipoly_engine.config.edit.write_files import FileChange, hold_folders, read_text, remove_left, write
 from oulipoly_engine.errors import ChangedSince, ConfigInvalid, NothingToUndo, RequestRefused
 from oulipoly_engine.paths import CONFIGURATION_JOURNAL
 from oulipoly_engine.private_files import make_folder, sync_folder
@@ -122,6 +122,7 @@ def take_back(data: Path, step: Step, carry: Carry | None = None) -> None:
     with _hold_journal(data):
         if pending_step(data) == _read(_render([step]))[0]:
             (carry or _write_only)(lambda: _put_back(data, step))
+            remove_left([*(change.path for change in (*step.files, *step.entries)), data / _FILE])
             _drop_journal(data)
 
 

@@ -91,9 +91,7 @@ def _write(changes: Sequence[FileChange]) -> None:
         _refuse_if_changed(change)
     prepared: list[tuple[Path, Path]] = []
     try:
-        for target in {change.path.resolve() for change in changes}:
-            for left in target.parent.glob(f"{glob.escape(_prefix(target))}*"):  # by a process that was killed
-                left.unlink()
+        _remove_left({change.path.resolve() for change in changes})
         for change in changes:
             if change.after is not None:
                 target = change.path.resolve()
@@ -106,6 +104,19 @@ def _write(changes: Sequence[FileChange]) -> None:
     for change in changes:
         if change.after is None:
             _delete(change.path)
+
+
+def remove_left(places: Iterable[Path]) -> None:
+    """Remove what killed writers of some files have left beside them. Raises ConfigInvalid while somebody writes."""
+    targets = {place.resolve() for place in places}
+    with hold_folders({target.parent for target in targets}), contextlib.suppress(OSError):
+        _remove_left(targets)
+
+
+def _remove_left(targets: Iterable[Path]) -> None:
+    for target in targets:
+        for left in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
+            left.unlink()
 
 
 def read_text(path: Path, limit: int = CONFIGURATION_LIMIT) -> str | None:

@@ -83,6 +83,11 @@ class AccountAdditions(AccountPart):
             if candidate.name not in self.names():
                 new_account.discard(candidate)
 
+    def finish(self, candidate: Candidate) -> None:
+        """Leave the home that was made for an account to it alone, now that the account is written."""
+        with suppress(OSError):  # the account is there all the same
+            new_account.finish(candidate)
+
     def find_keyring(self) -> str | None:
         """Return what the user's keyring is called; None: there is none that keeps secrets."""
         return keyring_entries.find_keyring()

@@ -28,6 +28,8 @@ __all__ = ["AccountChanges", "Step"]
 class AccountChanges(AccountPart):
     """Additions, renames, removals, imports and set-ups, as files that change."""
 
+    settled: Step | None = None  # what was cut off and is taken back by the start of this process
+
     def plan_rename(self, account: str, new: str) -> Step:
         """Return the changes that rename an account. Raises RunnerError."""
         self._check(account)
@@ -72,6 +74,7 @@ class AccountChanges(AccountPart):
         step = undo.pending_step(data)
         if step is not None:
             undo.take_back(data, step, self._carry_back(step))
+            self.settled = step
         return step
 
     def last_step(self) -> Step | None:

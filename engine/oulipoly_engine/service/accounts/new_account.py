@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -34,7 +35,7 @@ from oulipoly_engine.errors import (
     UsageInvalid,
 )
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.private_files import make_new_folder, open_private, write_private
+from oulipoly_engine.private_files import FOLDER_MODE, make_new_folder, open_private, write_private
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.thread_pool import do_side_by_side
 from oulipoly_engine.records import Record, replace
@@ -42,7 +43,8 @@ from oulipoly_engine.service.accounts import keyring_entries, logins
 from oulipoly_engine.service.accounts.logins import LoginState, Version
 from oulipoly_engine.service.accounts.setup import login_in
 
-_MARKER = ".made-by-agent-runner"  # in homes that we made, with their place: `remove --delete-home` takes no other away
+# In homes that we made, with their place: `remove --delete-home` takes no other away. Empty until there is an account.
+_MARKER = ".made-by-agent-runner"
 _LONGEST_NAME = 60  # characters
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _LONGEST_KEY = 4096  # characters
@@ -156,10 +158,16 @@ def discard(candidate: Candidate) -> None:
         os.close(candidate.reserved)
 
 
+def finish(candidate: Candidate) -> None:
+    """Mark the home that was made for an account as its own, now that the account is written. Raises OSError."""
+    if candidate.is_made and candidate.home is not None:
+        write_private(candidate.home / _MARKER, os.fsencode(candidate.home.resolve()))
+
+
 def is_made_home(home: Path) -> bool:
     """Tell whether we have made a home, in this place: a copy of one that we made is its user's."""
     try:
-        return not home.is_symlink() and (home / _MARKER).read_bytes() == os.fsencode(home.resolve())
+        return not home.is_symlink() and (home / _MARKER).read_bytes() in (b"", os.fsencode(home.resolve()))
     except OSError:
         return False
 
@@ -303,16 +311,15 @@ def _home_name(cli: Cli, name: str) -> str:
 
 
 def _make_home(place: Path) -> int | None:
-    """Make a home; one that a killed `account add` has left before anybody logged in is taken as it is.
+    """Make a home, or take one that a killed `account add` has left as it is.
 
     Return a lock on it that holds until it is closed, or this process ends; None: the file system has none.
     """
-    if is_made_home(place) and [one.name for one in place.iterdir()] == [_MARKER]:
-        return _reserve(place)
     try:
-        make_new_folder(place)
-        with os.fdopen(open_private(place / _MARKER, os.O_WRONLY | os.O_EXCL), "wb") as file:
-            file.write(os.fsencode(place.resolve()))
+        if not _is_left(place):
+            make_new_folder(place)
+        reserved = _reserve(place)
+        write_private(place / _MARKER, b"")
     except FileExistsError as error:
         message = f"{place} is there already: give `--home {place}` if that login is meant, or choose another name"
         raise HomeUnusable(message) from error
@@ -321,15 +328,24 @@ def _make_home(place: Path) -> int | None:
             place.rmdir()
         message = f"the account's home {place} cannot be made: {error.strerror}"
         raise HomeUnusable(message) from error
-    return _reserve(place)
+    return reserved
+
+
+def _is_left(place: Path) -> bool:
+    """Tell whether a home of ours has no account yet: there is nothing in it, or its marker is empty."""
+    try:
+        folder = place.lstat()
+        if folder.st_uid != os.getuid() or folder.st_mode != stat.S_IFDIR | FOLDER_MODE:
+            return False
+        names = {entry.name for entry in place.iterdir()}
+        return names <= {_MARKER} or (place / _MARKER).lstat().st_size == 0
+    except OSError:
+        return False
 
 
 def _reserve(home: Path) -> int | None:
-    """Keep others who add an account of the same name away from its home. Raises RequestRefused where one has it."""
-    try:
-        descriptor = os.open(home / _MARKER, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return None
+    """Keep others who add an account of the same name away from its home. Raises AccountBusy, and OSError."""
+    descriptor = open_private(home / _MARKER, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

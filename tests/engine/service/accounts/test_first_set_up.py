@@ -1,5 +1,6 @@
 """The set-up: what is found, what is written for it, that nothing is overwritten, and undoing it."""
 
+import os
 import stat
 from functools import partial
 
@@ -8,7 +9,7 @@ import pytest
 from oulipoly_engine.config.check import check
 from oulipoly_engine.config.edit.undo import undo_last
 from oulipoly_engine.core.accounts.clis.opencode import OPENCODE
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import HomeUnusable, RequestRefused
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate, find_cli
 from oulipoly_engine.facade.home import Home, Surroundings
@@ -218,3 +219,24 @@ def test_asking_a_cli_for_its_version_makes_no_home_that_passes_for_a_login(tmp_
 
     assert Version("1.18.33") == read_version(OPENCODE, str(program), environ)
     assert [] == list(find_folders(OPENCODE, tmp_path))
+
+
+@pytest.mark.parametrize("left", [(), (new_account._MARKER,), (new_account._MARKER, "api-key")], ids=len)
+def test_a_home_that_was_killed_on_its_way_is_taken_by_the_next_addition(tmp_path, left):
+    place = tmp_path / ".claude-b"
+    place.mkdir(0o700)
+    for name in left:
+        (place / name).touch()
+
+    os.close(new_account._make_home(place))
+    assert new_account.is_made_home(place)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755])
+def test_a_home_that_somebody_uses_is_not_taken(tmp_path, mode):
+    place = tmp_path / ".claude-b"
+    place.mkdir(mode)
+    (place / "api-key").touch()
+
+    with pytest.raises(HomeUnusable, match="is there already"):
+        new_account._make_home(place)
