@@ -9,7 +9,7 @@ import pytest
 
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.live import orders
-from oulipoly_engine.core.live.events import SessionClosed, TurnStarted
+from oulipoly_engine.core.live.events import RequestOpened, SessionClosed, TurnStarted
 from oulipoly_engine.core.live.runtime_status import Ready
 from oulipoly_engine.errors import RequestRefused
 
@@ -82,21 +82,23 @@ def test_a_lost_sessions_turn_is_left_no_more(live):
 
 
 @pytest.mark.parametrize(
-    ("mood", "actions", "status", "step"),
+    ("mood", "actions", "code", "status", "step"),
     [
-        ("", [["approve"]], "waiting_approval", "requests show cli_req"),
-        ("", [["kill"]], "blocked", "turn resume"),
-        ("out", [], "queued", "runtime login scripted"),
+        ("", [["approve"]], 75, "waiting_approval", "requests show cli_req"),
+        ("", [["kill"]], 75, "blocked", "turn resume"),
+        ("", [["end", "failed"]], 1, "failed", "session send"),
+        ("", [["end", "interrupted"]], 130, "interrupted", "session send"),
+        ("out", [], 75, "queued", "runtime login scripted"),
     ],
 )
-def test_a_script_is_told_how_a_turn_stands_and_what_comes_next(live, capfd, mood, actions, status, step):
+def test_a_script_is_told_how_a_turn_stands_and_what_comes_next(live, capfd, mood, actions, code, status, step):
     live.scripted(mood)
     words = ["--runtime", "scripted", "--prompt", json.dumps(actions), "--cwd", str(live.demo.project)]
-    code = main(["session", "new", *words, "--wait", "--json"])
+    exit_code = main(["session", "new", *words, "--wait", "--json"])
     said = capfd.readouterr()
     told = json.loads(said.out)
 
-    assert (75, status) == (code, told["status"])
+    assert (code, status) == (exit_code, told["status"])
     assert f"agents {step}" in told["next"]
     assert ("it asks" in said.err) == (status == "waiting_approval")
 
@@ -114,3 +116,22 @@ def test_a_message_is_taken_back_from_a_host_that_ends_meanwhile(live):
     taking.join(60.0)
 
     assert [()] == left
+
+
+def test_a_script_that_comes_while_something_is_asked_hears_of_it_at_once(live, capfd):
+    session, _ = live.begin_turn(json.dumps([["approve"]]), runtime=live.scripted())
+    live.until(session, lambda event: isinstance(event, RequestOpened))
+    code = main(["session", "send", session, "and then?", "--wait", "--json"])
+    said = capfd.readouterr()
+    told = json.loads(said.out)
+
+    assert (75, "waiting_approval") == (code, told["status"])
+    assert "agents requests show cli_req" in told["next"]
+    assert "it asks" in said.err
+
+
+def test_a_turn_whose_host_was_killed_says_why_it_is_blocked(live):
+    session, turn = listening(live)
+    kill(live, session, host=True)
+
+    assert "its process was lost" in live.live.wait(session, turn).message

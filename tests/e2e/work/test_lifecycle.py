@@ -1,5 +1,6 @@
 """Sessions that work by themselves: one turn or many, how they end, what is kept of them."""
 
+import json
 import time
 from datetime import UTC, datetime
 
@@ -128,6 +129,29 @@ def test_sessions_beyond_the_limit_wait_and_say_for_what(live):
     live.until_closed(first)
     assert (second,) == work.start_waiting()
     until(lambda: ["completed"] == [one.status for one in work.messages(second)][-1:])
+
+
+def test_a_script_is_told_that_the_session_it_waits_for_waits_itself(live, capfd):
+    config = live.demo.config / "config.toml"
+    config.write_text("work_max_running = 1\n" + config.read_text())
+    begin(live)
+    words = [
+        "--runtime",
+        "demo-codex1",
+        "--lifecycle",
+        "oneshot",
+        "--prompt",
+        "patience",
+        "--cwd",
+        str(live.demo.project),
+    ]
+    capfd.readouterr()
+    code = main(["session", "new", *words, "--wait", "--json"])
+    told = json.loads(capfd.readouterr().out)
+
+    assert (75, "queued") == (code, told["status"])
+    assert "1 of 1" in told["waits_for"]
+    assert f"session queue {told['session_id']}" in told["next"]
 
 
 def test_a_session_that_waits_can_be_cancelled(live):

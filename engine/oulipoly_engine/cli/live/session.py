@@ -171,7 +171,7 @@ def _new_work(context: Context, options: Namespace, folder: Path) -> int:
     told |= {"branch": None if worktree is None else worktree.branch}
     if begun.turn_id is not None:
         told["turn_id"] = begun.turn_id
-    if options.wait and begun.turn_id is not None and not begun.waits_for:
+    if options.wait and begun.turn_id is not None:
         result = context.engine.live.wait(session.session_id, begun.turn_id, watch(until_asked=options.json))
         return tell_result(context.program, result, session, told, as_json=options.json)
     if options.json:

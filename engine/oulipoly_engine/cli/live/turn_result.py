@@ -58,7 +58,7 @@ def tell_result(
 
 
 def next_step(program: str, result: TurnResult, session: LiveSession) -> str:
-    """Return the command that goes on from where a turn stands; empty: none does."""
+    """Return the command that goes on from where a turn stands; empty: nothing is left to do."""
     is_login_wanted = result.code in (failures.NEEDS_AUTH, failures.UNAUTHORIZED)
     match result.status:
         case "waiting_approval":
@@ -73,5 +73,7 @@ def next_step(program: str, result: TurnResult, session: LiveSession) -> str:
             return f"{program} session follow {session.session_id} --until-idle"
         case "failed" if result.code == failures.USAGE_LIMIT:
             return f"{program} session fork {session.session_id} --to RUNTIME"
-        case _:
+        case "completed":
             return ""
+        case _:
+            return f"{program} session send {session.session_id} TEXT --wait"

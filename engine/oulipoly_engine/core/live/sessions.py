@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.records import Record
 
@@ -84,7 +84,7 @@ class LiveRequest(Record):
     session_id: str
     turn_id: str
     native_id: str
-    kind: str
+    kind: RequestKind
     status: str  # of `states.REQUEST`
     prompt: Prompt
     created_at: datetime

@@ -24,7 +24,7 @@ from oulipoly_engine.core.live.recovery import (
     plan_recovery,
     resume_text,
 )
-from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, why_elsewhere
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn, why_elsewhere
 from oulipoly_engine.errors import RequestRefused, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.beginning import NewSession, choose_session
@@ -216,6 +216,7 @@ class LiveSessions(LiveConnections):
     ) -> TurnResult:
         turn_id = str(uuid.uuid4())
         last = self._last_number(session.session_id)
+        asked = self._pending(session.session_id) if waits else ()
         for left in reversed(range(_TRIES)):
             try:
                 client, told = self._give(session, replace(order, turn_id=turn_id))
@@ -233,7 +234,7 @@ class LiveSessions(LiveConnections):
             client.follow(last, deltas=False)
             if not waits:
                 return self._wait_for_opening(client, session, turn_id, last)
-            return self._wait(client, session, turn_id, last, look)
+            return self._wait(client, session, turn_id, last, look, asked)
 
     def wait(self, identity: str, turn_id: str, look: Look | None = None) -> TurnResult:
         """Wait for the end of a turn and return how it stands then.
@@ -249,12 +250,23 @@ class LiveSessions(LiveConnections):
         except HostUnreachable:
             return self._result(session, turn_id)
 
+    def _pending(self, session_id: str) -> tuple[LiveRequest, ...]:
+        with self._home.lend_store_to_read() as store:
+            return live_requests.pending(store, session_id)
+
     def _wait(
-        self, client: LiveClient, session: LiveSession, turn_id: str, after: int, look: Look | None
+        self,
+        client: LiveClient,
+        session: LiveSession,
+        turn_id: str,
+        after: int,
+        look: Look | None,
+        asked_before: tuple[LiveRequest, ...] = (),
     ) -> TurnResult:
+        """Wait as `wait` does. asked_before: requests that were open before the event of the number `after`."""
         try:
             with self._home.lend_store_to_read() as store:
-                if wait_for_turn(client, store, turn_id, look):
+                if wait_for_turn(client, store, turn_id, look, asked_before):
                     return read_result(store, session.session_id, turn_id, is_alive=True)
                 asked = live_requests.pending(store, session.session_id)
                 result = read_result(store, session.session_id, turn_id, is_alive=True)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.live.states import TURN_OPEN
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
@@ -15,6 +16,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
 
 PROCESS_LOST = "process_lost"  # the code of a turn whose process has ended before it did
+_LOST = "its process was lost before the turn was over"  # where nothing that lived could say why
 _LOOK_S = 0.5  # between two looks at whether a session still lives while its turn is waited for
 _END_S = 10.0  # that a host may take to end once it has left its clients
 _AGAIN_S = 0.02
@@ -50,7 +52,7 @@ def read_result(store: Store, session_id: str, turn_id: str, *, is_alive: bool, 
         code = end.reason if isinstance(end, ev.SessionFailed) else ""
         return TurnResult(turn_id, "queued", None, why, code)
     if turn.status in TURN_OPEN and not is_alive:
-        return TurnResult(turn_id, "blocked", turn.reply or None, why, PROCESS_LOST)
+        return TurnResult(turn_id, "blocked", turn.reply or None, why or _LOST, PROCESS_LOST)
     return TurnResult(turn_id, turn.status, turn.reply or None, turn.message, turn.code)
 
 
@@ -76,8 +78,19 @@ def wait_for_end(paths: Paths, session_id: str) -> bool:
     return not is_held
 
 
-def wait_for_turn(client: LiveClient, store: Store, turn_id: str, look: Look | None) -> bool:
-    """Wait until a turn is over, or `look` has seen enough. Raises HostGone. Returns whether the turn is over."""
+def wait_for_turn(
+    client: LiveClient, store: Store, turn_id: str, look: Look | None, asked_before: tuple[LiveRequest, ...] = ()
+) -> bool:
+    """Wait until a turn is over, or `look` has seen enough. Raises HostGone. Returns whether the turn is over.
+
+    asked_before: requests that were open before the first event that the client is told: the turn waits for them too.
+    """
+    for request in asked_before:
+        opened = ev.RequestOpened(
+            request.native_id, request.kind, request.prompt, request_id=request.request_id, turn_id=request.turn_id
+        )
+        if look is not None and _is_pending(store, opened) and look(opened):
+            return False
     while True:
         for numbered in client.wait(_LOOK_S):
             match numbered.event:
