@@ -33,6 +33,8 @@ def main(
     """
     stdio.hold_places()
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if diagnostics.is_json_asked(arguments):
+        diagnostics.hold_warnings()
     try:
         with translate_system_errors():
             return _dispatch(arguments, pane, find_app_faults)
@@ -45,6 +47,8 @@ def main(
         return 0
     except RunnerError as error:
         return diagnostics.fail_as_asked(error, arguments)
+    finally:
+        diagnostics.release_warnings()
 
 
 def _dispatch(arguments: list[str], pane: Pane | None, find_app_faults: FindAppFaults | None = None) -> int:

@@ -18,6 +18,9 @@ from oulipoly_engine.errors import RunnerError
 
 STDERR = 2
 _MARKER = "OULIPOLY_"
+_WARNING = "Warning: "
+
+_held: list[str] | None = None  # warnings that an error may have to carry; None: they are written at once
 
 
 def write_bytes(data: bytes | memoryview) -> None:
@@ -33,9 +36,31 @@ def note(text: str) -> None:
 
     Of several lines, the others are indented, so that nothing in a message passes for a message.
     """
+    if _held is not None and text.startswith(_WARNING):
+        _held.append(text)
+        return
     shown = text if text.startswith(_MARKER) else _with_local_times(_redact(text))
     lines = map(visible_line, shown.split("\n"))
     write_bytes(("\n  ".join(lines) + "\n").encode("utf-8"))
+
+
+def hold_warnings() -> None:
+    """Keep warnings back until it is known whether an error comes: as JSON it is alone on stderr, and carries them."""
+    global _held
+    _held = []
+
+
+def release_warnings() -> None:
+    """Write the warnings that were kept back, and from now on each at once."""
+    for text in _take_held():
+        note(text)
+
+
+def _take_held() -> list[str]:
+    global _held
+    held = _held or []
+    _held = None
+    return held
 
 
 def write_block(text: str) -> None:
@@ -61,17 +86,26 @@ def fail(error: RunnerError) -> int:
 
 
 def fail_json(error: RunnerError) -> int:
-    """Say what went wrong as one JSON line, `{"error": {"code", "message", ...}}`, and return the exit code."""
+    """Say what went wrong as one JSON line, `{"error": {"code", "message", ...}}`, and return the exit code.
+
+    Warnings that were kept back are its `warnings`.
+    """
     more = {name: _redact(value) if isinstance(value, str) else value for name, value in error.extra.items()}
+    if held := _take_held():
+        more["warnings"] = [_redact(text.removeprefix(_WARNING)) for text in held]
     document = {"error": {"code": error.slug, "message": _redact(error.message), **more}}
     write_bytes((escape_json(json.dumps(document, ensure_ascii=False)) + "\n").encode("utf-8"))
     return error.exit_code
 
 
 def fail_as_asked(error: RunnerError, arguments: Sequence[str]) -> int:
-    """Say what went wrong as JSON where `--json` is among the arguments before a `--`, else as text."""
-    options = itertools.takewhile(lambda word: word != "--", arguments)
-    return fail_json(error) if "--json" in options else fail(error)
+    """Say what went wrong as JSON where that is asked for, else as text."""
+    return fail_json(error) if is_json_asked(arguments) else fail(error)
+
+
+def is_json_asked(arguments: Sequence[str]) -> bool:
+    """Tell whether `--json` is among the arguments before a `--`."""
+    return "--json" in itertools.takewhile(lambda word: word != "--", arguments)
 
 
 def _redact(text: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 from oulipoly_engine.core.text.control_characters import escape_json, visible_line, visible_text
 from oulipoly_engine.errors import OutputFailed
+from oulipoly_engine.facade import diagnostics
 
 STDOUT = 1
 _DIGITS = 5  # of a width that can be meant
@@ -70,7 +71,8 @@ def write_diff(lines: Iterable[str]) -> None:
 
 
 def write_json(document: object, *, pretty: bool = True) -> None:
-    """Write one JSON document and a newline."""
+    """Write one JSON document and a newline. No error comes in its place any more: warnings need not wait for one."""
+    diagnostics.release_warnings()
     separators = None if pretty else (",", ":")
     text = json.dumps(document, ensure_ascii=False, indent=2 if pretty else None, separators=separators)
     write_bytes((escape_json(text) + "\n").encode("utf-8"))

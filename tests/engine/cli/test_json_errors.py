@@ -5,6 +5,7 @@ import json
 import pkgutil
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,6 +13,8 @@ import oulipoly_engine
 from oulipoly_engine.cli.completion import complete
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.store.base.database_errors import make_refusal
 
 ROOT = Path(__file__).parents[3]
 TABLE = json.loads((Path(complete.__file__).parent / "table.json").read_text())
@@ -60,8 +63,10 @@ def error_of(world, capfd):
         (line,) = shown.err.splitlines()
         error = json.loads(line)["error"]
         assert error["message"]
+        run.warnings += error.get("warnings", ())
         return exit_code, error["code"]
 
+    run.warnings = []
     return run
 
 
@@ -73,6 +78,28 @@ def test_a_wrong_option_is_told_as_json_by_every_command(error_of):
 
 def test_what_is_not_there_is_told_as_json_with_a_slug_of_its_own(error_of):
     assert {words: error_of(*words.split())[1] for words in WRONG} == WRONG
+
+
+def test_an_error_carries_the_warnings_that_came_before_it(error_of, world, monkeypatch):
+    refusal = make_refusal(world.data / "state.db", "no right to write it")
+    assert 0 == world.run("terminal", "list").returncode  # which makes the state file
+    monkeypatch.setattr(Home, "store", Mock(side_effect=refusal))
+    codes = {words: error_of(*words.split())[1] for words in WRONG}
+
+    changed = {words: code for words, code in codes.items() if code != WRONG[words]}
+    assert {"operational-error"} >= {*changed.values()}
+    assert "session-not-found" == codes[f"session status {UNKNOWN}"]
+    assert any("It is only read for now" in text for text in error_of.warnings)
+
+
+def test_warnings_are_told_on_stderr_where_nothing_goes_wrong(world, capfd, monkeypatch):
+    world.account("a", "cat")
+    world.model("m", "a", "gone")
+    assert 0 == main(["quota", "show", "--json"])
+    shown = capfd.readouterr()
+
+    assert "generated_at" in json.loads(shown.out)
+    assert shown.err.startswith("Warning: ")
 
 
 def test_a_noun_without_a_verb_is_told_as_json(error_of):

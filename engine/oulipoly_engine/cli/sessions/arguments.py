@@ -21,6 +21,8 @@ def for_scripts(run: Run) -> Run:
     """
 
     def run_and_translate(context: Context, name: str, arguments: list[str]) -> int:
+        if is_for_script(arguments):
+            diagnostics.hold_warnings()
         try:
             with translate_system_errors():
                 return run(context, name, arguments)

@@ -12,6 +12,7 @@ from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.worktrees.changes import ChangeSet, Discarded, FileDiff, MergePreview, Moved
 from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry
 from oulipoly_engine.core.worktrees.prompts import Comment
+from oulipoly_engine.core.worktrees.refusals import GitUnavailable
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.records import asdict
@@ -193,7 +194,7 @@ def _diff(context: Context, options: Namespace) -> int:
     elif not paths:
         found = changes.status(options.session)
         if not found.git_available:
-            raise RequestRefused(found.reason)
+            raise GitUnavailable(found.reason)
         paths = [one.path for one in (found.staged if options.staged else found.unstaged)]
     told: list[dict[str, Any]] = []
     for path in paths:

@@ -49,6 +49,12 @@ class SessionOpening(RequestRefused):
     slug = "session-opening"
 
 
+class SessionLost(RequestRefused):
+    """The CLI does not know the session any more: a fork begins another one with what was said."""
+
+    slug = "session-lost"
+
+
 class NoTurnRuns(RequestRefused):
     """Nothing runs that could be interrupted or given a message."""
 

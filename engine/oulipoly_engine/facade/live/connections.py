@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live.orders import Close, Order, verb_of
-from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionOpening
+from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionLost, SessionOpening
 from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
 from oulipoly_engine.errors import AccountExhausted, AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
@@ -220,8 +220,8 @@ class LiveConnections(LiveRequests):
 def refuse_fenced(session: LiveSession) -> None:
     """Refuse what cannot be done in a session that is lost."""
     if session.status == "fenced":
-        raise RequestRefused(
-            f"this session cannot go on: {session.status_reason}; "
+        raise SessionLost(
+            f"this session cannot go on: {session.status_reason.rstrip('.')}; "
             f"`agents session fork {session.session_id}` begins another one with what was said"
         )
 

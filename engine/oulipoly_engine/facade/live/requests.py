@@ -29,10 +29,8 @@ class LiveRequests:
 
     def requests(self, *, all_states: bool = False, limit: int = 200) -> tuple[LiveRequest, ...]:
         """Return the requests that wait for an answer, oldest first; or the last ones, whatever became of them."""
-        if not self._home.read_only:
-            with self._home.lend_store() as store:
-                hosts.expire_left(store, self._home.clock, self._home.paths)
         with self._home.lend_store_to_read() as store:
+            self._home.write_along(store, lambda: hosts.expire_left(store, self._home.clock, self._home.paths), None)
             return live_requests.latest(store, limit) if all_states else live_requests.pending(store)
 
     def find_request(self, identity: str) -> LiveRequest:

@@ -88,9 +88,9 @@ class Quota:
         Raises AccountUnusable for one that is unknown.
         """
         home, files = self._home, self._home.files
+        accounts = files.accounts()
+        names = self.names(asked) if asked else self._list_pool_accounts(files.models(), accounts)
         with home.lend_store() as store:
-            accounts = files.accounts()
-            names = self.names(asked) if asked else self._list_pool_accounts(files.models(), accounts)
             done = _read(self._reader(store), names, RefreshOptions(derive=False, insist=True), progress)
         return tuple(_usage(accounts[result.account], result) for result in done)
 

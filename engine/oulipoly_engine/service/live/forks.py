@@ -12,7 +12,7 @@ from oulipoly_engine.core.live.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession, Turn, why_elsewhere
 from oulipoly_engine.drivers.table import driver_of
-from oulipoly_engine.errors import RequestRefused, RuntimeUnknown
+from oulipoly_engine.errors import RuntimeUnknown, TurnNotFound
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_sessions
@@ -156,9 +156,7 @@ def _find_turn(turns: tuple[Turn, ...], at_turn: str) -> Turn | None:
         return turns[-1] if turns else None
     found = [turn for turn in turns if turn.turn_id.startswith(at_turn)]
     if len(found) != 1:
-        raise RequestRefused(
-            f"the session has no turn {at_turn!r}: `agents session status` and `follow` name its turns"
-        )
+        raise TurnNotFound(f"the session has no turn {at_turn!r}: `agents session status` and `follow` name its turns")
     return found[0]
 
 
