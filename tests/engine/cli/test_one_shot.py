@@ -78,6 +78,20 @@ def test_trace_says_why_a_run_failed_though_another_one_failed_since(world, mark
     assert ("explain the roof", ["kaboom in widget [redacted]"]) == (document["prompt"], document["last_output"])
 
 
+def test_failed_runs_are_listed_with_the_ids_that_trace_takes(world, markers):
+    world.account("a", 'read -r word; [ "$word" != bad ] || exit 3')
+    world.model("m", "a")
+    world.run("-m", "m", "good")
+    failed = markers("OULIPOLY_INVOCATION", world.run("-m", "m", "bad").stderr)[0]["id"]
+
+    listed = world.run("trace", "is:failed").stdout.decode().splitlines()
+    documents = [json.loads(world.run("trace", *words, "--json").stdout) for words in (("is:failed",), ())]
+
+    assert [failed[:8]] == [line.split()[0] for line in listed]
+    assert [[failed], 1, 2] == [[run["id"] for run in documents[0]["runs"]], *(one["total"] for one in documents)]
+    assert b"no run fits" in world.run("trace", "is:failed", "account:b").stdout
+
+
 def test_the_result_is_kept_in_a_file_too(world, markers):
     world.account("a", "true")
     world.model("m", "a")

@@ -377,6 +377,46 @@ async def test_enter_on_a_failed_run_says_why_it_failed_and_r_asks_again(session
         await one.sees("prompt talk again", "explain the roof")
 
 
+@keys("FailedRun", "a")
+@keys("sessions.filter", "slash")
+async def test_failed_runs_are_filtered_and_one_is_asked_again_on_another_account(talks, sessions):
+    talks.world.model("talk", "eve", "eva")
+    async with sessions(size=(120, 40)) as one:
+        engine = one.app.engine
+        store = open_store(engine.paths.state_db)
+        at = SystemClock().now()
+        with store.write():
+            for uuid, outcome in (("u8", Outcome(True, 0, at)), ("u9", Outcome(False, 3, at, "unknown"))):
+                row_id = invocations.begin(store, NewInvocation(uuid, "talk", "eve", 0, at))
+                invocations.end(store, row_id, outcome)
+        store.close()
+        last_words.write(engine.paths.results, "u9", "explain the roof", b"kaboom\n")
+        await one.press("t")
+        await one.until(lambda: edge(one) == "trace of 2 runs")
+        await one.press("slash")
+        await one.type("is:failed")
+        await one.until(lambda: edge(one) == "trace · filter: is:failed (1 of 2 runs)")
+        await one.press("enter", "enter")
+        await one.at("FailedRun")
+        await one.press("a")
+        await one.at("Choice")
+        await one.sees("eva")
+        assert "talk again on which account?" == one.title
+        await one.press("enter")
+        await one.at("Prompt")
+        await one.sees("prompt talk again on eva", "explain the roof")
+        await one.press("ctrl+s")
+        await one.until(
+            lambda: (
+                [("eva", "talk")] == [(run.account, run.model) for run in engine.sessions.catalogue.list_spawned()[:-2]]
+            )
+        )
+        await one.turn_to("sessions")
+        await one.until(lambda: edge(one) == "trace · filter: is:failed (1 of 3 runs)")
+        await one.press("t")
+        await one.until(lambda: listed(one, "Mend"))
+
+
 @keys("sessions.trace", "t")
 async def test_t_shows_who_started_whom_and_the_list_again(sessions):
     async with sessions() as one:

@@ -1,4 +1,4 @@
-"""`is:at-risk` in the filter of the list: what a CLI deletes soon and nobody keeps, key by key."""
+"""`is:at-risk` and `is:failed` in the filter of the list, key by key: what only the board can tell."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -28,6 +28,7 @@ BOARD = Board(
         listed("never", None),
     ),
     kept=frozenset({("ada", "kept-s")}),
+    failed=frozenset({("ada", "soon-s"), ("ada", "later-s")}),
 )
 
 
@@ -39,6 +40,9 @@ BOARD = Board(
         (["is:at-risk", "", "-is:at-risk"], {"kept", "later", "never"}),
         (["-is:at-risk", "is:at-risk"], {"soon", "overdue"}),
         (["so", "so is:at-risk"], {"soon"}),
+        (["is:failed"], {"soon", "later"}),
+        (["is:failed", "-is:failed"], {"overdue", "kept", "never"}),
+        (["is:failed", "is:failed is:at-risk"], {"soon"}),
     ],
 )
 def test_the_list_shows_what_is_at_risk_whatever_was_typed_before(texts, names):

@@ -46,6 +46,16 @@ ACTIONS = (
         writes=True,
     ),
     Action(
+        "pools.one_shot_on",
+        "send prompt to account",
+        "send one prompt to a model on this account of its pool",
+        synonyms=("ask account", "run on account"),
+        command=Command(
+            "account prompt", f"{_RUN}:send_prompt_to_account", (_ACCOUNT, _MODEL, Argument("text", is_rest=True))
+        ),
+        writes=True,
+    ),
+    Action(
         "pools.repl",
         "start interactive session",
         "Talk to this model in a terminal",

@@ -121,12 +121,21 @@ def unpin(app: AppInterface, arguments: list[str]) -> None:
 def send_prompt(app: AppInterface, arguments: list[str]) -> None:
     """Send one prompt to a model."""
     model, text = arguments
+    _send(app, model, text)
 
+
+def send_prompt_to_account(app: AppInterface, arguments: list[str]) -> None:
+    """Send one prompt to a model on one account of its pool."""
+    account, model, text = arguments
+    _send(app, model, text, account)
+
+
+def _send(app: AppInterface, model: str, text: str, account: str | None = None) -> None:
     async def begin() -> None:
         if app.frame.find("pools") is None:  # not shown yet: its log tells how the prompt fares
             await app.frame.turn_to("pools")
         pane: Any = app.frame.find("pools")
-        start = partial(_engine(app).background.start, model, text)
+        start = partial(_engine(app).background.start, model, text, account=account)
         app.work("one-shot", start, partial(pane.one_shot_began, model, text))
 
     app.call_after_refresh(begin)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 50
 _AT_RISK_DAYS = 7.0  # a deletion that is nearer is shown in the table; the JSON form always has it
-_FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at-risk"
+_FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at-risk is:failed"
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

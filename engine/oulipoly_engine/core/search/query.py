@@ -42,7 +42,7 @@ class FieldName(StrEnum):
 
 
 _FIELDS = (*FieldName, "date", "is")
-_FLAGS = ("pinned", "sidechain", "at-risk")
+_FLAGS = ("pinned", "sidechain", "at-risk", "failed")
 AT_RISK = timedelta(days=7)  # a deletion by its CLI that near, of a transcript that nobody keeps
 
 
@@ -72,6 +72,7 @@ class Query(Record):
     pinned: bool | None = None
     sidechain: bool | None = None
     at_risk: bool | None = None
+    failed: bool | None = None  # how a run ended; of a session its last one
     asked_at: datetime | None = None  # where `at_risk` is told: what counts is how near a deletion is then
 
     def of(self, *names: FieldName) -> tuple[Field, ...]:
@@ -140,6 +141,7 @@ def parse(text: str, now: datetime, midnight: Midnight) -> Query:
         flags.get("pinned"),
         flags.get("sidechain"),
         flags.get("at-risk"),
+        flags.get("failed"),
         now if "at-risk" in flags else None,
     )
 

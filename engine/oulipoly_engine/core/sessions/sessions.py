@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -179,6 +179,13 @@ def risk_fits(query: Query, purges_at: datetime | None, *, is_kept: bool) -> boo
     if query.at_risk is None or query.asked_at is None:
         return True
     return query.at_risk is (purges_at is not None and not is_kept and purges_at - query.asked_at <= AT_RISK)
+
+
+def failed_fits(query: Query, session: Session, failed: Collection[tuple[str, str]]) -> bool:
+    """Tell whether a session's last run ended as a query asks. failed: account and id of those that failed."""
+    if query.failed is None:
+        return True
+    return query.failed is ((session.active.account, session.active.session_id) in failed)
 
 
 def field_texts(name: FieldName, session: Session, kind: str) -> tuple[str | None, ...] | None:

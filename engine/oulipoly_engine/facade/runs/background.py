@@ -18,14 +18,17 @@ class BackgroundRuns:
         self._pools = pools
         self._background = Background(home.listeners, home.clock)
 
-    def start(self, model: str, prompt: str, folder: Path | None = None) -> int:
-        """Start a prompt on a model's pool, or on its pinned account, and return the number of the one-shot."""
+    def start(self, model: str, prompt: str, folder: Path | None = None, *, account: str | None = None) -> int:
+        """Start a prompt on a model's pool and return the number of the one-shot.
+
+        account: the member that alone may serve it; None: the pinned one, else whoever is best.
+        """
         self._home.refuse_if_read_only("start a one-shot")
         if not prompt.strip():
             message = "the prompt is empty: write something"
             raise UsageInvalid(message)
         self._home.files.model(model)
-        pin = self._pools.pins.get(model)
+        pin = account or self._pools.pins.get(model)
         return self._background.start(BackgroundRequest(model, prompt, pin, folder, self._home.models_dir))
 
     def stop(self, number: int) -> None:

@@ -16,11 +16,11 @@ from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, ListedS
 from oulipoly_engine.store.sessions.sessions import list_sessions
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.sessions.spawned import Spawned
     from oulipoly_engine.facade.home import Home
     from oulipoly_engine.service.search import Found
     from oulipoly_engine.service.sessions.board import Board, Boards, Inside
     from oulipoly_engine.store.base.db import Store
-    from oulipoly_engine.store.runs.spawned import Spawned
 
 # ruff: noqa: PLC0415 - a list in the shell needs neither the app's board nor the search index
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oulipoly_engine.core.sessions.spawned import Spawned
 from oulipoly_engine.service.archive.archive import ArchiveStatus
 from oulipoly_engine.service.bundles.placement import PlacedFile
 from oulipoly_engine.service.following.session_follower import TranscriptFollower, TranscriptGrew
@@ -11,7 +12,6 @@ from oulipoly_engine.service.rewrite.replace import Plan
 from oulipoly_engine.service.search import Found, Hit
 from oulipoly_engine.service.sessions.board import Board, Inside
 from oulipoly_engine.service.sessions.catalogue import ListedSession
-from oulipoly_engine.store.runs.spawned import Spawned
 from oulipoly_engine.store.transcripts.entry_pages import Entry, EntryPages
 
 __all__ = [

@@ -20,6 +20,7 @@ from oulipoly_engine.service.transcripts.files import own_folder
 from oulipoly_engine.store.archive import copies
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite import replacements
+from oulipoly_engine.store.runs import spawned
 from oulipoly_engine.store.sessions import list_mark
 from oulipoly_engine.store.sessions.list_mark import Mark
 from oulipoly_engine.store.transcripts.entry_pages import by_row
@@ -35,6 +36,7 @@ class Board(Record):
     forkable: frozenset[str] = frozenset()  # accounts whose CLI can begin a session with another one's past
     kept: frozenset[Owner] = frozenset()  # whose transcript the archive has a copy of
     live: frozenset[Owner] = frozenset()  # that a CLI has open now
+    failed: frozenset[Owner] = frozenset()  # whose last run failed
     replaced: frozenset[Owner] = frozenset()  # whose turns stand replaced; also by chain in the account's place
     undescribed: int = 0
     mark: Mark = ()
@@ -83,12 +85,14 @@ class Boards(Record):
             name for name, one in self.locator.accounts.items() if one.resume is not None and one.resume.fork_args
         )
         replaced = replacements.find_undoable(self.store)
-        told = (mark, live, left, forkable, replaced)
+        failed = spawned.find_failed_sessions(self.store)
+        told = (mark, live, left, forkable, failed, replaced)
         is_same = before is not None and told == (
             before.mark,
             before.live,
             before.undescribed,
             before.forkable,
+            before.failed,
             before.replaced,
         )
         if before is not None and before.mark == mark:
@@ -102,7 +106,7 @@ class Boards(Record):
         )
         chains = {one.session.chain_id: one for one in rows}
         home = str(self.locator.home)
-        return Board(now, rows, forkable, kept, live, replaced, left, mark=mark, home=home, by_chain=chains)
+        return Board(now, rows, forkable, kept, live, failed, replaced, left, mark=mark, home=home, by_chain=chains)
 
     def _look_again(self, old: ListedSession) -> ListedSession:
         new = self.catalogue.look(old.session)

@@ -19,6 +19,7 @@ from oulipoly_engine.core.sessions.sessions import (
     Session,
     Sort,
     cli_kind,
+    failed_fits,
     field_texts,
     fits,
     purge_at,
@@ -33,6 +34,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.runs import spawned
 from oulipoly_engine.store.sessions import facts
 from oulipoly_engine.store.sessions.sessions import latest
 from oulipoly_engine.store.sessions.sessions import list_sessions as list_stored_sessions
@@ -163,6 +165,9 @@ class Catalogue(Record):
             found = sort_sessions(list_stored_sessions(self.store, leading), sort)
             return Listing(tuple(map(self.look, found)), total)
         found = sort_sessions(list_sessions(self.store, query, self.kinds), sort, is_reversed=is_reversed)
+        if query.failed is not None:
+            failed = spawned.find_failed_sessions(self.store)
+            found = [session for session in found if failed_fits(query, session, failed)]
         if query.at_risk is not None:
             looked = [one for one in map(self.look, found) if _risk_fits(query, one)]
             return Listing(tuple(looked[:limit]), len(looked))

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.core.runs.invocations import Status
+from oulipoly_engine.core.sessions.spawned import Spawned
+from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.orm import fn
+from oulipoly_engine.store.base.orm import SQL, fn
 from oulipoly_engine.store.models.runs import InvocationRow, ReturnedArtifactRow
-
-
-class Spawned(Record):
-    """One invocation as a tree shows it."""
-
-    row_id: int
-    uuid: str
-    parent_row_id: int | None
-    model: str
-    account: str | None
-    status: str
-    session_id: str | None
-    created_at: str  # RFC 3339
-    finished_at: str | None
-    reason: str | None  # why it ended as it did
-    capture_method: str | None = None  # how its session's id was learned
-    returned: tuple[str, ...] = ()  # names of artifacts, in the order of their return
-
-    @property
-    def is_resumed(self) -> bool:
-        """Tell whether it went on with its session, which is older than it."""
-        return self.capture_method == "resumed"
 
 
 def recent(store: Store, most: int) -> tuple[Spawned, ...]:
@@ -52,6 +32,18 @@ def recent(store: Store, most: int) -> tuple[Spawned, ...]:
     )
     names = _returned(store, rows[-1][0]) if rows else {}
     return tuple(replace(Spawned(*row), returned=tuple(names.get(row[0], ()))) for row in rows)
+
+
+def find_failed_sessions(store: Store) -> frozenset[tuple[str, str]]:
+    """Return the sessions, by account and the CLI's id, whose last run failed."""
+    row, later = InvocationRow, InvocationRow.alias()
+    is_same = (later.provider_name == row.provider_name) & (later.session_id == row.session_id)
+    rows = store.rows(
+        row.select(row.provider_name, row.session_id)
+        .where((row.status == Status.FAILED) & row.session_id.is_null(False) & row.provider_name.is_null(False))
+        .where(~fn.EXISTS(later.select(SQL("1")).where(is_same & (later.id > row.id))))
+    )
+    return frozenset((account, session_id) for account, session_id in rows)
 
 
 def _returned(store: Store, oldest: int) -> dict[int, list[str]]:

@@ -81,6 +81,7 @@ def test_dates_are_read_and_narrow_each_other(text, since, until):
 
 def test_flags_are_read():
     assert Query(pinned=True, sidechain=False) == read("is:pinned -is:sidechain")
+    assert Query(failed=True) == read("is:failed")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from oulipoly_engine.core.search.query import Query
 from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_engine.core.sessions.spawned import run_fits
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Order, SessionIndex
 
@@ -37,6 +38,7 @@ class SessionReading:
     board: Board | None
     marked: set[str]
     query_one: Callable[..., Any]
+    show_filter: Callable[[str], None]
     _draw: Callable[[], None]
     _now: Callable[[], datetime]
     _soon: Callable[..., None]
@@ -49,6 +51,7 @@ class SessionReading:
     _opened: set[str]
     _inside: dict[str, Inside]
     _trace: tuple[Spawned, ...] | None
+    _trace_text: str
     _is_reading: bool
     live: Mapping[str, LiveMark]
     works: tuple[Work, ...]
@@ -56,6 +59,7 @@ class SessionReading:
     _is_stale: bool
     _is_arranging: bool
     _is_changed: bool
+    _fitting_runs: tuple[Spawned, ...] = ()  # of the trace, those that its filter finds
     _looks_again: bool = False
     _misses_scan: bool = False  # one was due while the pane was not shown
     _leads_to_first: bool = False  # the cursor, once what a new filter finds is there
@@ -93,6 +97,8 @@ class SessionReading:
         self._looks_again = False
         work = partial(_read_board, app.engine, board, self.board, self._index)
         app.work("sessions", work, self._take_board, self._take_board)
+        if self._trace is not None:
+            app.work("trace", app.engine.sessions.catalogue.list_spawned, self._renew_trace)
 
     def _look_again(self) -> None:
         """Read the list and look at every transcript: no event tells that one was deleted."""
@@ -130,7 +136,7 @@ class SessionReading:
         if self._is_arranging:
             self._is_changed = True
             return
-        query = self._query()
+        query = self._query(self._text)
         self._is_changed = False
         if query is None:
             self._is_arranged.set()
@@ -155,11 +161,16 @@ class SessionReading:
         if not self._is_arranging:
             self._is_arranged.set()
 
-    def _query(self) -> Query | None:
-        """Return the filter; None, and what is wrong, where it cannot be understood yet."""
+    @property
+    def filter_text(self) -> str:
+        """Return the filter of what is shown: the sessions, or the runs of the trace."""
+        return self._text if self._trace is None else self._trace_text
+
+    def _query(self, text: str) -> Query | None:
+        """Return a filter; None, and what is wrong, where it cannot be understood yet."""
         app: Any = self.app
         try:
-            query: Query = app.engine.sessions.catalogue.query(self._text)
+            query: Query = app.engine.sessions.catalogue.query(text)
         except UsageInvalid as error:
             wrong = self.query_one("#sessions-wrong", Static)
             wrong.update(error.message)
@@ -169,7 +180,12 @@ class SessionReading:
         return query
 
     def _apply_filter(self) -> None:
-        before, self._text = self._text, self.query_one("#sessions-filter").value
+        text = self.query_one("#sessions-filter").value
+        if self._trace is not None:
+            self._trace_text = text
+            self._draw()
+            return
+        before, self._text = self._text, text
         if self._text != before:
             self._leads_to_first = bool(self._text.strip())
         self._arrange()
@@ -190,9 +206,23 @@ class SessionReading:
 
         app.work("branches", partial(app.engine.sessions.catalogue.inside, listed.session), on_looked)
 
-    def _traces(self, found: tuple[Spawned, ...]) -> None:
-        self._trace = found
+    def _open_trace(self, runs: tuple[Spawned, ...]) -> None:
+        self._trace = runs
+        self.show_filter(self._trace_text)
         self._draw()
+
+    def _renew_trace(self, runs: tuple[Spawned, ...]) -> None:
+        """Show the runs of now, unless the list of sessions is back meanwhile."""
+        if self._trace is not None and self._trace != runs:
+            self._trace = runs
+            self._draw()
+
+    def _find_runs(self, titles: Mapping[str, str]) -> tuple[Spawned, ...]:
+        """Return the runs that the filter finds; as before while it cannot be understood. titles: by sessions' ids."""
+        query = self._query(self._trace_text)
+        if query is None or self._trace is None:
+            return self._fitting_runs
+        return tuple(run for run in self._trace if run_fits(query, run, titles.get(run.session_id or "", "")))
 
     def on_show(self) -> None:
         """Look for what came while the pane was not shown."""

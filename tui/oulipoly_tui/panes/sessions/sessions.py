@@ -42,6 +42,7 @@ _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
 _PATIENCE_S = 1.0  # with a list that is being narrowed, before a key is taken for the old one
 _SCAN_EVERY_S = 120.0
 _FILTER_SHOWN = 30  # columns of it on the pane's edge
+_RUN_FILTER_HINT = "is:failed, words, account: model: session: date:<7d -not"
 _FILTER_HINT = "words, account: cli: model: cwd: date:<7d is:pinned -not"
 _NEEDS_SESSION = frozenset(
     ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
@@ -78,6 +79,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
         self._rows: SessionRows | None = None
         self._trace: tuple[Spawned, ...] | None = None  # None: the list is shown
         self._trace_closed: set[str] = set()
+        self._trace_text = ""  # the filter of the trace
         self._range_from: str | None = None
         self._is_reading = self._is_stale = self._is_arranging = self._is_changed = False
         self._wanted_row: str | None = None
@@ -172,12 +174,10 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
         """Say why an action does nothing now."""
         is_order = action in ("sort", "group", "views") or action.startswith("sort_by")
         if action in ("find_next", "find_before"):
-            return None if self._text.strip() else "nothing is looked for: / filters the list"
+            return None if self.filter_text.strip() else "nothing is looked for: / filters the list"
         if is_order or action in ("filter", "scan", "trace", "undo"):
             if is_order and self._trace is not None:
                 return "the trace has its own order: t goes back to the list"
-            if action == "filter" and self._trace is not None:
-                return "the trace is shown whole: t goes back to the list, / filters there"
             return "there is nothing to undo" if action == "undo" and not self.can_undo(self.listed) else None
         if action in ("expand", "collapse"):
             return None
@@ -235,7 +235,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
         key = self.query_one("#sessions-list", VirtualList).cursor_key if is_standing(self) else None
         if self._trace is None or key is None:
             return None
-        return next((one for one in self._trace if f"i:{one.uuid}" == key), None)
+        return next((run for run in self._trace if f"{Kind.RUN}:{run.uuid}" == key), None)
 
     @property
     def model(self) -> str | None:
@@ -304,10 +304,11 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
         """Show the tree of invocations, or the list again."""
         if self._trace is not None:
             self._trace = None
+            self.show_filter(self._text)
             self._draw()
             return
         app: Any = self.app
-        app.work("trace", app.engine.sessions.catalogue.list_spawned, self._traces)
+        app.work("trace", app.engine.sessions.catalogue.list_spawned, self._open_trace)
 
     def action_artifacts(self) -> None:
         """Show what the session's runs have returned, received, sent and kept; in the trace, what the run has."""
@@ -363,7 +364,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
     @on(VirtualList.Chosen, "#sessions-list")
     def _handle_row_choice(self) -> None:
         item, traced = self.item, self._traced
-        if traced is not None and traced.status == "failed":
+        if traced is not None and traced.has_failed:
             from oulipoly_tui.screens.sessions import failed_run  # noqa: PLC0415 - only where a run has failed
 
             app: Any = self.app
@@ -383,8 +384,12 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
 
     def on_resize(self, _event: events.Resize) -> None:
         """Fit the rows, and what the filter takes."""
-        self.query_one("#sessions-filter", Input).placeholder = cut_to_words(_FILTER_HINT, self.size.width - 2)
+        self._draw_filter_hint()
         self.call_after_refresh(self._draw)
+
+    def _draw_filter_hint(self) -> None:
+        hint = _FILTER_HINT if self._trace is None else _RUN_FILTER_HINT
+        self.query_one("#sessions-filter", Input).placeholder = cut_to_words(hint, self.size.width - 2)
 
     # ---- drawing
 
@@ -404,8 +409,10 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
             from oulipoly_tui.view.sessions.trace import trace_rows  # noqa: PLC0415 - only that view needs it
 
             titles = {part.session_id: title_of(one.session) for one in self.board.rows for part in one.session.parts}
-            self.query_one("#sessions-head").display = self.query_one("#sessions-nothing").display = False
-            rows.show_rows(trace_rows(self._trace, titles, self._trace_closed, width - 1, self._now()))
+            self._fitting_runs = self._find_runs(titles)
+            self.query_one("#sessions-head").display = False
+            self.query_one("#sessions-nothing").display = bool(self._trace) and not self._fitting_runs
+            rows.show_rows(trace_rows(self._fitting_runs, titles, self._trace_closed, width - 1, self._now()))
             self.border_subtitle = self._edge()
             return
         look = Look(
@@ -441,11 +448,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
 
     def _edge(self) -> str:
         """Return what the pane's lower edge says."""
-        shown = (
-            self._summary()
-            if self._trace is None
-            else f"trace of {len(self._trace):,} run{'' if len(self._trace) == 1 else 's'}"
-        )
+        shown = self._summary() if self._trace is None else self._summarize_trace(len(self._trace))
         return escape(" · ".join(part for part in (self.undo_text(), shown) if part))
 
     def _summary(self) -> str:
@@ -454,18 +457,28 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
             return ""
         total = len(board.rows)
         count = f"{total:,}" if rows.total == total else f"{rows.total:,} of {total:,}"
-        if self._text.strip():
-            count = f"filter: {cut(' '.join(self._text.split()), _FILTER_SHOWN)} ({count})"
+        count = self._with_filter(count)
         marks = f" · {len(self.marked)} marked" if self.marked else ""
         new = f" · {board.undescribed:,} to look at" if board.undescribed else ""
         return f"{count} · {self._order_text()}{marks}{new}"
+
+    def _summarize_trace(self, total: int) -> str:
+        fitting = len(self._fitting_runs)
+        count = f"{total:,} run{'s' * (total != 1)}"
+        return f"trace of {count}" if fitting == total else f"trace · {self._with_filter(f'{fitting:,} of {count}')}"
+
+    def _with_filter(self, count: str) -> str:
+        """Return how many rows are shown, and by which filter."""
+        text = " ".join(self.filter_text.split())
+        return f"filter: {cut(text, _FILTER_SHOWN)} ({count})" if text else count
 
     def _go_to(self, key: str) -> bool:
         rows = self.query_one("#sessions-list", VirtualList)
         return bool(rows.go_to(key) or rows.go_to(f"{Kind.SESSION}:{key}"))
 
     def _step_to_session(self, step: int) -> None:
-        self.query_one("#sessions-list", VirtualList).step_to(lambda key: key.startswith(f"{Kind.SESSION}:"), step)
+        kind = f"{Kind.SESSION}:" if self._trace is None else f"{Kind.RUN}:"
+        self.query_one("#sessions-list", VirtualList).step_to(lambda key: key.startswith(kind), step)
 
     def _mark_range(self) -> None:
         item = self.item

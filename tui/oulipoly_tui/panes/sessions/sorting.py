@@ -31,6 +31,7 @@ class SessionOrder:
     query_one: Callable[..., Any]
     wish: Callable[..., None]
     _arrange: Callable[[], None]
+    _draw_filter_hint: Callable[[], None]
     _snapshot: Snapshot | None
     _rows: SessionRows | None
     _text: str
@@ -102,11 +103,16 @@ class SessionOrder:
         """Show a view."""
         self._grouping = next((one for one in Grouping if one == view.group), self._grouping)
         self._sort, self._is_reversed, self._text = view.sort, view.is_reversed, view.filter
-        line = self.query_one("#sessions-filter", Input)
-        with line.prevent(Input.Changed):  # the whole view is arranged at once
-            line.replace(view.filter, 0, len(line.value))
-        line.set_class(bool(view.filter), "-filter")
+        self.show_filter(view.filter)
         self._arrange()
+
+    def show_filter(self, text: str) -> None:
+        """Show a filter on its line, which stands there while it holds any."""
+        self._draw_filter_hint()
+        line = self.query_one("#sessions-filter", Input)
+        with line.prevent(Input.Changed):  # what is found is drawn by who asks for this
+            line.replace(text, 0, len(line.value))
+        line.set_class(bool(text), "-filter")
 
     def action_views(self) -> None:
         """Choose a saved view, keep what is shown as one, or forget one."""

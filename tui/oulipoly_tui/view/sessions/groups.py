@@ -18,6 +18,7 @@ from oulipoly_engine.core.sessions.sessions import (
     Session,
     Sort,
     compose_searched_text,
+    failed_fits,
     field_fits,
     field_texts,
     flags_fit,
@@ -121,19 +122,21 @@ class SessionIndex:
         last = self._last
         is_narrower = last is not None and last[1] == order and narrows(last[0], query)
         found = last[2] if is_narrower and last is not None else self._in_order(order)
-        for check in (*_checks(query), *self._risk_check(query)):
+        for check in (*_checks(query), *self._board_checks(query)):
             found = [known for known in found if check(known)]
         self._last = (query, order, found)
         return found
 
-    def _risk_check(self, query: Query) -> list[Callable[[_Known], bool]]:
-        if query.at_risk is None:
+    def _board_checks(self, query: Query) -> list[Callable[[_Known], bool]]:
+        """Return the checks that only the board can answer."""
+        if query.at_risk is None and query.failed is None:
             return []
-        kept = self.board.kept
+        kept, failed = self.board.kept, self.board.failed
 
         def check(known: _Known) -> bool:
-            one = known.listed.session.active
-            return risk_fits(query, known.listed.purge_at, is_kept=(one.account, one.session_id) in kept)
+            session = known.listed.session
+            is_kept = (session.active.account, session.active.session_id) in kept
+            return risk_fits(query, known.listed.purge_at, is_kept=is_kept) and failed_fits(query, session, failed)
 
         return [check]
 
@@ -180,6 +183,8 @@ def narrows(before: Query, after: Query) -> bool:
     if before.sidechain is not None and before.sidechain is not after.sidechain:
         return False
     if before.at_risk is not None and before.at_risk is not after.at_risk:
+        return False
+    if before.failed is not None and before.failed is not after.failed:
         return False
     if before.since is not None and (after.since is None or after.since < before.since):
         return False

@@ -45,6 +45,7 @@ class Kind(StrEnum):
     LOADING = "w"
     WORKS = "k"  # the heading of the sessions that work by themselves
     WORK = "p"  # one of them
+    RUN = "i"  # of the trace
 
 
 class Item(Record):

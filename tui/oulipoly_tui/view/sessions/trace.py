@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.sessions.session_table import ID_LENGTH
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.view.sessions.columns import short_age
+from oulipoly_tui.view.sessions.sessions import Kind
 from oulipoly_tui.view.transcript.spans import Row, Span, Tone, cells, cut, fit_text
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _rows(
         if more and room - cells(more) >= least:
             told.append((more, "dim"))
             room -= cells(more)
-    yield Row(f"i:{one.uuid}", ((head, "dim"), (fit_text(text, max(4, room)), ""), *told, (age, "dim")))
+    yield Row(f"{Kind.RUN}:{one.uuid}", ((head, "dim"), (fit_text(text, max(4, room)), ""), *told, (age, "dim")))
     if not is_closed:
         for child in own:
             yield from _rows(child, depth + 1, children, titles, closed, width, now)

@@ -95,6 +95,8 @@ def work_fits(work: Work, query: Query) -> bool:
     """Tell whether what is typed into the filter finds a session; fields are of transcripts."""
     if query.fields or (query.pinned, query.sidechain, query.since, query.until, query.at_risk) != (None,) * 5:
         return False
+    if query.failed is not None and query.failed is not (work.status == "failed"):
+        return False
     branch = "" if work.worktree is None else work.worktree.branch
     texts = (work_name(work), work.session.session_id, branch, work_words(work)[0], work.session.account or "")
     text = "\n".join(texts).lower()
