@@ -13,6 +13,7 @@ from oulipoly_engine.core.search.query import Query
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.core.sessions.spawned import run_fits
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.stopping import Stopped
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Order, SessionIndex
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class SessionReading:
     _is_changed: bool
     _fitting_runs: tuple[Spawned, ...] = ()  # of the trace, those that its filter finds
     _looks_again: bool = False
-    _misses_scan: bool = False  # one was due while the pane was not shown
+    _misses_scan: bool = False  # one was due while the pane was not shown, or failed
     _leads_to_first: bool = False  # the cursor, once what a new filter finds is there
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
@@ -110,6 +111,8 @@ class SessionReading:
         if isinstance(found, Exception):
             app: Any = self.app
             app.say(f"The list is as it was: {getattr(found, 'message', found)}", severity="warning")
+            if self._is_stale:  # who asked meanwhile would wait for ever
+                self._read_soon()
             return
         board, index, live, works = found
         is_other = live != self.live or works != self.works
@@ -148,9 +151,12 @@ class SessionReading:
         app.work("arrange", partial(self._index.arrange, order), self._take_arrangement, self._keep_arrangement)
 
     def _keep_arrangement(self, _error: Exception) -> None:
-        """Let the list stay as it was; what is asked next is done as ever."""
+        """Let the list stay as it was; what was asked meanwhile is done."""
         self._is_arranging = False
-        self._is_arranged.set()
+        if self._is_changed:
+            self._arrange()
+        if not self._is_arranging:
+            self._is_arranged.set()
 
     def _take_arrangement(self, found: Arrangement) -> None:
         self._is_arranging = False
@@ -238,9 +244,12 @@ class SessionReading:
             self._look_again()
         else:
             title = "reading transcripts"
-            app.work(
-                "scan", app.engine.sessions.scans.read_new, lambda _new: self._look_again(), title=title, can_stop=True
-            )
+            read_new = app.engine.sessions.scans.read_new
+            app.work("scan", read_new, lambda _new: self._look_again(), self._miss_scan, title=title, can_stop=True)
+
+    def _miss_scan(self, error: Exception) -> None:
+        """Have a scan that failed done again with the next snapshot; one that its user stopped is not missed."""
+        self._misses_scan = not isinstance(error, Stopped)
 
 
 def _read_live(engine: Engine) -> Mapping[str, LiveMark]:

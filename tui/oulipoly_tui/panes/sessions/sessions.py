@@ -103,9 +103,10 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
 
     def take(self, snapshot: Snapshot) -> None:
         """Read the list the first time; later the events say when."""
-        is_first, self._snapshot = self._snapshot is None, snapshot
+        is_first = self._snapshot is None
+        self._snapshot = snapshot
         self._read()
-        if is_first:
+        if is_first or self._misses_scan:
             self._scan_quietly()
 
     def state(self) -> Mapping[str, object]:
