@@ -13,6 +13,7 @@ from oulipoly_engine.core.live.events import FileChange, Item, Numbered, Prompt,
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.facade.live.sessions import LiveStatus
+from oulipoly_engine.records import replace
 from oulipoly_tui.view.live.block_lines import block_lines, stream_lines
 from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 from oulipoly_tui.view.live.lists import start_rows
@@ -55,6 +56,24 @@ def test_deltas_grow_an_item_and_its_end_is_all_of_it():
     assert {0} == changed
     assert "Hello!" == talk.blocks[0].text
     assert "t" == talk.turn.turn_id
+
+
+def test_a_message_for_the_running_turn_is_grey_until_it_is_taken():
+    steered = Item("steer/1", "user_message", "running", "go left", native_kind=ev.STEERS)
+    talk = told(ev.TurnStarted("n", "t"), ev.ItemStarted(steered, "t"))
+
+    def lines():
+        return [line.line for line in block_lines(talk.blocks[0], 60, is_open=False)]
+
+    assert "not taken yet" in text_of(talk)
+    assert {"dim"} == {tone for text, tone in lines()[-1] if text.strip()}
+    for status, words in (("declined", "not taken"), ("interrupted", "perhaps not taken")):
+        talk.apply(numbered(ev.ItemEnded(replace(steered, status=status), "t"), first=3))
+        assert words in text_of(talk)
+        assert "go left" in text_of(talk)
+    talk.apply(numbered(ev.ItemEnded(replace(steered, status="completed"), "t"), first=4))
+    assert "taken" not in text_of(talk)
+    assert {""} == {tone for text, tone in lines()[-1] if text.strip()}
 
 
 def test_an_item_that_comes_again_when_one_attaches_is_no_second_one():

@@ -102,10 +102,13 @@ class _Lines:
 def describe(event: ev.AnyEvent) -> str:
     """Return an event as people read it; empty: it is not for them."""
     match event:
+        case ev.ItemStarted(item=item) if item.untaken:
+            return f"{_name_speaker(item)} ({item.untaken}): {_indent(item.text)}"
         case ev.ItemEnded():
             item = event.item
             if item.kind in ("user_message", "agent_message"):
-                return f"{_name_speaker(item)}: {_indent(item.text)}"
+                untaken = f" ({item.untaken})" if item.untaken else ""
+                return f"{_name_speaker(item)}{untaken}: {_indent(item.text)}"
             return "" if item.kind == "reasoning" else f"[{item.kind}: {plain(item.title)}, {item.status}]"
         case ev.RequestOpened():
             return f"[it asks: {plain(event.prompt.title)} · {plain(event.request_id)}]"

@@ -25,6 +25,7 @@ RequestKind = Literal["command_approval", "file_change_approval", "permission_ap
 RESUMES = (
     "recovery"  # the native kind of a `user_message` that is ours: it has an agent go on with a turn that was left
 )
+STEERS = "steer"  # the native kind of a `user_message` that was given to a running turn
 LONGEST = 16 << 20  # bytes of an event as JSON: it goes to clients in one frame, and `host.frames` takes 32 MiB
 _LONGEST_ESCAPE = 8  # bytes of a character in JSON, and a reserve
 _CUTS = 8 << 20, 2 << 20, 128 << 10, 4 << 10  # characters of each text, until all of them fit
@@ -53,6 +54,12 @@ class Item(Record):
     exit_code: int | None = None
     changes: tuple[FileChange, ...] = ()
     steps: tuple[tuple[str, str], ...] = ()  # of a plan: text, and pending, in_progress or completed
+
+    @property
+    def untaken(self) -> str:
+        """Say that a message has not reached the running turn, yet or at all; empty: it has, or was for none."""
+        words = {"running": "not taken yet", "declined": "not taken", "interrupted": "perhaps not taken"}
+        return words.get(self.status, "") if self.native_kind == STEERS else ""
 
 
 class Question(Record):

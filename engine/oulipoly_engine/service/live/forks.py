@@ -137,7 +137,7 @@ def make_preface(events: Iterable[ev.AnyEvent]) -> str:
             continue
         item = event.item
         match item.kind:
-            case "user_message":
+            case "user_message" if not item.untaken:
                 lines.append(f"User:\n{item.text}")
             case "agent_message":
                 lines.append(f"Agent:\n{item.text}")

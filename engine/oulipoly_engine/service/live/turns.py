@@ -31,6 +31,7 @@ from oulipoly_engine.drivers.base import (
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.live.given_messages import Echoes, SteeringMessages
 from oulipoly_engine.service.live.session_events import SessionEvents, merge_deltas
 from oulipoly_engine.service.live.session_queue import change_queue, check_text, describe_message
 from oulipoly_engine.service.live.session_requests import SessionRequests
@@ -75,7 +76,7 @@ class SessionTurns:
         self._cleaner = EventCleaner()
         self._last_end: ev.TurnEnded | None = None
         self._timed_out = ""  # why the running turn is being interrupted
-        self._echo_id: str | None = None  # of the turn's message, as its CLI says it again; empty: that is to come
+        self._echoes = Echoes()
         self._items: dict[str, ev.Item] = {}  # that are not whole
         self._texts: dict[str, list[str]] = {}  # of theirs so far; put together for who comes, and at the end
         self.model = driver.opening.model
@@ -84,6 +85,7 @@ class SessionTurns:
         self._reply = ""
         self._events = SessionEvents(store, session.session_id, clock, tell)
         self._say = self._events.say
+        self._steering = SteeringMessages(self._say)
         self.requests = SessionRequests(store, session.session_id, driver, clock, self._say)
         self._invocation: int | None = None
         self._told_queue = {one.message_id for one in live_queue.waiting(store, session.session_id)}
@@ -120,7 +122,7 @@ class SessionTurns:
     def _apply(self, told: ev.AnyEvent) -> None:
         if isinstance(told, ev.ItemEnded) and (rest := self._cleaner.take_rest(told.item.id)):
             self._say(self._note_item(ev.ItemDelta(told.item.id, rest, told.item.kind)))
-        event = None if self._is_echo(told) else self._cleaner.clean(told)
+        event = None if self._echoes.has(told) else self._cleaner.clean(told)
         match event:
             case None:
                 return
@@ -173,15 +175,6 @@ class SessionTurns:
             case _:
                 pass
         self._say(self._note_item(event))
-
-    def _is_echo(self, event: ev.AnyEvent) -> bool:
-        """Return whether the CLI only says what it was sent, which was told when it was taken."""
-        if self._echo_id is None or not isinstance(event, ev.ItemStarted | ev.ItemEnded):
-            return False
-        if event.item.kind != "user_message":
-            return False
-        self._echo_id = self._echo_id or event.item.id
-        return event.item.id == self._echo_id
 
     def _end_left_turns(self, text: str) -> None:
         """End the turns that another process of the CLI has left: only now is it sure how the session goes on."""
@@ -256,7 +249,7 @@ class SessionTurns:
             invocations.end(self._store, self._invocation, replace(outcome, session_id=self.session.native_id))
             self._invocation = None
         self.turn, self._reply, self._last_end = None, "", event
-        self._echo_id = None
+        self._echoes.forget()
         self._change()
         self._say(event)
 
@@ -296,6 +289,7 @@ class SessionTurns:
         """Take back what was given to a turn and never confirmed: sent again, it might arrive twice."""
         for message in live_queue.forget_claimed(self._store, self.session.session_id):
             text = f"it is not known whether this message has reached its turn, so it is not sent again: {message.text}"
+            self._steering.lose(message)
             self._say(ev.Notice(text, "warning", "steer_lost"))
 
     # Orders --------------------------------------------------------------------------------------------------------
@@ -357,7 +351,10 @@ class SessionTurns:
             return sent | {"steered": False, "message": f"{why}: it goes as a turn of its own"}
         message = QueuedMessage(str(uuid.uuid4()), self.session.session_id, text, "queued", self._clock.now())
         live_queue.append(self._store, message, is_first=True)
+        stored = live_queue.waiting(self._store, self.session.session_id)[0]  # without its secrets
         live_queue.change(self._store, message.message_id, "claim", turn_id=turn.turn_id)
+        self._steering.begin(stored, turn.turn_id)
+        self._echoes.expect()
         self._driver.steer(message.message_id, text)
         return {"turn_id": turn.turn_id, "message_id": message.message_id, "status": "steering", "steered": True}
 
@@ -368,7 +365,9 @@ class SessionTurns:
         if is_taken:
             unsent_texts.drop(self._store, event.message_id)
         self._say(event)
+        self._steering.settle(event.message_id, is_taken=is_taken)
         if not is_taken:
+            self._echoes.expect_no_more()
             self._say(ev.Notice(f"the message waits for the end of the turn: {event.message}", "info", "steer_queued"))
             self._tell_queue()
 
@@ -486,7 +485,7 @@ class SessionTurns:
         )
         self._say(ev.ItemStarted(item, message.message_id))
         self._say(ev.ItemEnded(item, message.message_id))
-        self._echo_id = ""
+        self._echoes.expect()
 
     def _start(self, kind: str, text: str, begin: Callable[[str], None]) -> dict[str, Any]:
         turn_id = str(uuid.uuid4())

@@ -131,7 +131,9 @@ def _of_item(one: Numbered, item: Item) -> Entry:
         changes.append(FileChange(change.path[:_LONGEST_TITLE], change.kind, diff))
     if item.kind == "command":
         note = f"exit code {item.exit_code}" if item.exit_code else ""
-    if item.status not in ("completed", "running"):
+    if item.untaken:
+        note = item.untaken
+    elif item.status not in ("completed", "running"):
         note = item.status if not note else f"{item.status}, {note}"
     title, cut = _cut(redact(item.title), _LONGEST_TITLE)
     return Entry(
@@ -141,7 +143,7 @@ def _of_item(one: Numbered, item: Item) -> Entry:
         title,
         text,
         left_out + cut,
-        item.status in ("failed", "declined") or bool(item.exit_code),
+        (item.status in ("failed", "declined") and not item.untaken) or bool(item.exit_code),
         note,
         tuple(changes),
         tuple((step[:_LONGEST_TITLE], state) for step, state in item.steps[:50]),

@@ -149,6 +149,55 @@ def test_a_secret_outlasts_a_process_that_is_killed_and_no_longer_than_its_messa
     assert [] == talk.unsent()
 
 
+def steered(talk):
+    """Return what was told of messages for the running turn: text, state, turn."""
+    items = [
+        one.event for one in talk.told if getattr(getattr(one.event, "item", None), "native_kind", "") == ev.STEERS
+    ]
+    return [(event.item.text, event.item.untaken or event.item.status, event.turn_id) for event in items]
+
+
+@pytest.fixture
+def running(talk):
+    """A turn that runs, whose CLI has said again what it was sent."""
+    talk.say(ev.SessionOpened("n1"))
+    turn = talk.send("go")
+    talk.say(ev.TurnStarted(), ev.ItemEnded(ev.Item("echo-1", "user_message", "completed", "go")))
+    return turn
+
+
+def steer(talk, text):
+    told = talk.turns.order("steer", {"text": text}, "somebody")
+    talk.turns.take()
+    return told["message_id"]
+
+
+def test_a_message_for_the_running_turn_is_told_at_once_and_once(talk, running):
+    message = steer(talk, "left")
+    assert [("left", "not taken yet", running)] == steered(talk)
+
+    talk.say(ev.ItemEnded(ev.Item("echo-2", "user_message", "completed", "left")), ev.SteerSettled(message, "accepted"))
+    talk.say(ev.ItemEnded(ev.Item("own", "user_message", "completed", "of the CLI itself")))
+
+    assert ("left", "completed", running) == steered(talk)[-1]
+    assert ["go", "left", "of the CLI itself"] == talk.messages()
+
+
+def test_a_message_that_its_turn_has_not_taken_is_told_as_such(talk, running):
+    message = steer(talk, "left")
+    talk.say(ev.TurnEnded("interrupted"), ev.SteerSettled(message, "refused", "the turn had ended"))
+
+    assert ("left", "not taken", running) == steered(talk)[-1]
+    assert ["go", "left"] == talk.driver.sent[:1] + talk.driver.sent[2:]  # now it is a turn
+
+
+def test_a_message_whose_process_is_lost_is_told_by_the_next_one(talk, running):
+    steer(talk, "left")
+    talk.turns = talk.begin_process()
+
+    assert ("left", "perhaps not taken", running) == steered(talk)[-1]
+
+
 def test_a_text_that_is_cut_off_is_kept_to_its_last_word(talk):
     talk.say(ev.SessionOpened("n1"))
     talk.send("go")

@@ -56,6 +56,8 @@ def block_lines(
         return tuple(TranscriptLine(line) for line in _plan(block, item, width))
     if item.kind in _MESSAGES:
         head = tuple(_message_head(block, item, width))
+        if item.untaken:
+            return (*head, *_untaken(block, width))
         if block.is_running or block.is_long:
             return (stream or stream_lines(block, width)).lines(block, head)
         return (*head, *_message(block, item, width))
@@ -82,7 +84,14 @@ def _message_head(block: Block, item: Item, width: int) -> Iterator[TranscriptLi
     yield TranscriptLine(())
     if is_user or block.has_heading:
         name = _name_speaker(item)
-        yield TranscriptLine((name, (cut(f"  {_moment(block.at)}", width - len(name[0])), "dim")))
+        when = f"  {_moment(block.at)}" + (f"  {item.untaken}" if item.untaken else "")
+        yield TranscriptLine((name, (cut(when, width - len(name[0])), "dim")))
+
+
+def _untaken(block: Block, width: int) -> Iterator[TranscriptLine]:
+    """Yield what the turn has not taken, in grey: the agent has not read it."""
+    for line in typed(block.text.strip("\n"), width - len(_INDENT)):
+        yield TranscriptLine(((_INDENT, ""), *((text, "dim") for text, _tone in line)), BODY)
 
 
 def _message(block: Block, item: Item, width: int) -> Iterator[TranscriptLine]:

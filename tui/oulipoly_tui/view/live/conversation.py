@@ -163,7 +163,8 @@ class Conversation:
     def messages(self) -> list[str]:
         """Return what people have sent, oldest first."""
         items = [(block.text, block.item) for block in self.blocks if block.item is not None]
-        return [text for text, item in items if item.kind == "user_message" and item.native_kind != ev.RESUMES]
+        sent = [(text, item) for text, item in items if item.kind == "user_message" and item.native_kind != ev.RESUMES]
+        return [text for text, item in sent if item.status != "declined"]  # that one waits, and is sent once more
 
     # ---- events
 

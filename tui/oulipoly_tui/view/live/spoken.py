@@ -64,7 +64,8 @@ def _item(item: Item) -> Iterator[str]:
     state = f" {item.status.capitalize()}." if item.status not in ("completed", "running") else ""
     match item.kind:
         case "user_message":
-            yield f"{'agent-runner' if item.native_kind == RESUMES else 'You'}: {text}"
+            speaker = "agent-runner" if item.native_kind == RESUMES else "You"
+            yield f"{speaker}, {item.untaken}: {text}" if item.untaken else f"{speaker}: {text}"
         case "agent_message":
             yield f"Assistant: {text}"
         case "command":
