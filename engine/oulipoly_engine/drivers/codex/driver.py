@@ -65,6 +65,7 @@ class CodexDriver(Driver):
 
     kind: ClassVar[str] = "codex"
     names_turns: ClassVar[bool] = True
+    says_steers_again: ClassVar[bool] = True
 
     def __init__(self, opening: Opening) -> None:
         """Prepare it; nothing is said before `begin`."""

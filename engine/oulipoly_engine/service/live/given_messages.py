@@ -19,6 +19,7 @@ class SteeringMessages:
     def __init__(self, say: Callable[[ev.AnyEvent], None]) -> None:
         self._say = say
         self._items: dict[str, tuple[ev.Item, str]] = {}  # by message: the item, and the turn's id
+        self._accepted: set[str] = set()  # messages that their CLI has
 
     def begin(self, message: QueuedMessage, turn_id: str) -> None:
         """Tell that a turn is given a message. Its text holds no secret: that of the store."""
@@ -30,6 +31,22 @@ class SteeringMessages:
         """Tell whether the turn has taken a message; of one that is settled already nothing is told."""
         self._end(message_id, "completed" if is_taken else "declined")
 
+    def accept(self, message_id: str) -> None:
+        """Take note that the CLI has a message, which its turn has not read yet: it says it again when it has."""
+        if message_id in self._items:
+            self._accepted.add(message_id)
+
+    def take_echo(self, text: str) -> None:
+        """Take what the CLI has said again, without its secrets: the turn has read it."""
+        message_id = next((key for key, (item, _turn_id) in self._items.items() if item.text == text), None)
+        if message_id is not None:
+            self.settle(message_id, is_taken=True)
+
+    def end_turn(self, status: ev.TurnEnd) -> None:
+        """Tell of the messages that the CLI has accepted: a turn that was cut off has perhaps not read them."""
+        for message_id in tuple(self._accepted):
+            self._end(message_id, "completed" if status == "completed" else "interrupted")
+
     def lose(self, message: QueuedMessage) -> None:
         """Tell that nobody will know whether a message has reached its turn; it may be of another process."""
         if message.message_id not in self._items:
@@ -38,6 +55,7 @@ class SteeringMessages:
         self._end(message.message_id, "interrupted")
 
     def _end(self, message_id: str, status: ev.ItemStatus) -> None:
+        self._accepted.discard(message_id)
         item, turn_id = self._items.pop(message_id, (None, ""))
         if item is not None:
             self._say(ev.ItemEnded(replace(item, status=status), turn_id))

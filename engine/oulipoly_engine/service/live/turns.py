@@ -122,7 +122,11 @@ class SessionTurns:
     def _apply(self, told: ev.AnyEvent) -> None:
         if isinstance(told, ev.ItemEnded) and (rest := self._cleaner.take_rest(told.item.id)):
             self._say(self._note_item(ev.ItemDelta(told.item.id, rest, told.item.kind)))
-        event = None if self._echoes.has(told) else self._cleaner.clean(told)
+        if self._echoes.has(told):
+            if isinstance(told, ev.ItemEnded):
+                self._steering.take_echo(redact(told.item.text))
+            return
+        event = self._cleaner.clean(told)
         match event:
             case None:
                 return
@@ -250,6 +254,7 @@ class SessionTurns:
             self._invocation = None
         self.turn, self._reply, self._last_end = None, "", event
         self._echoes.forget()
+        self._steering.end_turn(event.status)
         self._change()
         self._say(event)
 
@@ -365,7 +370,10 @@ class SessionTurns:
         if is_taken:
             unsent_texts.drop(self._store, event.message_id)
         self._say(event)
-        self._steering.settle(event.message_id, is_taken=is_taken)
+        if is_taken and self._driver.says_steers_again:
+            self._steering.accept(event.message_id)
+        else:
+            self._steering.settle(event.message_id, is_taken=is_taken)
         if not is_taken:
             self._echoes.expect_no_more()
             self._say(ev.Notice(f"the message waits for the end of the turn: {event.message}", "info", "steer_queued"))

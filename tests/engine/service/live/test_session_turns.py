@@ -183,6 +183,25 @@ def test_a_message_for_the_running_turn_is_told_at_once_and_once(talk, running):
     assert ["go", "left", "of the CLI itself"] == talk.messages()
 
 
+@pytest.mark.parametrize(
+    ("events", "state"),
+    [
+        ([], "not taken yet"),
+        ([ev.ItemEnded(ev.Item("echo-2", "user_message", "completed", "left"))], "completed"),
+        ([ev.TurnEnded("completed")], "completed"),
+        ([ev.TurnEnded("interrupted")], "perhaps not taken"),
+    ],
+    ids=["accepted", "said again", "turn completed", "turn interrupted"],
+)
+def test_a_cli_that_says_again_what_its_turn_has_read_is_believed_then_alone(talk, running, monkeypatch, events, state):
+    monkeypatch.setattr(talk.driver, "says_steers_again", True)
+    message = steer(talk, "left")
+    talk.say(ev.SteerSettled(message, "accepted"), *events)
+
+    assert ("left", state, running) == steered(talk)[-1]
+    assert 1 == talk.driver.sent.count("left")
+
+
 def test_a_message_that_its_turn_has_not_taken_is_told_as_such(talk, running):
     message = steer(talk, "left")
     talk.say(ev.TurnEnded("interrupted"), ev.SteerSettled(message, "refused", "the turn had ended"))
