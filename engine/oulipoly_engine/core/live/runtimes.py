@@ -28,7 +28,7 @@ class Runtime(Record):
     account: str = ""  # whose login and quota it uses; empty: nobody's that we know
     is_enabled: bool = True
     start_words: tuple[str, ...] = ()  # ACP and plain: what makes it speak so
-    args: tuple[str, ...] = ()  # the user's own, checked by `launch_arguments`
+    args: tuple[str, ...] = ()  # the user's own, checked by `launch.arguments`
     model: str = ""  # what its account asks for where a session says nothing
     effort: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
