@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.core.live import orders
+from oulipoly_engine.core.live.entries import entry_of
 from oulipoly_engine.core.live.events import RequestOpened, SessionOpened, TurnEnded, TurnStarted
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable
 from oulipoly_engine.errors import RequestRefused, RunnerError
@@ -71,9 +72,18 @@ def assert_sound(live, session, sent):
     plans = [plan for plan in plans if plan.turn.session_id == session]
     assert {turn.turn_id for turn in turns if turn.status not in FINAL} == {plan.turn.turn_id for plan in plans}
     assert all(isinstance(plan, Recoverable) for plan in plans), plans
-    numbers = [one.seq for one in live.live.events(session, limit=10_000)]
-    assert list(range(1, len(numbers) + 1)) == numbers
+    events = live.live.events(session, limit=10_000)
+    assert list(range(1, len(events) + 1)) == [one.seq for one in events]
+    assert_entered(live, session, events)
     return plans
+
+
+def assert_entered(live, session, events):
+    """All that was said is an entry, once."""
+    native_id = live.live.find(session).native_id
+    told = (entry_of(session, native_id, one) for one in events if native_id)
+    sql = "SELECT turn_id FROM session_turns WHERE session_id = ? ORDER BY turn_id"
+    assert [one.entry_id for one in told if one is not None] == [row["turn_id"] for row in live.rows(sql, native_id)]
 
 
 def go_on(live, session, plans):

@@ -16,6 +16,7 @@ from oulipoly_engine.service.archive.keeper import ArchiveKeeper, KeepResult, Pr
 from oulipoly_engine.service.sessions.locate import check_id, find_typed
 from oulipoly_engine.store.archive import copies
 from oulipoly_engine.store.sessions.sessions import list_sessions
+from oulipoly_engine.store.transcripts import entries
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
@@ -57,10 +58,14 @@ class SessionArchive(SessionPart):
             keeper = self._keeper(store)
             _run_keeper(keeper, {part.account for part in parts})
             kept = sum(keeper.archive.find_copy(part.account, part.session_id) is not None for part in parts)
+            live = sum(entries.has_live(store, part.account, part.session_id) for part in parts)
         self._tell()
+        if live == len(parts) == 1:
+            return "Its messages are kept in the state file: its CLI has no transcript to copy"
         if kept == len(parts) == 1:
             return "The session is in the archive"
-        return f"{kept} of {len(parts)} sessions are in the archive"
+        beside = f", and {live} in the state file, as they have no transcript" if live else ""
+        return f"{kept} of {len(parts)} sessions are in the archive{beside}"
 
     def keep_all(self) -> KeepResult:
         """Keep copies of what every account has written."""

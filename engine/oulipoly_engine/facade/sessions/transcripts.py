@@ -71,15 +71,19 @@ class SessionTranscripts(SessionPart):
 
         A broken configuration is told by who asks for the sessions themselves.
         """
+        from oulipoly_engine.service.transcripts.live_ingest import enter_live
         from oulipoly_engine.service.transcripts.quick_ingest import QuickIngest
 
         home = self._home
         if home.read_only or not home.paths.state_db.exists():
             return None
-        with home.lend_store_to_read() as store, suppress(ConfigInvalid):
-            scripts, sessions = home.quiet_files.scripts(), home.paths.data / "sessions"
-            glance = QuickIngest(
-                store, scripts, home.paths.home, sessions, lambda: home.wiring.ingester(store, scripts)
-            )
-            return home.write_along(store, glance.look, None)
-        return None
+        result, sessions = None, home.paths.data / "sessions"
+        with home.lend_store_to_read() as store:
+            with suppress(ConfigInvalid):
+                scripts = home.quiet_files.scripts()
+                glance = QuickIngest(
+                    store, scripts, home.paths.home, sessions, lambda: home.wiring.ingester(store, scripts)
+                )
+                result = home.write_along(store, glance.look, None)
+            home.write_along(store, lambda: enter_live(store, sessions), 0)  # behind the transcripts, which win
+        return result

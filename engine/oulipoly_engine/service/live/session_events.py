@@ -8,7 +8,7 @@ from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_events
+from oulipoly_engine.store.live import live_entries, live_events
 
 
 class SessionEvents:
@@ -43,7 +43,10 @@ class SessionEvents:
         unkept, self.unkept = self.unkept, []
         kept = [one for one in unkept if not isinstance(one.event, ev.ItemDelta)]
         if kept:
-            live_events.append(self._store, self._session_id, kept)
+            with self._store.write():  # what was said is an entry at once, or neither is kept
+                live_events.append(self._store, self._session_id, kept)
+                if live_entries.concern(kept):
+                    live_entries.enter(self._store, self._session_id)
         self._untold += unkept
 
 

@@ -30,11 +30,12 @@ from oulipoly_engine.core.transcripts.canonical import (
     render,
     scan,
 )
-from oulipoly_engine.errors import RunnerError, TranscriptMalformed
+from oulipoly_engine.errors import RunnerError, StorageUnsupported, TranscriptMalformed
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.reading.source import read_stored_bodies, transcript_of
 from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.store.transcripts.bodies import StoredBody
 
 T = TypeVar("T")
@@ -93,13 +94,13 @@ class Exporter(Record):
         Raises TranscriptMalformed, StorageUnsupported (no storage of a canonical kind; or neither transcript nor stored
         entries), and RunnerError for a damaged stored body, a full disk, or a transcript that never holds still.
         """
-        storage_type = self.locator.storage(session).storage_type
-        if storage_type is StorageType.OTHER:
-            raise describe_unsupported(session, "its storage_type is not a format that can be exported")
+        storage_type = self._storage_type(session)
         spool = tempfile.SpooledTemporaryFile(max_size=self.in_memory_bytes)  # noqa: SIM115 - see below
         try:
             writer = _Writer(spool)
-            problem = self._write_file(writer, storage_type, session)
+            problem: str | None = "its CLI keeps no transcript that can be read"
+            if storage_type is not StorageType.OTHER:
+                problem = self._write_file(writer, storage_type, session)
             if problem is not None:
                 writer.restart()
                 _write_rows(writer, self.store, session, problem)
@@ -107,6 +108,19 @@ class Exporter(Record):
         finally:
             with suppress(OSError):  # on a full disk closing fails too, and would hide why
                 spool.close()
+
+    def _storage_type(self, session: ResolvedSession) -> StorageType:
+        """Return the format of a session's transcript; OTHER: it has none, and was said in a live session."""
+        is_live = entries.has_live(self.store, session.account, session.session_id)
+        try:
+            storage_type = self.locator.storage(session).storage_type
+        except StorageUnsupported:
+            if not is_live:
+                raise
+            return StorageType.OTHER
+        if storage_type is StorageType.OTHER and not is_live:
+            raise describe_unsupported(session, "its storage_type is not a format that can be exported")
+        return storage_type
 
     def _write_file(self, writer: _Writer, storage_type: StorageType, session: ResolvedSession) -> str | None:
         """Write the transcript's records and return None, or why it cannot be read."""

@@ -35,7 +35,7 @@ from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import spawned
-from oulipoly_engine.store.sessions import facts
+from oulipoly_engine.store.sessions import facts, live_origin
 from oulipoly_engine.store.sessions.sessions import latest
 from oulipoly_engine.store.sessions.sessions import list_sessions as list_stored_sessions
 from oulipoly_engine.store.transcripts.entry_pages import links
@@ -212,7 +212,11 @@ class Catalogue(Record):
 
     def _describe(self, one: facts.Undescribed, asked: _ScriptBudget) -> facts.Description:
         path = facts.transcript_of(self.store, one.account, one.session_id)
-        cwd, model, forked_from = one.cwd, one.cli_model, one.forked_from
+        title, cwd, model, forked_from = one.title, one.cwd, one.cli_model, one.forked_from
+        live = None if path else live_origin.find_origin(self.store, one.account, one.session_id)
+        if live is not None:
+            title, cwd, model = title or live.title, cwd or live.workspace, model or live.cli_model
+            forked_from = forked_from or live.forked_from
         locator = self._asks(one.account)
         if path is None and cwd is None and locator is not None:
             with asked.of(one.account):
@@ -224,7 +228,7 @@ class Catalogue(Record):
         standing = None if path is None else transcript_head.look_at(path)
         return facts.Description(
             of=one,
-            title=one.title or self._title(one),
+            title=title or self._title(one),
             cwd=cwd,
             cli_model=model,
             transcript=path,

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -196,7 +196,7 @@ class Ingester(Record):
                 if stopped.is_set():
                     return _make_failure(name, "was stopped")
                 with self.store.write():
-                    new = entries.insert_new(self.store, name, batch, at)
+                    new = self._insert(name, batch, at)
                 tally.count(new, batch)
             with self.store.write():
                 tally.chains = imported.adopt(self.store, name, tally.sessions)
@@ -208,6 +208,11 @@ class Ingester(Record):
         else:
             result = _result(name, Kind.DONE, tally, reading.notes)
         return replace(result, damaged_lines=reading.damaged_lines, unread_files=reading.unread_files)
+
+    def _insert(self, name: str, batch: Sequence[EntryLine], at: datetime) -> int:
+        """Store entries of transcripts, in place of those that live sessions had for the same sessions."""
+        entries.drop_live(self.store, name, {entry.session_id for entry in batch})
+        return entries.insert_new(self.store, name, batch, at)
 
     def _run(self, name: str, script: str, state_dir: Path, stopped: Event) -> IngestResult:
         try:
@@ -221,7 +226,7 @@ class Ingester(Record):
         tally, at = _Tally(), self.clock.now()
         found = list(_check_lines(result.stdout, tally))
         with self.store.write():
-            tally.count(entries.insert_new(self.store, name, found, at), found)
+            tally.count(self._insert(name, found, at), found)
             tally.chains = imported.adopt(self.store, name, tally.sessions)
         said = [excerpt(line, 300) for line in result.stderr.splitlines() if line.strip()]
         return _result(name, Kind.DONE, tally, said)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from oulipoly_engine.core.live.events import AnyEvent, Numbered, type_of
-from oulipoly_engine.store.base.compiled import insertion
+from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.orm import fn
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.models.live import LiveEventRow
 
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
@@ -40,6 +41,19 @@ def after(store: Store, session_id: str, seq: int, limit: int = 1000) -> tuple[N
     query = row.select(row.seq, row.at, row.event).where(row.session_id == session_id, row.seq > seq)
     with store.read():
         return tuple(_read(each) for each in store.rows(query.order_by(row.seq).limit(limit)))
+
+
+@compile_query
+def _select_of_types(session_id: Parameter, seq: Parameter, types: Parameter, limit: Parameter) -> Query:
+    row = LiveEventRow
+    mine = (row.session_id == session_id) & (row.seq > seq) & row.type.in_(each_of(types))
+    return row.select(row.seq, row.at, row.event).where(mine).order_by(row.seq).limit(limit)
+
+
+def of_types(store: Store, session_id: str, seq: int, types: Sequence[str], limit: int) -> tuple[Numbered, ...]:
+    """Return the events of some types after a number, oldest first."""
+    with store.read():
+        return tuple(map(_read, store.rows(_select_of_types(session_id, seq, types, limit))))
 
 
 def lines_after(store: Store, session_id: str, seq: int, limit: int) -> tuple[tuple[int, bytes], ...]:

@@ -41,12 +41,22 @@ def chain_of(store: Store, account: str, session_id: str) -> str | None:
     return str(rows[0][0]) if rows else None
 
 
+@compile_query
+def _chain_of_runtime(runtime_id: Parameter, native_id: Parameter) -> Query:
+    live, segment = LiveSessionRow, SegmentRow
+    mine = (live.native_id == native_id) & (live.runtime_id == runtime_id) & live.account.is_null()
+    return live.select(segment.chain_id).join(segment, on=segment.session_id == live.native_id).where(mine)
+
+
 def mint(store: Store, account: str, session_id: str, model: str, now: datetime) -> str:
     """Return the chain of a session that a run of ours has just used, creating it with one segment if it is new.
 
-    Runs inside the caller's write transaction.
+    That of a runtime without an account lies where its transcript was found. Runs inside the caller's write
+    transaction.
     """
     known = chain_of(store, account, session_id)
+    if known is None and (rows := store.rows(_chain_of_runtime(account, session_id))):
+        known = str(rows[0][0])
     instant = to_text(now)
     if known is not None:
         store.run(ChainRow.update(last_used_at=instant).where(ChainRow.chain_id == known))
@@ -72,6 +82,18 @@ def insert(
     store.run(_NEW_CHAIN(chain_id, started_at, last_used_at, model))
     store.run(_NEW_SEGMENT(chain_id, account, session_id, started_at, reason))
     return chain_id
+
+
+def change_native_id(store: Store, account: str, former_id: str, native_id: str) -> None:
+    """Have a session's part on an account go on under another id of its CLI, where nothing is stored under the former.
+
+    Runs inside the caller's write transaction.
+    """
+    row = SegmentRow
+    if store.rows(_count_entries(account, former_id))[0][0] or chain_of(store, account, native_id) is not None:
+        return
+    mine = (row.provider_name == account) & (row.session_id == former_id)
+    store.run(row.update({row.session_id: native_id}).where(mine))
 
 
 def backfill(store: Store) -> int:

@@ -11,6 +11,7 @@ from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of, greatest, least
 from oulipoly_engine.store.base.orm import Case, Query, fn
+from oulipoly_engine.store.models.live import LiveSessionRow
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
@@ -24,6 +25,10 @@ def _with_segment(account: Parameter, session_ids: Parameter) -> Query:
     return SegmentRow.select(SegmentRow.session_id).where(
         SegmentRow.session_id.in_(each_of(session_ids)), SegmentRow.provider_name == account
     )
+
+
+def _known(store: Store, account: str, session_ids: Collection[str]) -> set[str]:
+    return {session for (session,) in store.rows(_with_segment(account, session_ids))}
 
 
 @compile_query
@@ -43,13 +48,31 @@ def _last_entry(account: Parameter, session_id: Parameter) -> Query:
     )
 
 
+@compile_query
+def _select_runtimes(session_ids: Parameter) -> Query:
+    row = LiveSessionRow
+    mine = row.account.is_null() & row.native_id.in_(each_of(session_ids))
+    return row.select(row.runtime_id, row.native_id).where(mine)
+
+
+def _take_from_runtimes(store: Store, account: str, session_ids: Collection[str]) -> None:
+    """Have sessions that runtimes without an account have begun lie on the account whose home has their transcripts."""
+    row = SegmentRow
+    for runtime_id, native_id in store.rows(_select_runtimes(session_ids)):
+        mine = (row.provider_name == runtime_id) & (row.session_id == native_id)
+        store.run(row.update({row.provider_name: account}).where(mine))
+
+
 def adopt(store: Store, account: str, session_ids: Collection[str]) -> int:
     """Give each of an account's sessions without a segment a chain of its own, and return how many were made.
 
     Runs inside the caller's write transaction, after the sessions' entries are stored. An entry of the far future makes
     its chain used when it was read.
     """
-    known = {session for (session,) in store.rows(_with_segment(account, session_ids))}
+    known = _known(store, account, session_ids)
+    if len(known) < len(session_ids):
+        _take_from_runtimes(store, account, [each for each in session_ids if each not in known])
+        known = _known(store, account, session_ids)
     found = []
     for session_id in session_ids:
         if session_id not in known:

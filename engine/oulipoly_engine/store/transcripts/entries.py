@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.session_match import SessionActivity
 from oulipoly_engine.core.transcripts.entry_text import extract_text
-from oulipoly_engine.core.transcripts.turn_script import EntryLine
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, EntryLine
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import count_where
+from oulipoly_engine.store.base.dialect import count_where, each_of
 from oulipoly_engine.store.base.orm import Case, Expression, Query, fn
-from oulipoly_engine.store.models.sessions import CopiedHistoryRow
+from oulipoly_engine.store.models.live import LiveSessionRow
+from oulipoly_engine.store.models.sessions import CopiedHistoryRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
 
@@ -34,6 +35,8 @@ class StoredEntry(Record):
     timestamp: str  # RFC 3339
     body: str | None  # JSON list of content chunks; None for a row stored without its body
 
+
+_BEHIND_LIVE = LIVE_IDS[:-1] + chr(ord(LIVE_IDS[-1]) + 1)  # the first text behind all that begin so
 
 _INSERTION = insertion(
     EntryRow.provider_name,
@@ -75,9 +78,77 @@ def insert_new(store: Store, account: str, found: Iterable[EntryLine], ingested_
     )
 
 
+@compile_query
+def _before_live(account: Parameter, session_id: Parameter) -> Query:
+    return _of_transcript(account, session_id, EntryRow.entry_id < LIVE_IDS)
+
+
+@compile_query
+def _behind_live(account: Parameter, session_id: Parameter) -> Query:
+    return _of_transcript(account, session_id, EntryRow.entry_id >= _BEHIND_LIVE)
+
+
+def _of_transcript(account: Parameter, session_id: Parameter, ids: Expression) -> Query:
+    row = EntryRow
+    return row.select(row.id).where(row.provider_name == account, row.session_id == session_id, ids).limit(1)
+
+
+@compile_query
+def _select_accounts(session_id: Parameter) -> Query:
+    return SegmentRow.select(SegmentRow.provider_name).distinct().where(SegmentRow.session_id == session_id)
+
+
+def has_transcript(store: Store, account: str, session_id: str) -> bool:
+    """Tell whether entries of a session are stored that its CLI has written, and not only those of a live session.
+
+    They may be another account's: a runtime of `[runtimes.x]` without an account may use the home of one.
+    """
+    accounts = {account, *(name for (name,) in store.rows(_select_accounts(session_id)))}
+    return any(store.rows(question(name, session_id)) for name in accounts for question in (_before_live, _behind_live))
+
+
+def _are_live(account: Parameter, session_id: Parameter) -> Expression:
+    row = EntryRow
+    ids = (row.entry_id >= LIVE_IDS) & (row.entry_id < _BEHIND_LIVE)
+    return (row.provider_name == account) & (row.session_id == session_id) & ids
+
+
+@compile_query
+def _some_live(account: Parameter, session_id: Parameter) -> Query:
+    return EntryRow.select(EntryRow.id).where(_are_live(account, session_id)).limit(1)
+
+
+def has_live(store: Store, account: str, session_id: str) -> bool:
+    """Tell whether entries of a session are stored that were made of a live session's events."""
+    return bool(store.rows(_some_live(account, session_id)))
+
+
+@compile_query
+def _drop_live(account: Parameter, session_id: Parameter) -> Query:
+    return EntryRow.delete().where(_are_live(account, session_id))
+
+
+@compile_query
+def _select_live_owners(session_ids: Parameter) -> Query:
+    row = LiveSessionRow
+    account = fn.COALESCE(row.account, row.runtime_id)
+    return row.select(account, row.native_id).where(row.native_id.in_(each_of(session_ids)))
+
+
+def drop_live(store: Store, account: str, session_ids: Collection[str]) -> None:
+    """Remove the entries that live sessions' events have become: a transcript of theirs is read, which has them too.
+
+    Runs inside the caller's write transaction. account: whose transcript it is.
+    """
+    owners = store.rows(_select_live_owners([*session_ids]))
+    store.execute_many(_drop_live, {*owners, *((account, session_id) for session_id in session_ids)})
+
+
 def has_any(store: Store, account: str) -> bool:
-    """Tell whether anything of an account is stored."""
-    return bool(store.rows(EntryRow.select(EntryRow.id).where(EntryRow.provider_name == account).limit(1)))
+    """Tell whether anything of an account's transcripts is stored."""
+    row = EntryRow
+    is_read = (row.entry_id < LIVE_IDS) | (row.entry_id >= _BEHIND_LIVE)
+    return bool(store.rows(row.select(row.id).where(row.provider_name == account, is_read).limit(1)))
 
 
 def of_account(store: Store, account: str) -> int:

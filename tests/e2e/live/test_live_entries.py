@@ -1,0 +1,43 @@
+"""A session of a runtime that no turn script reads is in list, search, show and export as every other one."""
+
+import json
+
+LS = "hello [[approve:ls -la]]"
+
+
+def test_a_session_of_a_further_runtime_is_found_shown_and_exported_until_its_transcript_is_read(live, agents):
+    scripts = live.demo.config / "sessions.toml"
+    kept = scripts.read_text()
+    scripts.write_text("")
+    mine = live.scripted(name="mine", program="demo-claude3", kind="acp", start_words=["--acp"])
+    session, turn = live.begin_turn("greet the walrus", runtime=mine)
+    assert "completed" == live.live.wait(session, turn).status
+    asking = live.live.send(session, LS).turn_id
+    live.live.answer(live.request(session).request_id, "approve")
+    reply = live.live.wait(session, asking).reply
+
+    def search():
+        return json.loads(agents("session", "search", "walrus", "role:user", "--json").stdout)["hits"]
+
+    (hit,) = search()
+    shown = json.loads(agents("session", "show", session, "--all", "--json").stdout)
+    listed = json.loads(agents("session", "list", "--json").stdout)["conversations"]
+    lines = [json.loads(line) for line in agents("session", "export", session).stdout.splitlines()]
+    document = agents("session", "export", session, "--format", "markdown", "--with", "all").stdout.decode()
+
+    assert ("mine", "greet the walrus", str(live.demo.project)) == (hit["account"], hit["title"], hit["workspace"])
+    assert [hit["chain_id"]] == [each["chain_id"] for each in listed]
+    assert [each["turn_id"] for each in shown["shown_turns"]] == [each["turn_id"] for each in lines]
+    said = [(each["role"], chunk["type"], chunk["text"]) for each in lines for chunk in each["content"]]
+    assert ("user", "text", LS) in said
+    assert ("assistant", "text", reply) in said
+    assert any(kind == "tool_use" and "ls -la" in text for _, kind, text in said)
+    assert "greet the walrus" in document
+    assert "ls -la" in document
+
+    scripts.write_text(kept)  # the agent keeps transcripts in the home of an account
+    (now,) = search()
+    live.live.send(session, "again", waits=True)
+    (row,) = json.loads(agents("session", "list", "--json").stdout)["conversations"]
+
+    assert (hit["chain_id"], "demo-claude3") == (now["chain_id"], now["account"]) == (row["chain_id"], row["account"])
