@@ -12,11 +12,13 @@ from oulipoly_engine.core.live.events import Item, ItemEnded
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.quota import quotas
 from oulipoly_tui.commands.palette import offers
 from oulipoly_tui.panes.live.jobs import WINDOW
 from oulipoly_tui.screens import review
 from oulipoly_tui.screens.menu import Menu
 from oulipoly_tui.view.live import answer_guard
+from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
 
 COMMAND = "rm -rf build"
@@ -475,6 +477,34 @@ async def test_a_session_that_cannot_go_on_offers_a_fork(live):
         await one.until(lambda: 2 == len(one.app.screen_stack))
         await one.press("y")
         await one.until(lambda: one.pane.session.session_id != session.session_id and one.pane.talk.is_open)
+
+
+async def test_a_message_to_an_exhausted_account_goes_to_a_fork_on_the_account_that_is_chosen(live):
+    async with live() as one:
+        session = await one.begin(account="demo-codex1")
+        await one.write("hello")
+        await one.sees("✓ done")
+        one.app.engine.live.order(session.session_id, "close", starts=False)
+        await one.until(lambda: one.pane._connection is None)
+        store = open_store(one.paths.state_db)
+        quotas.mark_exhausted(store, "demo-codex1", SystemClock().now())
+        store.close()
+        await one.write("go on")
+        await one.sees("demo-codex1 is exhausted: fork “hello” where?", "demo-codex2")
+        await one.press("escape")
+
+        assert ("go on", session.session_id) == (one.composer.text, one.pane.session.session_id)
+
+        await one.write("go on")
+        await one.sees("fork “hello” where?", "demo-codex2")
+        choice = one.app.screen.query_one(VirtualList)
+        choice.go_to("demo-codex2")
+        await one.press("enter")
+        await one.until(lambda: one.pane.session.session_id != session.session_id and "✓ done" in one.text())
+
+        assert "demo-codex2" == one.pane.session.account
+        assert ["go on"] == [turn.input for turn in one.app.engine.live.turns(one.pane.session.session_id)]
+        assert "" == one.composer.text
 
 
 async def test_a_fork_says_which_turn_it_ends_with_and_where_its_past_is(live):

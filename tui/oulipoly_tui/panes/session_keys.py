@@ -12,6 +12,20 @@ from oulipoly_tui.view.sessions.sessions import quote_title, title_of
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
+    from oulipoly_tui.app_interface import AppInterface
+
+
+def choose_account(
+    app: AppInterface, title: str, names: Sequence[str], act: Callable[[str], object], text: str = ""
+) -> None:
+    """Have one of some accounts chosen, which are shown with what is used of them, and act with its name.
+
+    text: what is said above the list.
+    """
+    from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+
+    rows = room_rows(names, app.snapshot)
+    app.push_screen(Choice(title, rows, text), lambda name: None if name is None else act(name))
 
 
 class SessionKeys:
@@ -87,14 +101,8 @@ class SessionKeys:
         if not names:
             self.app.say(f"No other account can go on with a session of {session.active.account}")
             return
-        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-
-        def on_chosen(name: str | None) -> None:
-            if name is not None:
-                self.wish(command, session.chain_id, name)
-
         title = f"{deed} {quote_title(title_of(session))} where?"
-        self.app.push_screen(Choice(title, room_rows(names, self.app.snapshot)), on_chosen)
+        choose_account(self.app, title, names, lambda name: self.wish(command, session.chain_id, name))
 
     def _ask_import(self, session: Session) -> None:
         from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked

@@ -167,7 +167,7 @@ def running(talk):
 
 
 def steer(talk, text):
-    told = talk.turns.order("steer", {"text": text}, "somebody")
+    told = talk.turns.order(orders.Steer(text), "somebody")
     talk.turns.take()
     return told["message_id"]
 

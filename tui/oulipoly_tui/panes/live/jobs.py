@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.events import Numbered
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.live.sessions import LiveClient, LiveStatus
+    from oulipoly_engine.facade.live.sessions import Begun, LiveClient, LiveStatus
 
 WINDOW = 200  # events that are read when a session is opened, and each time more are scrolled to
 _MOST_NAMES = 5_000  # of a folder
@@ -47,6 +47,14 @@ def resume_turn(engine: Engine, turn_id: str) -> None:
     """Have the agent go on with a turn whose process was lost. Raises RequestRefused where it cannot."""
     left = {one.runtime_id for one in engine.live.left_turns() if one.turn_id == turn_id}
     engine.live.resume_turn(turn_id, engine.runtimes.statuses(left))
+
+
+def fork_to(engine: Engine, session_id: str, runtime: str, text: str) -> Begun:
+    """Begin a session on another runtime with the past of one, and give it a message. text: empty: none."""
+    begun = engine.live.fork(session_id, runtime=runtime)
+    if text:
+        engine.live.send(begun.session.session_id, text)
+    return begun
 
 
 def list_folder(workspace: str, folder: str) -> tuple[tuple[str, bool], ...]:

@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live import orders
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import AccountExhausted, RunnerError
 from oulipoly_tui.driver.copying import copy
-from oulipoly_tui.panes.live.jobs import resume_turn
+from oulipoly_tui.panes.live.jobs import fork_to, resume_turn
+from oulipoly_tui.panes.session_keys import choose_account
 from oulipoly_tui.view.live.completion import own_command
 from oulipoly_tui.view.transcript.spans import cut
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.core.live.events import ModelInfo
     from oulipoly_engine.core.live.sessions import LiveSession
+    from oulipoly_engine.facade.live.sessions import Begun
     from oulipoly_tui.panes.live.connection import LiveConnection
     from oulipoly_tui.view.live.conversation import Conversation
     from oulipoly_tui.widgets.live.composer import Composer
@@ -120,10 +122,36 @@ class LiveOrders:
         self._connection.order(order, on_answered)
 
     def _fail(self, text: str, error: Exception) -> None:
-        """Say what is wrong, and give back what was written."""
-        self.app.say(str(getattr(error, "message", error)), severity="error")
+        """Say what is wrong, and give back what was written; where the account is exhausted, offer others."""
         if text and not self.composer.text:
             self.composer.put(text)
+        if isinstance(error, AccountExhausted) and self.session is not None:
+            work = partial(self.app.engine.live.runtimes_instead, self.session.session_id)
+            self.app.work("accounts", work, partial(self._offer_others, self.session, text, error))
+        else:
+            self.app.say(str(getattr(error, "message", error)), severity="error")
+
+    def _offer_others(
+        self, session: LiveSession, text: str, error: AccountExhausted, runtimes: tuple[str, ...]
+    ) -> None:
+        """Have a runtime chosen to which a session is forked, whose own account is exhausted."""
+        if not runtimes:
+            self.app.say(error.message, severity="error")
+            return
+
+        def on_chosen(runtime: str) -> None:
+            work = partial(fork_to, self.app.engine, session.session_id, runtime, text)
+            self.app.work("fork", work, on_forked, title="forking the session")
+
+        def on_forked(begun: Begun) -> None:
+            if self.composer.text == text:
+                self.composer.put("")  # the fork has it
+            self._show_fork(begun)
+
+        title = f"{session.account} is exhausted: fork {self._quoted_name} where?"
+        sent = ", and your message goes to it" if text else ""
+        explanation = f"Another session begins there with what was said{sent}. This one stays as it is."
+        choose_account(self.app, title, runtimes, on_chosen, explanation)
 
     def _again(self, done: str) -> None:
         if done:
@@ -221,14 +249,14 @@ class LiveOrders:
         def on_asked(yes: bool | None) -> None:
             if yes:
                 work = partial(self.app.engine.live.fork, session.session_id, at_turn=turn_id)
-                self.app.work("fork", work, on_forked, title="forking the session")
-
-        def on_forked(begun: Any) -> None:  # noqa: ANN401 - facade's Begun
-            left = f"; left behind: {', '.join(begun.losses)}" if begun.losses else ""
-            self.app.say(f"Forked: {begun.why}{left}")
-            self.open_session(begun.session.session_id)
+                self.app.work("fork", work, self._show_fork, title="forking the session")
 
         self.app.push_screen(Confirm(f"Fork {self._quoted_name}?", text, "fork it"), on_asked)
+
+    def _show_fork(self, begun: Begun) -> None:
+        left = f"; left behind: {', '.join(begun.losses)}" if begun.losses else ""
+        self.app.say(f"Forked: {begun.why}{left}")
+        self.open_session(begun.session.session_id)
 
     def action_model(self) -> None:
         """Choose another model of the runtime, which is asked for them where the session has not told."""
