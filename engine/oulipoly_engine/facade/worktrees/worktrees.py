@@ -6,7 +6,7 @@ Every method blocks and may be called from any thread. Each settles first what a
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.home import Home, find_only
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees import create, guard, reconcile, remove, restore, survey
 from oulipoly_engine.service.worktrees.create import NewWorktree
@@ -130,9 +130,9 @@ class Worktrees:
             users = [live_sessions.find_in(store, one.session_id, one.path) for one in found]
             awaited = [_why_awaited(store, one, its, self._home.now()) for one, its in zip(found, users, strict=True)]
         living = {host.session_id for host in hosts.survey(self._home.paths)}  # last: one that has begun is seen now
-        deadline = time.monotonic() + _MEASURING_S if measures else None
         running = [any(user.session_id in living for user in its) for its in users]
-        return tuple(map(partial(_judge, deadline), found, running, awaited))
+        judged = list(map(_judge, found, running, awaited))
+        return tuple(_measure(judged) if measures else judged)
 
     # Removing --------------------------------------------------------------------------------------------------------
     def remove(self, identity: str, force: bool = False, *, dry_run: bool = False) -> Removal:
@@ -184,7 +184,7 @@ class Worktrees:
         """Return a worktree with what git says of it now, without its size."""
         users = live_sessions.find_in(store, worktree.session_id, worktree.path)
         awaited = _why_awaited(store, worktree, users, self._home.now())
-        return _judge(None, worktree, self.is_running(store, worktree.session_id), awaited)
+        return _judge(worktree, self.is_running(store, worktree.session_id), awaited)
 
     def _find_old(self, repository: Path | None) -> tuple[KeptReference, ...]:
         from oulipoly_engine.service.worktrees.salvage.old import find_old  # noqa: PLC0415 - only who prunes asks
@@ -234,9 +234,22 @@ def _why_awaited(store: Store, worktree: Worktree, users: Sequence[LiveSession],
     return "its session is about to begin" if is_young else ""
 
 
-def _judge(deadline: float | None, worktree: Worktree, is_running: bool, awaited: str) -> WorktreeStatus:
+def _judge(worktree: Worktree, is_running: bool, awaited: str) -> WorktreeStatus:
     look = survey.look_at(worktree) if worktree.state in _LIVING else Look()
-    size, is_cut = None, False
-    if deadline is not None and look.exists:
-        size, is_cut = survey.measure(Path(worktree.path), deadline)
-    return WorktreeStatus(worktree, look, is_running, size, is_cut, awaited)
+    return WorktreeStatus(worktree, look, is_running, awaited=awaited)
+
+
+def _measure(statuses: Sequence[WorktreeStatus]) -> Iterator[WorktreeStatus]:
+    """Add the sizes. Each has its share of the time that is left; one of which nothing was counted has no size."""
+    deadline = time.monotonic() + _MEASURING_S
+    for place, status in enumerate(statuses):
+        if not status.look.exists:
+            yield status
+            continue
+        now = time.monotonic()
+        share = (deadline - now) / (len(statuses) - place)
+        size, is_cut = survey.measure(Path(status.worktree.path), now + share)
+        if is_cut and not size:
+            yield status
+        else:
+            yield replace(status, size_bytes=size, is_size_cut=is_cut)

@@ -21,6 +21,8 @@ _SAFE = (
     # What git begins by itself in the background would hold our locks for as long as it works.
     *("-c", "gc.auto=0", "-c", "maintenance.auto=false"),
 )
+# A large file is read in pieces, and no time is spent to make it small: git does that when it packs.
+STREAMED = ("-c", "core.bigFileThreshold=16m", "-c", "core.compression=0")
 _FED = 'input=$1; shift; exec "$@" <"$input"'  # the line that gives a command a file as its stdin
 _PEOPLE = (f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE"))
 _CALLERS = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", *_PEOPLE))

@@ -14,6 +14,7 @@ from oulipoly_engine.service.worktrees.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.guard import check_worktree
 from oulipoly_engine.service.worktrees.looking import for_looking, offline
 from oulipoly_engine.service.worktrees.repository import commit_of, find_admin_folder
+from oulipoly_engine.service.worktrees.unread import pass_over_large
 
 _STATUS_S = 10.0
 _LARGE = 1 << 28  # bytes of output
@@ -97,7 +98,8 @@ def _is_in(shared: Git, tip: str, onto: str) -> bool:
 def _add_changes(git: Git, admin: Path, look: Look) -> Look:
     # Inside of a submodule git would run what that one's own configuration names; a removal looks there.
     words = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
-    result = git.run(*words, timeout_s=_STATUS_S, output_limit=_LARGE)
+    with pass_over_large(git) as (passing, unread):
+        result = passing.run(*words, timeout_s=_STATUS_S, output_limit=_LARGE)
     if not result.succeeded:
         return replace(
             look, problem=f"git status: {result.stderr.decode('utf-8', 'replace').strip() or result.outcome}"
@@ -105,7 +107,7 @@ def _add_changes(git: Git, admin: Path, look: Look) -> Look:
     lines = result.stdout.split(b"\0")[:-1]
     return replace(
         look,
-        changed_files=len(lines),
+        changed_files=len({line[3:] for line in lines}.union(map(os.fsencode, unread))),
         untracked_files=sum(line.startswith(b"??") for line in lines),
         unfinished=next((word for name, word in _UNFINISHED.items() if (admin / name).exists()), ""),
     )

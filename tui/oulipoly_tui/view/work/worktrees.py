@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.text.control_characters import visible_line
-from oulipoly_engine.core.worktrees.retention import why_kept
+from oulipoly_engine.core.worktrees.retention import describe_size, why_kept
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, fit_text
 from oulipoly_tui.view.work.works import GitLook, git_words, short_branch
@@ -89,16 +89,9 @@ def prune_lines(would: Pruned) -> tuple[Line, ...]:
 
 def size_text(one: WorktreeStatus) -> str:
     """Return the size of a worktree on the disk."""
-    size = one.size_bytes
-    if size is None:
+    if one.size_bytes is None:
         return "" if one.worktree.state == "removed" else "unknown"
-    value, unit = float(size), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB"):  # noqa: B007 - the last one is what is meant
-        if value < 1000:  # noqa: PLR2004, RUF100 - decimal units
-            break
-        value /= 1000
-    shown = f"{value:.0f}" if value >= 10 or unit == "B" else f"{value:.1f}"  # noqa: PLR2004, RUF100 - one decimal below
-    return f"{'>' if one.is_size_cut else ''}{shown} {unit}"
+    return describe_size(one)
 
 
 def total_text(found: Sequence[WorktreeStatus]) -> str:

@@ -74,7 +74,7 @@ def restore_files(checkout: Path, old: str, new: str) -> tuple[str, ...]:
         order(git, "update-index", "--add", "--replace", *words)
     for some in in_chunks(path for path in back if not _is_as(found.get(path), before[path])):
         order(git, "checkout-index", "--force", "--", *some)
-    git.run("update-index", "-q", "--refresh")
+    git.run("update-index", "-q", "--refresh", timeout_s=600.0)
     return tuple(kept)
 
 

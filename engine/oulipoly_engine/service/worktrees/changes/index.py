@@ -24,6 +24,7 @@ from oulipoly_engine.service.worktrees.changes.place import Checkout, branch_of,
 from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
 
 _HOOKS_TIMEOUT_S = 600.0  # of a commit: hooks may run a repository's whole checks
+_STAGING_S = 600.0  # for files of many gigabytes
 _LONGEST_MESSAGE = 100_000  # characters
 
 
@@ -135,11 +136,12 @@ def _on_paths(checkout: Checkout, words: tuple[str, ...], paths: Sequence[str]) 
     for path in paths:
         tree_files.status_of(checkout.root, split_path(path))
     if not paths:
-        order(checkout.git, *words, *(() if words[0] != "restore" else ("--", ".")))
+        order(checkout.git, *words, *(() if words[0] != "restore" else ("--", ".")), timeout_s=_STAGING_S)
         return
     with scratch_folder() as folder:
         write_private(folder / "paths", b"".join(os.fsencode(path) + b"\0" for path in paths))
-        order(checkout.git, LITERAL, *words, f"--pathspec-from-file={folder / 'paths'}", "--pathspec-file-nul")
+        named = (f"--pathspec-from-file={folder / 'paths'}", "--pathspec-file-nul")
+        order(checkout.git, LITERAL, *words, *named, timeout_s=_STAGING_S)
 
 
 def _refuse_side(side: str) -> None:

@@ -98,7 +98,8 @@ def carry_out(journal: Journal, move: Move) -> Moved:
     try:
         order(git, "update-ref", "-m", f"before {move.reason}", backup, move.old, "")
         if move.checkout is not None:
-            git.run("update-index", "-q", "--refresh")  # a file that was only touched would be taken for a change
+            # A file that was only touched would be taken for a change.
+            git.run("update-index", "-q", "--refresh", timeout_s=600.0)
             order(git, "read-tree", "-m", "-u", move.old, move.new, timeout_s=600.0)
         if move.reference:
             order(git, "update-ref", "-m", move.reason, move.reference, move.new, move.old)

@@ -10,6 +10,7 @@ from oulipoly_engine.service.worktrees.changes.orders import look_at, order
 from oulipoly_engine.service.worktrees.changes.place import Checkout
 from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
+from oulipoly_engine.service.worktrees.git import STREAMED
 
 _LONG_S = 600.0  # for files of many gigabytes
 _LEAVE_OUT = "or leave out what is not committed with --committed-only"
@@ -35,7 +36,7 @@ def commit_files(checkout: Checkout, head: str) -> str:
     with scratch_folder() as folder:
         env = US | {"GIT_INDEX_FILE": str(folder / "index")}
         copy_index(checkout, folder / "index")
-        order(checkout.git, "add", "--all", env=env, timeout_s=_LONG_S)
+        order(checkout.git, *STREAMED, "add", "--all", env=env, timeout_s=_LONG_S)
         tree = os.fsdecode(order(checkout.git, "write-tree", env=env)).strip()
         words = ("commit-tree", tree, "-p", head, "-m", "Files that are not committed")
         return os.fsdecode(order(checkout.git, *words, env=env)).strip()

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.git import STREAMED, Git
 from oulipoly_engine.service.worktrees.repository import LONG_S, check, explain
 
 LARGE = 1 << 28  # bytes of output: a million files
@@ -22,8 +22,6 @@ _OUTWARDS = frozenset(("", ".", "..", ".git"))
 _BATCH = 64 << 10  # bytes of names in one call
 # Bytes as they are: what turns line ends, or runs a program over files, is told of none.
 _RAW = ("-c", "core.autocrlf=false", "-c", "core.eol=lf", "-c", "core.attributesFile=/dev/null")
-# A large file is read in pieces, and no time is spent to make it small: git does that when it packs.
-_STREAMED = ("-c", "core.bigFileThreshold=16m", "-c", "core.compression=0")
 _NOBODY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -78,7 +76,7 @@ class Scratch:
         """Store files as they are, byte by byte, and return their blobs' names."""
         found: list[str] = []
         for batch in _batches([str(path) for path in paths]):
-            found += os.fsdecode(self.run(*_STREAMED, "hash-object", "-w", "--no-filters", "--", *batch)).split()
+            found += os.fsdecode(self.run(*STREAMED, "hash-object", "-w", "--no-filters", "--", *batch)).split()
         return found
 
     def store_paths(self, root: Path, names: Iterable[str]) -> tuple[list[Entry], list[str]]:

@@ -21,7 +21,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import (
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.host import runtime_folder
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.service.worktrees import repository
+from oulipoly_engine.service.worktrees import repository, survey, unread
 from oulipoly_engine.service.worktrees.branches import find_repository
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.guard import hold_for_start
@@ -548,6 +548,31 @@ def test_sizes_count_each_file_once_and_do_not_take_long(repo, trees):
     assert 1_000_000 <= found.size_bytes - plain < 1_100_000
     assert (0, True) == measure(path, 0.0)
     assert (None, False) == (trees.list(measures=False)[0].size_bytes, found.is_size_cut)
+
+
+def test_a_list_reads_no_large_file_and_an_order_reads_what_it_needs(repo, trees, engine, clock, monkeypatch):
+    path = Path(trees.create("s1", repo.folder).path)
+    for name in ("a.txt", "folder/b.bin"):
+        os.utime(path / name, (0, 0))
+    exact = trees.list()[0].look.changed_files
+    monkeypatch.setattr(unread, "_READ_AT_MOST", 100)  # b.bin has 256
+    repo.write("run.sh", "changed\n", path)
+    found = trees.list()[0].look
+    seen = engine.changes.status("s1")
+    clock.advance(3600)
+
+    assert (0, 2, 0) == (exact, found.changed_files, found.untracked_files)
+    assert {("folder/b.bin", "M"), ("run.sh", "M")} == {(one.path, one.status) for one in seen.unstaged}
+    assert ("run.sh",) == engine.changes.preview_merge("s1").uncommitted
+    assert repo.git("status", "--porcelain", folder=path) == " M run.sh"
+
+
+def test_each_size_has_its_share_of_the_time(repo, trees, monkeypatch):
+    for name in ("s1", "s2", "s3"):
+        trees.create(name, repo.folder)
+    monkeypatch.setattr(survey, "measure", lambda _path, deadline: (0, deadline > 0))
+
+    assert {(None, False)} == {(one.size_bytes, one.is_size_cut) for one in trees.list()}
 
 
 def test_removal_empties_no_folder_that_a_link_leads_to(repo, trees, tmp_path):
