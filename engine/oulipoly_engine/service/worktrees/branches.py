@@ -24,13 +24,22 @@ def find_repository(folder: Path) -> Repository | None:
     if not folder.is_dir() or not root.succeeded:
         return None
     current = git.run("symbolic-ref", "--quiet", "--short", "HEAD", timeout_s=_TIMEOUT_S)
-    words = ("for-each-ref", "--sort=-committerdate", f"--count={_MOST}", "--format=%(refname:lstrip=2)", "refs/heads")
-    names = git.text(*words, timeout_s=_TIMEOUT_S)
+    branches = list_branches(git)
     head = git.run("rev-parse", "--short", "HEAD", timeout_s=_TIMEOUT_S)
-    branches = sorted(names.split("\n") if names else (), key=lambda name: name.startswith(BRANCH_PREFIX))
     return Repository(
         os.fsdecode(root.stdout).rstrip("\n"),
         os.fsdecode(current.stdout).strip() if current.succeeded else "",
         os.fsdecode(head.stdout).strip() if head.succeeded else "",
-        tuple(branches),  # those of sessions last: hardly anybody begins at one
+        branches,
     )
+
+
+def list_branches(git: Git) -> tuple[str, ...]:
+    """Return the branches, the newest first, but those of sessions last: hardly anybody begins at one.
+
+    500 at most. Raises GitFailed.
+    """
+    words = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", "refs/heads")
+    names = git.text(*words, timeout_s=_TIMEOUT_S).splitlines()
+    names.sort(key=lambda name: name.startswith(BRANCH_PREFIX))
+    return tuple(names[:_MOST])

@@ -18,6 +18,7 @@ from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX, FOLDER, Oper
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.private_files import make_folder, open_private, write_private
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.worktrees.branches import list_branches
 from oulipoly_engine.service.worktrees.discard import discard
 from oulipoly_engine.service.worktrees.git import Git
 from oulipoly_engine.service.worktrees.guard import check_worktree
@@ -123,8 +124,7 @@ def _explain_missing(git: Git, base: str, folder: Path) -> str:
 
 
 def _branches(git: Git) -> str:
-    told = git.run("for-each-ref", "--sort=-committerdate", "--format=%(refname:short)", "refs/heads")
-    names = os.fsdecode(told.stdout).splitlines()
+    names = list_branches(git)
     return f"there are {', '.join(names[:_TOLD_BRANCHES])}" if names else "there are no branches yet"
 
 

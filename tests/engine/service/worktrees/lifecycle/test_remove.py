@@ -12,6 +12,7 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage
 from oulipoly_engine.core.worktrees.worktree_refusals import (
+    BaseMissing,
     BranchInUse,
     SalvageFailed,
     WorktreeBlocked,
@@ -21,7 +22,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import (
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.host import runtime_folder
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.service.worktrees import repository, survey, unread
+from oulipoly_engine.service.worktrees import branches, repository, survey, unread
 from oulipoly_engine.service.worktrees.branches import find_repository
 from oulipoly_engine.service.worktrees.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.guard import hold_for_start
@@ -692,10 +693,18 @@ def test_what_git_ignores_is_named_before_a_removal_and_after(repo, trees):
     assert 'without what git ignores: "ignored/"' in repo.git("log", "-1", "--format=%s", removal.worktree.salvage)
 
 
-def test_the_branches_of_sessions_come_behind_the_others(repo, trees):
+def test_the_branches_of_sessions_come_behind_the_others(repo, trees, monkeypatch):
     trees.create("s1", repo.folder)
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_COMMITTER_DATE", "4000000000 +0000")
+        tip = repo.commit("Later", Path(trees.find("s1").path))
+    monkeypatch.setattr(branches, "_MOST", 3)
+    for number in range(4):
+        repo.git("branch", f"aw/{number}", tip)
 
-    assert ("main", "aw/s1") == find_repository(repo.folder).branches
+    assert ("main", "aw/0", "aw/1") == find_repository(repo.folder).branches
+    with pytest.raises(BaseMissing, match="there are main, aw/0"):
+        trees.create("s2", repo.folder, "mian")
 
 
 def test_a_salvage_that_was_changed_writes_nothing_elsewhere(repo, trees):
