@@ -24,8 +24,11 @@ def choose_account(
     """
     from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
 
-    rows = room_rows(names, app.snapshot)
-    app.push_screen(Choice(title, rows, text), lambda name: None if name is None else act(name))
+    def on_chosen(name: str | None) -> None:
+        if name is not None:
+            act(name)
+
+    app.push_screen(Choice(title, room_rows(names, app.snapshot), text), on_chosen)
 
 
 class SessionKeys:

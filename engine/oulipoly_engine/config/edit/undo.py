@@ -122,7 +122,8 @@ def take_back(data: Path, step: Step, carry: Carry | None = None) -> None:
     with _hold_journal(data):
         if pending_step(data) == _read(_render([step]))[0]:
             (carry or _write_only)(lambda: _put_back(data, step))
-            remove_left([*(change.path for change in (*step.files, *step.entries)), data / _FILE])
+            written = [change.path for change in step.files] + [entry.path for entry in step.entries]
+            remove_left([*written, data / _FILE])
             _drop_journal(data)
 
 
