@@ -28,7 +28,7 @@ from oulipoly_engine.service.live.clients import ClientSeat
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.protocol import LIVE, VERSION, Answer, Client, FromHost, OrderFrame
-from oulipoly_engine.service.live.wire_log import WireLog
+from oulipoly_engine.service.live.wire.log import WireLog
 
 ROOT = Path(__file__).resolve().parents[2]
 _CORE, _DRIVERS = "tests/engine/core/live", "tests/engine/drivers"

@@ -38,7 +38,7 @@ from oulipoly_engine.service.live.control import Control
 from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, OrderFrame
 from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import SessionTurns
-from oulipoly_engine.service.live.wire_log import WireLog
+from oulipoly_engine.service.live.wire.log import WireLog
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events
 from oulipoly_engine.store.runs import invocations

@@ -29,7 +29,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.live.host import Host, Limits
 from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import Process, SessionTurns
-from oulipoly_engine.service.live.wire_log import WireLog
+from oulipoly_engine.service.live.wire.log import WireLog
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations

@@ -18,7 +18,7 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.text.secrets.names import NAME_OF_ONE
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.regular_files import open_regular
-from oulipoly_engine.service.live.wire_secrets import WireCleaner
+from oulipoly_engine.service.live.wire.secrets import WireCleaner
 
 _LIMIT = 64 << 20  # bytes a process; what comes after that is not kept
 _HIDDEN = "[REDACTED]"

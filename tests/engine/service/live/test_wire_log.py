@@ -9,7 +9,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live.runtimes import hide_proxy
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.service.live.session_log import SessionLog
-from oulipoly_engine.service.live.wire_log import WireLog
+from oulipoly_engine.service.live.wire.log import WireLog
 
 PROXY = "http://ann:CANARY-word@proxy.example:8080"
 DRAWN = "CANARYf3a91c07e2b8d45460affe12cd9b"

@@ -17,7 +17,7 @@ import msgspec
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.worktrees.event_secrets import TextStream
 from oulipoly_engine.private_files import make_folder, open_private
-from oulipoly_engine.service.live.wire_secrets import WireCleaner
+from oulipoly_engine.service.live.wire.secrets import WireCleaner
 
 _LIMIT = 64 << 20  # bytes; what comes after that is not kept
 _HIDDEN = "[REDACTED]"
