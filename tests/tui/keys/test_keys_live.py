@@ -104,6 +104,19 @@ async def test_c_denies_and_interrupts_ctrl_c_and_capital_x_interrupt(talking):
             await one.until(lambda: is_done(one))
 
 
+@keys("live.list", "l")
+async def test_who_comes_by_a_digit_writes_to_nobody_before_i(talking):
+    async with talking() as one:
+        await one.press("1", "6")
+        await one.until(lambda: one.pane == "live" and one.live.query_one(ConversationView).has_focus)
+        await one.press("l")
+        await one.until(lambda: len(one.app.screen_stack) > 1)
+        await one.back()
+        await one.press("i", "h", "i")
+
+        assert "hi" == one.live.query_one(Composer).text
+
+
 @keys("live.write", "i")
 @keys("live.unfold", "o")
 @keys("live.unfold_all", "O")

@@ -27,14 +27,14 @@ def _engine(app: AppInterface) -> Engine:
     return app.engine
 
 
-def show(app: AppInterface, session_id: str) -> None:
-    """Show a live session and give it the keys."""
+def show(app: AppInterface, session_id: str, *, is_begun: bool = False) -> None:
+    """Show a live session and give it the keys. is_begun: just now, so that a message is written to it next."""
 
     async def hand_over() -> None:
         await app.frame.turn_to(_PANE, zoomed=True if app.size.width < _ZOOMED_BELOW else None)
         pane: Any = app.frame.find(_PANE)
         if pane is not None:
-            pane.open_session(session_id)
+            (pane.open_begun if is_begun else pane.open_session)(session_id)
 
     app.call_next(hand_over)
 
@@ -95,7 +95,7 @@ def start(  # noqa: PLR0913, RUF100 - a call reads as a sentence
     )
 
     def on_begun(begun: Any) -> None:  # noqa: ANN401 - facade's Begun
-        show(app, begun.session.session_id)
+        show(app, begun.session.session_id, is_begun=True)
 
     app.work(
         "begin", partial(_engine(app).live.begin, wish), on_begun, title=f"starting a session of {model or runtime}"

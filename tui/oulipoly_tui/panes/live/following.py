@@ -46,6 +46,7 @@ class LiveFollowing:
         self._opening = ""  # the id of the session that is being opened
         self._is_reading_older = self._has_all = False
         self._wanted_session = ""  # of the last time
+        self._begun = ""  # the session that its user has just begun, until it is shown
         self._drafts: dict[str, str] = {}  # what is written and not sent, by session
 
     @property
@@ -91,6 +92,11 @@ class LiveFollowing:
         """Open the session of a request, or one by its id."""
         self.open_session(key)
         return True
+
+    def open_begun(self, identity: str) -> None:
+        """Show a session that its user has just begun, and give the keys to the line that is written on."""
+        self._begun = identity
+        self.open_session(identity)
 
     def open_session(self, identity: str, *, anew: bool = False, is_quiet: bool = False) -> None:
         """Show a session. anew: also where it is shown already. is_quiet: one that is gone is not told."""
@@ -141,9 +147,14 @@ class LiveFollowing:
             self._connection.order(AskClients(tell=True), self._take_clients)
         self.draw()
         app: Any = self.app
-        is_writing = is_same and self.composer.has_focus  # what was written to another session is no reason to stay
-        if app.frame.current is self and app.screen is app.frame and not is_writing:
+        is_shown = app.frame.current is self and app.screen is app.frame
+        if is_shown and opened.status.session.session_id == self._begun:  # its first message is what it was begun for
+            self.composer.focus()
+        elif is_shown and not (is_same and self.composer.has_focus):
+            if not is_same:  # what was written to another session is no reason to stay on the line
+                self.view.focus()
             self.focus_inside()
+        self._begun = ""
         app.show_keys()
 
     def _take_events(self, events: list[Numbered]) -> None:

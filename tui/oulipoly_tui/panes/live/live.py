@@ -97,13 +97,14 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         return found
 
     def focus_inside(self) -> None:
-        """Give the keys to the line that is written on, or to the request that waits."""
-        if self.session is None:
-            self.view.focus()
-        elif self.request is not None:
+        """Give the keys to the request that waits, else to the conversation.
+
+        Who comes here has not said that he writes: keys that are pressed by habit must not go to an agent.
+        """
+        if self.session is not None and self.request is not None:
             self.query_one(RequestPanel).focus()
-        else:
-            self.composer.focus()
+        elif self.session is None or not self.composer.has_focus:
+            self.view.focus()
 
     def inner_keys(self) -> tuple[Action, ...] | None:
         """Return the keys of the line that is written on, while it has them."""
