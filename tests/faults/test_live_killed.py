@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.core.live import orders
-from oulipoly_engine.core.live.entries import entry_of
+from oulipoly_engine.core.live.entries import begin_of_ids, entry_of
 from oulipoly_engine.core.live.events import RequestOpened, SessionOpened, TurnEnded, TurnStarted
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable
 from oulipoly_engine.errors import RequestRefused, RunnerError
@@ -82,8 +82,9 @@ def assert_entered(live, session, events):
     """All that was said is an entry, once."""
     native_id = live.live.find(session).native_id
     told = (entry_of(session, native_id, one) for one in events if native_id)
-    sql = "SELECT turn_id FROM session_turns WHERE session_id = ? ORDER BY turn_id"
-    assert [one.entry_id for one in told if one is not None] == [row["turn_id"] for row in live.rows(sql, native_id)]
+    sql = "SELECT turn_id FROM session_turns WHERE turn_id GLOB ? ORDER BY turn_id"
+    stored = live.rows(sql, f"{begin_of_ids(session)}*")
+    assert [one.entry_id for one in told if one is not None] == [row["turn_id"] for row in stored]
 
 
 def go_on(live, session, plans):

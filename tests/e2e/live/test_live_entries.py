@@ -35,6 +35,8 @@ def test_a_session_of_a_further_runtime_is_found_shown_and_exported_until_its_tr
     assert "greet the walrus" in document
     assert "ls -la" in document
 
+    assert "Its messages are kept in the state file" in live.engine.sessions.archive.keep([hit["chain_id"]])
+
     scripts.write_text(kept)  # the agent keeps transcripts in the home of an account
     (now,) = search()
     live.live.send(session, "again", waits=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, BodyChunk, EntryLine, encode_body
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, BodyChunk, EntryLine, encode_body, is_instant
 from oulipoly_engine.records import Record, replace
 
 _TEXT, _THINKING, _CALL, _RESULT, _CONTEXT = "text", "thinking", "tool_use", "tool_result", "context"
@@ -65,7 +65,7 @@ def entry_of(session_id: str, native_id: str, numbered: ev.Numbered) -> EntryLin
         return None
     item = numbered.event.item
     body = encode_body(tuple(_chunks(item)))
-    if body is None:
+    if body is None or not is_instant(numbered.at):
         return None
     return EntryLine(
         session_id=native_id,

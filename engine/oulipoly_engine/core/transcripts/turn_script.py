@@ -132,6 +132,14 @@ def instant(text: str) -> str:
     return f"{text[:23]}000Z" if is_fixed else to_text(at)
 
 
+def is_instant(text: str) -> bool:
+    """Tell whether an instant is one that is stored."""
+    try:
+        return instant(text) == text
+    except EntryRefused:
+        return False
+
+
 def _body(value: object) -> tuple[str | None, str | None]:
     """Return a body as it is stored, and what is wrong with it if it cannot be."""
     if value is None:

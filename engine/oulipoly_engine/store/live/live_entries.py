@@ -7,6 +7,7 @@ have become entries is told by the entries' own ids: a killed process leaves non
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live import events as ev
@@ -47,13 +48,17 @@ def enter(store: Store, session_id: str) -> int:
         last_id = store.rows(_select_last_id(account, native_id, ids, f"{ids}:"))[0][0]  # `:` is the sign behind 9
         stretches: Sequence[Stretch] = (Stretch(native_id),)
         if last_id is None:
-            stretches = find_stretches(_read_events(store, session_id, 0, _NAMING), native_id)
+            stretches = find_stretches(chain.from_iterable(_read_events(store, session_id, 0, _NAMING)), native_id)
             _leave_former_ids(store, account, stretches)
         after = 0 if last_id is None else number_of(last_id)
+        transcript_ids = {
+            each.native_id for each in stretches if entries.has_transcript(store, account, each.native_id)
+        }
         new = 0
-        for line in _read_lines(store, session_id, stretches, after):
-            if line.session_id == native_id or not entries.has_transcript(store, account, line.session_id):
-                new += entries.insert_new(store, account, [line], from_text(line.timestamp))
+        for page in _read_events(store, session_id, after, _SAYING):
+            lines = [line for line in _make_lines(session_id, stretches, page) if line.session_id not in transcript_ids]
+            if lines:
+                new += entries.insert_new(store, account, lines, from_text(lines[-1].timestamp))
         if new:
             times = {"started_at": created_at, "last_used_at": updated_at}
             for each in stretches:
@@ -86,15 +91,17 @@ def _leave_former_ids(store: Store, account: str, stretches: Iterable[Stretch]) 
             chains.change_native_id(store, account, former_id, stretch.native_id)
 
 
-def _read_lines(store: Store, session_id: str, stretches: Sequence[Stretch], after: int) -> Iterator[EntryLine]:
-    for numbered in _read_events(store, session_id, after, _SAYING):
+def _make_lines(session_id: str, stretches: Sequence[Stretch], events: Iterable[ev.Numbered]) -> Iterator[EntryLine]:
+    for numbered in events:
         native_id = next(each.native_id for each in reversed(stretches) if each.begin < numbered.seq)
         line = entry_of(session_id, native_id, numbered)
         if line is not None and native_id:
             yield line
 
 
-def _read_events(store: Store, session_id: str, after: int, types: Sequence[str]) -> Iterator[ev.Numbered]:
-    while page := live_events.of_types(store, session_id, after, types, _PAGE):
-        yield from page
-        after = page[-1].seq
+def _read_events(store: Store, session_id: str, after: int, types: Sequence[str]) -> Iterator[tuple[ev.Numbered, ...]]:
+    is_more = True
+    while is_more:
+        page, after = live_events.of_types(store, session_id, after, types, _PAGE)
+        yield page
+        is_more = after > 0

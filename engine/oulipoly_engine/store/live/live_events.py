@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -50,10 +51,20 @@ def _select_of_types(session_id: Parameter, seq: Parameter, types: Parameter, li
     return row.select(row.seq, row.at, row.event).where(mine).order_by(row.seq).limit(limit)
 
 
-def of_types(store: Store, session_id: str, seq: int, types: Sequence[str], limit: int) -> tuple[Numbered, ...]:
-    """Return the events of some types after a number, oldest first."""
+def of_types(
+    store: Store, session_id: str, seq: int, types: Sequence[str], limit: int
+) -> tuple[tuple[Numbered, ...], int]:
+    """Return the first events of some types after a number, and the number to go on behind; 0: there are no more.
+
+    An event that cannot be read is left out.
+    """
     with store.read():
-        return tuple(map(_read, store.rows(_select_of_types(session_id, seq, types, limit))))
+        rows = store.rows(_select_of_types(session_id, seq, types, limit))
+    events = []
+    for row in rows:
+        with suppress(msgspec.MsgspecError, TypeError):
+            events.append(_read(row))
+    return tuple(events), rows[-1][0] if len(rows) == limit else 0
 
 
 def lines_after(store: Store, session_id: str, seq: int, limit: int) -> tuple[tuple[int, bytes], ...]:

@@ -37,7 +37,16 @@ def find_origin(store: Store, account: str, native_id: str) -> LiveOrigin | None
     if not rows:
         return None
     workspace, title, opening, forked_from = rows[0]
-    return LiveOrigin(workspace, title or None, json.loads(opening).get("model") or None, forked_from)
+    return LiveOrigin(workspace, title or None, _read_model(opening), forked_from)
+
+
+def _read_model(opening: str) -> str | None:
+    """Return the model that a session was opened with; None where none was named, or the opening cannot be read."""
+    try:
+        model = json.loads(opening)["model"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return model if isinstance(model, str) and model else None
 
 
 @compile_query

@@ -103,6 +103,19 @@ def test_a_transcript_takes_the_place_of_what_was_entered_and_nothing_is_entered
     assert ["theirs"] == talk.texts()
 
 
+def test_an_event_that_cannot_be_read_costs_itself_alone(talk):
+    talk.is_named("n1")
+    for text in ("first", "broken", "undated", "last"):
+        talk.says(text)
+    for seq, column, value in ((3, "event", "{"), (4, "at", "yesterday")):
+        with talk.store.write():
+            talk.store.execute(f"UPDATE live_events SET {column} = ? WHERE seq = ?", (value, seq))
+
+    assert 2 == talk.enter()
+    assert ["first", "last"] == talk.texts()
+    assert 0 == talk.enter()
+
+
 def test_what_was_entered_does_not_make_an_account_one_whose_transcripts_were_read(talk):
     talk.is_named("n1")
     talk.says("ours")
