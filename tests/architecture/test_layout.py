@@ -44,3 +44,12 @@ def test_every_folder_is_named_in_the_architecture_page(layout, known):
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w/]+\.py)`", PAGE))))
 def test_every_module_that_the_page_names_is_there(name):
     assert any((ROOT / base / name).is_file() for base in BASES)
+
+
+def test_each_path_through_the_code_names_fourteen_files_at_most_and_all_are_there():
+    page = (ROOT / "docs" / "following-the-code.md").read_text(encoding="utf-8")
+    paths = [re.findall(r"^\d+\. `(\S+)`", section, re.MULTILINE) for section in page.split("\n## ")[1:]]
+
+    assert len(paths) == 5
+    assert all(0 < len(path) <= 14 for path in paths)
+    assert [] == [name for path in paths for name in path if not (ROOT / name).is_file()]
