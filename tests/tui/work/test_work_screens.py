@@ -11,6 +11,8 @@ from oulipoly_engine.core.worktrees.retention import Look, WorktreeStatus
 from oulipoly_engine.core.worktrees.setup_file import Setup
 from oulipoly_engine.core.worktrees.work import Repository
 from oulipoly_engine.core.worktrees.worktrees import Worktree
+from oulipoly_engine.facade.worktrees.worktrees import Pruned
+from oulipoly_engine.records import replace
 from oulipoly_tui.screens.review import Review
 from oulipoly_tui.screens.work import new_work
 from oulipoly_tui.screens.work.changes import ChangesScreen
@@ -21,6 +23,7 @@ from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.view.work.changes import diff_rows, highlight_context, merge_body, merge_head
 from oulipoly_tui.view.work.new_work import Found
 from oulipoly_tui.view.work.server import code_text
+from oulipoly_tui.view.work.worktrees import prune_lines, remove_text
 
 SIZES = ((60, 20), (80, 24), (200, 50))
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -121,6 +124,14 @@ def shown(running, check_golden, settled, monkeypatch):
                 app.engine = real
 
     return show
+
+
+def test_what_git_ignores_is_named_with_a_count_before_a_removal():
+    found = replace(tree(2), ignored=(".env", "build/"))
+    words = ".env, build/ (files and whole folders: 2)"
+
+    assert f"What git ignores is not kept: {words}." in remove_text(found, found.ignored)
+    assert f"    not kept: {words}" in [plain(line) for line in prune_lines(Pruned((found,), ()))]
 
 
 async def test_changes_are_readable(shown):

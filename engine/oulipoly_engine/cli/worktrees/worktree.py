@@ -173,12 +173,13 @@ def _prune(context: Context, options: Namespace) -> int:
         pruned = context.engine.worktrees.prune(dry_run=options.dry_run, repository=options.repo)
     if options.json:
         kept = [status_json(one) | {"stays_because": reason} for one, reason in pruned.kept]
-        told = {"removed": [status_json(one) for one in pruned.gone], "kept": kept}
+        gone = [status_json(status) | {"ignored": list(status.ignored)} for status in pruned.gone]
+        told: dict[str, Any] = {"removed": gone, "kept": kept}
         told["references"] = [asdict(one) | {"made_at": to_text(one.made_at)} for one in pruned.references]
         output.write_json({"schema_version": SCHEMA_VERSION, "dry_run": options.dry_run, **told})
         return 0
     done = "would go" if options.dry_run else "removed"
-    rows = [(done, one.worktree.session_id[:8], one.worktree.branch, "clean and merged") for one in pruned.gone]
+    rows = [(done, one.worktree.session_id[:8], one.worktree.branch, _describe_gone(one)) for one in pruned.gone]
     rows += [("stays", one.worktree.session_id[:8], one.worktree.branch, reason) for one, reason in pruned.kept]
     for old in pruned.references:
         rows.append((done, old.session_id[:8], f"{old.kind} of {old.made_at.astimezone():%Y-%m-%d}", old.holds))
@@ -187,6 +188,12 @@ def _prune(context: Context, options: Namespace) -> int:
     else:
         diagnostics.note("no session has a worktree")
     return 0
+
+
+def _describe_gone(status: WorktreeStatus) -> str:
+    if not status.ignored:
+        return "clean and merged"
+    return f"clean and merged; what git ignores is not kept: {describe_ignored(status.ignored)}"
 
 
 def _allow(context: Context, options: Namespace) -> int:

@@ -37,6 +37,7 @@ class WorktreeStatus(Record):
     size_bytes: int | None = None  # of its folder on the disk; None: it was not counted, or is not there
     is_size_cut: bool = False  # it is larger: counting took too long
     awaited: str = ""  # why its session needs it soon though it does not run; empty: it does not
+    ignored: tuple[str, ...] = ()  # what git ignores and a removal does not keep; known where one is at hand
 
 
 class KeptReference(Record):

@@ -27,6 +27,7 @@ from oulipoly_engine.facade.worktrees.worktrees import Pruned, Worktrees
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.process.open_files import list_workers
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees import remove, unused
 from oulipoly_engine.service.worktrees.remove import RemovalWish
 from oulipoly_engine.service.worktrees.repository import Resources, open_repository
@@ -92,11 +93,11 @@ class Retention:
             wish = RemovalWish(worktree.session_id, dry_run=dry_run, reason=reason)
             is_running = partial(self._trees.is_running, store)
             try:
-                remove.remove(resources, wish, is_running=is_running, find_obstacle=find_obstacle)
+                removal = remove.remove(resources, wish, is_running=is_running, find_obstacle=find_obstacle)
             except RequestRefused as error:
                 kept.append((status, error.message))
             else:
-                gone.append(status)
+                gone.append(replace(status, ignored=removal.ignored))
         return Pruned(tuple(gone), tuple(kept))
 
     def _find_use(self, resources: Resources, worktree: Worktree, before: datetime) -> str:

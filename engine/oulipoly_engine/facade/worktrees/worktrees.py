@@ -164,15 +164,15 @@ class Worktrees:
         gone, kept, references = [], [], self._find_old(repository)  # before others are removed
         for one in self.list(repository, measures=dry_run):
             reason = why_kept(one)
-            if not reason and not dry_run:
-                try:
-                    self.remove(one.worktree.session_id)
-                except RequestRefused as error:  # it has changed since
-                    reason = error.message
             if reason:
                 kept.append((one, reason))
+                continue
+            try:
+                removal = self.remove(one.worktree.session_id, dry_run=dry_run)
+            except RequestRefused as error:  # it has changed since, or holds what cannot be kept
+                kept.append((one, error.message))
             else:
-                gone.append(one)
+                gone.append(replace(one, ignored=removal.ignored))
         if references and not dry_run:
             from oulipoly_engine.service.worktrees.salvage.old import drop  # noqa: PLC0415 - seldom there are any
 

@@ -32,6 +32,7 @@ from oulipoly_engine.service.live.forks import PREFACE_EVENTS, make_preface
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.runtimes.programs import launch_environment, prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
+from oulipoly_engine.service.worktrees.git import without_repository
 from oulipoly_engine.service.worktrees.guard import hold_for_start
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
@@ -146,7 +147,8 @@ class LiveLauncher(Record):
             make_folder(folder)
             env[ARTIFACTS_VARIABLE] = str(folder)
         worktree = worktrees.find(self.store, session.session_id)
-        env |= {} if worktree is None else worktree_environment(worktree)
+        if worktree is not None:  # begun by a hook of git, its CLI would commit to the hook's repository
+            env = without_repository(env) | worktree_environment(worktree)
         env |= markers.parent_env(runtime.account or runtime.id, identity)
         return env | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
 

@@ -26,6 +26,12 @@ STREAMED = ("-c", "core.bigFileThreshold=16m", "-c", "core.compression=0")
 _FED = 'input=$1; shift; exec "$@" <"$input"'  # the line that gives a command a file as its stdin
 _PEOPLE = (f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE"))
 _CALLERS = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", *_PEOPLE))
+# Source: `git rev-parse --local-env-vars` of git 2.39.
+_OF_ONE_REPOSITORY = """
+GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_CONFIG GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_OBJECT_DIRECTORY GIT_DIR
+GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLACE_OBJECTS GIT_REPLACE_REF_BASE
+GIT_PREFIX GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE GIT_COMMON_DIR
+"""
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
@@ -108,6 +114,11 @@ def describe_failure(result: ScriptResult) -> str:
 
 def _name(words: tuple[str, ...]) -> str:
     return next((word for word in words if not word.startswith("-")), "")
+
+
+def without_repository(env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without what names a repository, as git leaves it to its hooks: none but a folder's own."""
+    return {key: value for key, value in env.items() if key not in _OF_ONE_REPOSITORY.split()}
 
 
 def clean_environment() -> dict[str, str]:

@@ -8,11 +8,13 @@ import pytest
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
+from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import AccountUnusable, ArgumentReserved
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live.launch import LiveLauncher
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.worktrees import worktrees
 from oulipoly_engine.testing import FakeClock
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -44,6 +46,23 @@ def test_an_argument_that_is_ours_is_refused_though_it_was_kept(start, argument)
 
     assert argument.partition("=")[0] in refused.value.message
     assert "CANARY" not in refused.value.message
+
+
+def test_a_session_in_a_worktree_is_led_to_no_other_repository(tmp_path, monkeypatch):
+    store = open_store(tmp_path / "state.db")
+    tree = Worktree("s", "/r", "/r/w", "b", "main", "c", "ready", NOW, NOW)
+    worktrees.insert(store, tree)
+    launcher = LiveLauncher(store, {}, Paths(*(tmp_path / name for name in ("config", "data", "home"))), FakeClock(NOW))
+    sessions = [LiveSession(name, "/r/w", "r", "claude", "m", NOW, NOW) for name in ("s", "other")]
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_DIR", "/elsewhere/.git")
+        patch.setenv("GIT_AUTHOR_NAME", "Ann")
+        found = [launcher._environment(session, RUNTIME, "i") for session in sessions]
+    store.close()
+
+    assert [(None, "Ann", "b"), ("/elsewhere/.git", "Ann", None)] == [
+        (env.get("GIT_DIR"), env["GIT_AUTHOR_NAME"], env.get("WORKTREE_BRANCH")) for env in found
+    ]
 
 
 def test_a_runtime_that_is_switched_off_starts_nothing(start):

@@ -45,7 +45,8 @@ def remove(talk: Talk, snapshot: Snapshot) -> None:
     if one.is_running:
         talk.say("Its session runs: end it first, under Work sessions.")
         return
-    question, *told = remove_text(one, undo="Restore one brings it back").split("\n")
+    ignored = talk.engine.worktrees.remove(one.worktree.session_id, force=True, dry_run=True).ignored
+    question, *told = remove_text(one, ignored, undo="Restore one brings it back").split("\n")
     for line in told:
         talk.quote(line)
     if talk.confirm(question):

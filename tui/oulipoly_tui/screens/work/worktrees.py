@@ -25,7 +25,7 @@ from oulipoly_tui.widgets.standing import is_standing
 if TYPE_CHECKING:
     from oulipoly_engine.core.worktrees.retention import WorktreeStatus
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.worktrees.worktrees import Pruned
+    from oulipoly_engine.facade.worktrees.worktrees import Pruned, Removal
 
 _DETAIL = 6  # rows
 _EMPTY: tuple[Line, ...] = (
@@ -113,7 +113,11 @@ class WorktreesScreen(ActingScreen):
             if yes:
                 self._order("remove", work, "Removed. r: restore")
 
-        self.app.push_screen(Confirm("Remove a worktree", remove_text(one), "remove"), on_answered)
+        def ask(would: Removal) -> None:
+            question = Confirm("Remove a worktree", remove_text(one, would.ignored), "remove")
+            self.app.push_screen(question, on_answered)
+
+        self.app_of_ours.work("remove", partial(work, dry_run=True), ask, title="looking what would go")
 
     def _restore(self) -> None:
         one = self._chosen

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.text.control_characters import visible_line
-from oulipoly_engine.core.worktrees.retention import describe_size, why_kept
+from oulipoly_engine.core.worktrees.retention import describe_ignored, describe_size, why_kept
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, fit_text
 from oulipoly_tui.view.work.works import GitLook, git_words, short_branch
@@ -64,8 +64,8 @@ def state_words(one: WorktreeStatus) -> tuple[str, Tone]:
     return _STATES.get(one.worktree.state, ("in use", "good") if one.is_running else ("idle", ""))
 
 
-def remove_text(one: WorktreeStatus, undo: str = "r restores it") -> str:
-    """Return the question before a removal. undo: how it is undone, as the end of a sentence."""
+def remove_text(one: WorktreeStatus, ignored: Sequence[str], undo: str = "r restores it") -> str:
+    """Return the question before a removal. ignored: what nothing keeps. undo: how it is undone, a sentence's end."""
     look = one.look
     text = f"Remove {visible_line(one.worktree.path)}?\n"
     if look.changed_files:
@@ -73,6 +73,8 @@ def remove_text(one: WorktreeStatus, undo: str = "r restores it") -> str:
         text += f"{files} not committed are kept in a salvage reference first.\n"
     if not look.is_merged and one.worktree.base:
         text += "Its commits are not merged: the branch stays.\n"
+    if ignored:
+        text += f"What git ignores is not kept: {visible_line(describe_ignored(ignored))}.\n"
     return text + f"It can be undone: {undo}."
 
 
@@ -80,7 +82,10 @@ def prune_lines(would: Pruned) -> tuple[Line, ...]:
     """Return what would go by itself, and what stays and why."""
     old = [f"{one.made_at.astimezone():%Y-%m-%d} {one.kind}: {one.holds}" for one in would.references]
     lines: list[Line] = [((f"{len(would.gone)} clean and merged", "heading"),)]
-    lines += [((f"  {visible_line(one.worktree.path)}", ""),) for one in would.gone]
+    for one in would.gone:
+        lines.append(((f"  {visible_line(one.worktree.path)}", ""),))
+        if one.ignored:
+            lines.append(((f"    not kept: {visible_line(describe_ignored(one.ignored))}", "warn"),))
     lines += [((f"{len(old)} old copies of removed worktrees, for good", "heading"),)] if old else []
     lines += [((f"  {visible_line(text)}", ""),) for text in old]
     lines += [((f"{len(would.kept)} stay", "heading"),)]

@@ -56,6 +56,7 @@ def test_prune_says_what_goes_and_why_the_others_stay(repo, trees, clock, comman
     for name in ("clean", "dirty"):
         trees.create(name, repo.folder)
     repo.write("x", "x\n", Path(trees.find("dirty").path))
+    repo.write(".env", "x\n", Path(trees.find("clean").path))
     clock.jump(10 * 24 * 3600)
 
     _, planned, _ = command("prune", "--dry-run")
@@ -65,7 +66,7 @@ def test_prune_says_what_goes_and_why_the_others_stay(repo, trees, clock, comman
     assert (2, 1) == (len(untouched), len(repo.worktrees()))
     for document, is_dry in ((planned, True), (done, False)):
         assert is_dry == document["dry_run"]
-        assert ["clean"] == [one["session_id"] for one in document["removed"]]
+        assert [("clean", [".env"])] == [(one["session_id"], one["ignored"]) for one in document["removed"]]
         assert [("dirty", "it has 1 changed file")] == [
             (one["session_id"], one["stays_because"]) for one in document["kept"]
         ]
