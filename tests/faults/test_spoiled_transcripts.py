@@ -108,6 +108,23 @@ def test_every_spoiled_line_is_counted_and_named_and_the_rest_ingested(spoiled):
     assert 4 == sum(one["turns"] for one in listed["sessions" if "sessions" in listed else "conversations"])
 
 
+def test_half_a_character_in_a_title_costs_nobody_the_list(spoiled):
+    """A CLI that cuts a text within an emoji writes half of it, as JSON can."""
+    asked = {
+        "claude": {"type": "user", "message": {"role": "user", "content": "smile \ud83d"}},
+        "codex": {
+            "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "smile \ud83d"}]}
+        },
+        "gemini": {"type": "user", "content": "smile \ud83d"},
+    }
+    record = spoiled.make("one", "2026-11-20T10:00:00Z") | asked[spoiled.cli]
+    spoiled.write(line(record), spoiled.good("two"))
+
+    assert (2, 0) == (spoiled.scan()["new_turns"], spoiled.world.run("session", "list").returncode)
+    listed = json.loads(spoiled.world.run("session", "list", "--json").stdout)
+    assert ["smile ?"] == [row["title"] for row in listed["conversations"]]
+
+
 def test_links_in_a_circle_pipes_and_locked_folders_are_told_and_the_rest_is_ingested(spoiled):
     spoiled.write(spoiled.good("one"))
     loop, pipe = (spoiled.folder / spoiled.name.replace(".jsonl", f"-{what}.jsonl") for what in ("loop", "pipe"))

@@ -288,7 +288,8 @@ def title_of(texts: Iterable[str]) -> str | None:
     texts: of the user's entries, the first one first. CLIs put notes of their own before them.
     """
     for text in _drop_notes(texts):
-        return " ".join(text[:400].split())[:200] or None
+        title = " ".join(text[:400].split())[:200]
+        return title.encode("utf-8", "replace").decode() or None  # a CLI that cuts an emoji in two writes half of it
     return None
 
 

@@ -5,10 +5,12 @@ What is known of a session is kept in the state file, so that a list of ten thou
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 
 from oulipoly_engine.adapters import transcript_head
 from oulipoly_engine.clock import from_text
@@ -264,7 +266,12 @@ def _ask(locator: Locator, one: facts.Undescribed) -> tuple[str | None, str | No
         transcript, workspace = locator.transcript(session), locator.workspace(session)
     except RunnerError:
         return None, None
-    return (
-        None if transcript.path is None else str(transcript.path),
-        None if workspace.path is None else str(workspace.path),
-    )
+    return _storable(transcript.path), _storable(workspace.path)
+
+
+def _storable(path: Path | None) -> str | None:
+    """Return a path as the state file can hold it; one with a byte that is no UTF-8 it cannot."""
+    try:
+        return None if path is None else os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        return None
