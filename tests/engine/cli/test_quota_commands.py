@@ -341,6 +341,22 @@ def test_alert_that_could_not_be_written_is_raised_again(world, quota):
     assert "a" == json.loads(again.stdout)["account"]
 
 
+def test_an_account_with_an_alert_is_not_next_although_nobody_was_told(world, quota):
+    def window(label, percent, hours):
+        resets_at = (datetime.now(UTC) + timedelta(hours=hours)).isoformat()
+        return {"label": label, "used_percent": percent, "resets_at": resets_at}
+
+    quota("a", json.dumps({"windows": [window("5h", 93, 0.3), window("weekly", 10, 60)]}))
+    quota("b", json.dumps({"windows": [window("5h", 85, 3.5), window("weekly", 88, 60)]}))
+    assert 0 == world.run("config", "set", "tie_rule", "most-headroom").returncode
+    assert 0 == world.run("-m", "m", "hello").returncode  # a decision needs what a turn costs
+    assert 0 == world.run("quota-check").returncode
+    decision = json.loads(world.run("why", "m", "--json").stdout)
+
+    assert {"a": True, "b": False} == {one["account"]: one["has_alert"] for one in decision["candidates"]}
+    assert "b" == decision["account"]
+
+
 def test_higher_threshold_has_alerts_of_its_own(world, quota):
     quota("a", reading(60, 10))
     first = world.run("quota-check", "a", "--notify", "--threshold", "50")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from oulipoly_engine.core.accounts.accounts import Model, Settings
 from oulipoly_engine.core.balance.balance import choose
 from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
+from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, LEAST_USED
+from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.quota import alerts, controls, quotas
+from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.transcripts import entries
 
@@ -65,7 +67,7 @@ def candidates(
     counts = invocations.counts(store, model.recorded_name)
     failures = invocations.recent_failures(store, model.recorded_name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
     wishes, running = controls.of(store, names), invocations.count_running(store)
-    alerted = alerts.find_raised(store, now)
+    alerted = _find_alerted(store, states, now)
     since = {
         name: 0 if state.refreshed_at is None else entries.assistant_turns_since(store, name, state.refreshed_at)
         for name, state in states.items()
@@ -87,3 +89,13 @@ def candidates(
         )
         for member in model.members
     )
+
+
+def _find_alerted(store: Store, states: Mapping[str, QuotaState], now: datetime) -> frozenset[str]:
+    """Return the accounts with an alert that holds now, whether anybody has been told of it or not."""
+    used_up = [name for name, state in states.items() if any(window.used >= LEAST_USED for window in state.windows)]
+    if not used_up:
+        return frozenset()
+    from oulipoly_engine.service.quota.forecasting import due_alerts  # noqa: PLC0415 - 5 ms, and most have enough left
+
+    return frozenset(alert.account for alert in due_alerts(store, used_up, now, DEFAULT_THRESHOLD))
