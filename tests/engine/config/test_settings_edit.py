@@ -3,6 +3,7 @@
 import pytest
 
 from oulipoly_engine.config.edit import settings_edit, write_files
+from oulipoly_engine.config.edit.undo import undo_last
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts.settings import Settings
@@ -192,6 +193,11 @@ def test_values_that_are_saved_together_are_all_written_or_none(paths):
         settings.save_all([(ttl, "90"), (theme, "light"), (setting(paths, "sticky", file="opus.toml"), "perhaps")])
     assert before == {path: path.read_bytes() for path in paths.config.rglob("*.toml")}
 
-    settings.save_all([(ttl, "90"), (theme, "light"), (ttl, "100"), (setting(paths, "tie_rule"), "most-headroom")])
+    step = settings.save_all(
+        [(ttl, "90"), (theme, "light"), (ttl, "100"), (setting(paths, "tie_rule"), "most-headroom")]
+    )
     assert 'routing_ttl_seconds = 100 # calm\ntie_rule = "most-headroom"\n' == paths.settings.read_text()
     assert 'theme = "light"\n' == (paths.config / "app.toml").read_text()
+
+    assert "set tie_rule in config.toml" == undo_last(paths.data, step).what  # as `account undo` does
+    assert before == {path: path.read_bytes() for path in paths.config.rglob("*.toml")}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.edit import settings_edit, views_edit
 from oulipoly_engine.config.edit.settings_edit import Section, Setting
-from oulipoly_engine.config.edit.undo import Step, write_step
-from oulipoly_engine.config.edit.write_files import FileChange, write
+from oulipoly_engine.config.edit.undo import Step, last_step, write_step
+from oulipoly_engine.config.edit.write_files import FileChange
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ConfigChanged, ConfigInvalid, ReadOnly
@@ -108,17 +108,15 @@ class Settings(Record):
         """Say what is wrong with a new value; None: it can be saved."""
         return settings_edit.refusal(setting, typed) or self._refusal_of_app(setting, typed)
 
-    def save(self, setting: Setting, typed: str, *, what: str = "") -> None:
-        """Write a new value. Raises RequestRefused in read-only mode, ConfigInvalid where it is refused.
+    def save(self, setting: Setting, typed: str, *, what: str = "") -> Step | None:
+        """Write a new value and return the change, as `save_all` does."""
+        return self.save_all([(setting, typed)], what=what)
 
-        what: as of `save_all`.
-        """
-        self.save_all([(setting, typed)], what=what)
-
-    def save_all(self, changes: Sequence[tuple[Setting, str]], *, what: str = "") -> None:
+    def save_all(self, changes: Sequence[tuple[Setting, str]], *, what: str = "") -> Step | None:
         """Write new values, all of them or none; what they are together is checked, as keys that change their actions.
 
-        what: the change in the past tense, for people; it can be undone then, as changes of accounts.
+        Returns the change, which can be undone as changes of accounts can; None: the files say so already.
+        what: the change in the past tense, for people; by default it names the last setting.
 
         Raises RequestRefused in read-only mode, ConfigInvalid where one is refused.
         """
@@ -130,15 +128,18 @@ class Settings(Record):
                 if wrong is not None:
                     raise ConfigInvalid(f"{changes[-1][0].name}: {wrong}")
             try:
-                if what and files:
-                    write_step(self.paths.data, Step(what, tuple(files)))
-                else:
-                    write(files)
+                if not files:
+                    return None
+                setting = changes[-1][0]
+                what = what or f"set {setting.name} in {setting.file.name}"
+                write_step(self.paths.data, Step(what, tuple(files)))
             except ConfigChanged:  # by another process of ours, between our look and our write
                 if not left:
                     raise
             else:
-                return
+                step = last_step(self.paths.data)
+                return step if step is not None and step.what == what else None
+        raise AssertionError(_TRIES)
 
     def _refusal_of_app(self, setting: Setting, typed: str) -> str | None:
         """Say what the app would find wrong with its file then: a key that is none, one that means two things."""

@@ -43,6 +43,7 @@ from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
+    from oulipoly_engine.facade.accounts.changes import Step
     from oulipoly_engine.facade.configuration import Section, Setting, Settings
     from oulipoly_tui.actions.action import Action
 
@@ -80,7 +81,7 @@ class SettingsScreen(ModalScreen[None]):
         self._controls: dict[str, Control] = {}
         self._readings = 0
         self._added = ""  # the user's own command that was added last and has not been shown yet
-        self._undo: list[list[Change]] = []  # what brings the values before back, the latest change last
+        self._steps: list[Step] = []  # the changes that were made here, the latest one last
 
     def compose(self) -> ComposeResult:
         """Lay out the filter, the list, and what is said of the row under the cursor."""
@@ -155,10 +156,16 @@ class SettingsScreen(ModalScreen[None]):
         """Bring back what was before the last change that was made here."""
         if not self._may_change():
             return
-        if self._undo:
-            self._save(self._undo.pop(), is_undo=True)
-        else:
+        if not self._steps:
             self._app.say("Nothing was changed here that could be undone")
+            return
+        step = self._steps.pop()
+
+        def on_undone(_step: Step) -> None:
+            self._app.live_settings.read(self._read)
+            self._app.say(f"Undone: {step.what}")
+
+        self._app.work("settings", partial(self._app.engine.account_setup.changes.undo, step), on_undone)
 
     @property
     def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
@@ -421,12 +428,10 @@ class SettingsScreen(ModalScreen[None]):
 
     # ---- writing and reading
 
-    def _save(self, changes: Sequence[Change], *, is_undo: bool = False) -> None:
-        before = [(one, self._by_identity.get(one.identity, one).text) for one, _ in reversed(changes)]
-
-        def on_saved(_result: None) -> None:
-            if not is_undo:
-                self._undo.append(before)
+    def _save(self, changes: Sequence[Change]) -> None:
+        def on_saved(step: Step | None) -> None:
+            if step is not None:
+                self._steps.append(step)
             self._app.live_settings.read(self._read)
             setting, typed = changes[-1]
             gone = "is removed" if is_command(setting) else "is back at its default"
