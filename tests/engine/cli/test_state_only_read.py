@@ -32,7 +32,9 @@ ANSWERS = {
     "session search needle": "«needle»",
     "session show 5169694d": "find the needle",
     f"session export {SESSION}": '"turn_id":"e0"',
-    "report": "in 0 transcripts",
+    "report --by model": "claude-opus-4-5",
+    "report --model none": "no API calls that match are stored",
+    "report --json": '"transcripts": null',
     "why m": "acc",
     "trace {run}": "succeeded",
     "forecast": "",
@@ -50,7 +52,10 @@ def stored(world, markers):
     (root / "-work").mkdir(parents=True)
     message = {"sessionId": SESSION, "type": "user", "uuid": "e0", "timestamp": "2026-11-20T08:00:00Z"}
     text = json.dumps(message | {"cwd": "/work", "message": {"content": "find the needle"}})
-    (root / "-work" / f"{SESSION}.jsonl").write_text(f"{text}\n")
+    answer = {"id": "m1", "model": "claude-opus-4-5", "role": "assistant", "content": "here it is"}
+    answer |= {"usage": {"input_tokens": 3, "output_tokens": 5}}
+    called = json.dumps(message | {"type": "assistant", "uuid": "e1", "parentUuid": "e0", "message": answer})
+    (root / "-work" / f"{SESSION}.jsonl").write_text(f"{text}\n{called}\n")
     storage = f"""[acc.session_storage]
 kind = "script"
 storage_type = "claude_code"
@@ -62,6 +67,7 @@ cwd_script = "claude-code-cwd {root}"
     (world.config / "sessions.toml").write_text(f"[acc]\nturn_script = 'claude-code-turns {root}'\n")
     ran = world.run("-m", "m", "hello")
     assert 0 == world.run("session", "search", "needle").returncode
+    assert b"claude-opus-4-5" in world.run("report", "--by", "model").stdout
     (marker,) = markers("OULIPOLY_INVOCATION", ran.stderr)
     world.invocation = marker["id"]
     return world

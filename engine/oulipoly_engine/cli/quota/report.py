@@ -20,6 +20,10 @@ from oulipoly_engine.facade.quota.ledger import LedgerReport, Question
 
 _NUMBERS = ("calls", "input", "output", "cache read", "cache write", "total", "API value")
 _STEPS = 100
+_UNREAD = (
+    "no transcript was read, for what is found in them cannot be stored: calls since the last report that could be are "
+    "left out"
+)
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -96,7 +100,9 @@ def _instant(text: str | None, option: str, now: datetime, *, is_end: bool = Fal
 def _tell(question: Question, found: LedgerReport) -> None:
     updated = found.updated
     rows = [(*line.keys, *_cells(line)) for line in found.lines]
-    if not rows:
+    if not rows and updated is None:
+        output.write_line("no API calls that match are stored")
+    elif not rows and updated is not None:
         output.write_line(f"no API calls that match, in {updated.files} transcripts")
     else:
         keys = COLUMNS[question.by]
@@ -106,6 +112,9 @@ def _tell(question: Question, found: LedgerReport) -> None:
         output.write_lines(table([(*keys, *_NUMBERS), *([*map(plain, row)] for row in rows)], right=numbers))
     for account, reason in found.absent.items():
         diagnostics.note(f"{account}: {reason}")
+    if updated is None:
+        diagnostics.note(_UNREAD)
+        return
     if updated.damaged:
         diagnostics.note(f"{updated.damaged} lines that may tell of a call could not be read")
         for fault in updated.faults:
@@ -149,11 +158,11 @@ def _document(context: Context, question: Question, found: LedgerReport) -> dict
         "by": question.by.value,
         "rows": [dict(_entry(columns, line)) for line in found.lines],
         "total": everything,
-        "transcripts": updated.files,
-        "damaged_lines": updated.damaged,
-        "first_damaged": list(updated.faults),
+        "transcripts": None if updated is None else updated.files,
+        "damaged_lines": 0 if updated is None else updated.damaged,
+        "first_damaged": [] if updated is None else list(updated.faults),
         "without_ledger": dict(found.absent),
-        "notes": list(updated.notes),
+        "notes": [_UNREAD] if updated is None else list(updated.notes),
     }
 
 

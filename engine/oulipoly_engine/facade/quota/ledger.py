@@ -26,7 +26,7 @@ class LedgerReport(Record):
     """An answer out of the ledger, brought up to date first."""
 
     lines: Sequence[Line]
-    updated: Updated
+    updated: Updated | None  # None: nothing can be written now, so no transcript was read
     absent: Mapping[str, str]  # by account, why it has no ledger
 
 
@@ -52,12 +52,11 @@ class Ledger:
             found = home.write_along(store, lambda: burners(store, home.paths, account, since, until), None)
             return found or burners(store, home.paths, account, since, until, may_write=False)
 
-    def _update(self, store: Store, progress: Progress) -> tuple[Updated, Mapping[str, str]]:
+    def _update(self, store: Store, progress: Progress) -> tuple[Updated | None, Mapping[str, str]]:
         home, files = self._home, self._home.checked_files
         folders, absent = sources(files.accounts(), files.scripts(), home.paths.home, inherited_environment())
-        unread = Updated(0, 0, 0, 0, 0)
         with progress() as step:
-            updated = home.write_along(store, lambda: home.wiring.ledger(store, folders).update(step), unread)
-        for note in updated.notes:
+            updated = home.write_along(store, lambda: home.wiring.ledger(store, folders).update(step), None)
+        for note in () if updated is None else updated.notes:
             home.note(f"Warning: {note}")
         return updated, absent
