@@ -218,7 +218,7 @@ def test_a_lost_thread_fences_the_session_and_a_fork_goes_on(live):
     live.until_closed(session)
     live.scripted("lost")
     refusals = set()
-    for options in ({"until_open": True}, {"waits": True}, {}):
+    for options in ({}, {"waits": True}, {}):
         with pytest.raises(RunnerError, match="session fork") as refusal:
             live.live.send(session, "2", **options)
         refusals.add(refusal.value.message)

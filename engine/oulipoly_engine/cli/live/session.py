@@ -222,7 +222,7 @@ def _read_text(options: Namespace) -> str:
 
 def _send(context: Context, options: Namespace) -> int:
     live, text, look = context.engine.live, _read_text(options), watch(until_asked=options.json)
-    result = live.send(options.session, text, waits=options.wait, until_open=True, look=look)
+    result = live.send(options.session, text, waits=options.wait, look=look)
     told = {"schema_version": SCHEMA_VERSION}
     if options.wait:
         return tell_result(context.program, result, live.find(options.session), told, as_json=options.json)

@@ -150,7 +150,7 @@ def _comment(context: Context, options: Namespace) -> int:
     if options.dry_run:
         told: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "prompt": prompt, "turn_id": None}
     else:
-        sent = context.engine.live.send(options.session, prompt, until_open=True)
+        sent = context.engine.live.send(options.session, prompt)
         told = {"schema_version": SCHEMA_VERSION, "prompt": prompt, "turn_id": sent.turn_id, "status": sent.status}
     if options.json:
         output.write_json(told)
@@ -306,7 +306,7 @@ def _preview_lines(told: MergePreview) -> list[str]:
 
 def _hand_over(context: Context, options: Namespace) -> int:
     prompt = context.engine.changes.hand_conflict_over(options.session, options.into)
-    sent = context.engine.live.send(options.session, prompt, until_open=True)
+    sent = context.engine.live.send(options.session, prompt)
     if options.json:
         told = {"schema_version": SCHEMA_VERSION, "prompt": prompt, "turn_id": sent.turn_id, "status": sent.status}
         output.write_json(told)

@@ -189,17 +189,17 @@ class LiveSessions(LiveConnections):
         *,
         waits: bool = False,
         if_idle: bool = False,
-        until_open: bool = False,
         look: Look | None = None,
     ) -> TurnResult:
         """Send a message: it begins a turn, or waits for the running one.
 
-        waits: until its turn is over. if_idle: raises TurnInFlight where it would have to wait. until_open: wait until
-        the session is open, if it is not. look: as `wait` has it. Raises RequestRefused where the session is lost.
+        A session that is being opened is waited for: only then is it known whether it is lost, which each face says.
+        waits: until its turn is over. if_idle: raises TurnInFlight where it would have to wait. look: as `wait` has it.
+        Raises RequestRefused where the session is lost.
         """
         self._home.refuse_if_read_only("send a message")
         order = orders.Send(text, if_idle=if_idle)
-        return self._send(self.find(identity), order, waits=waits, until_open=until_open, look=look)
+        return self._send(self.find(identity), order, waits=waits, look=look)
 
     def start(self, identity: str) -> None:
         """Start the process of a session where none lives. Raises RunnerError."""
@@ -211,7 +211,6 @@ class LiveSessions(LiveConnections):
         order: orders.Send,
         *,
         waits: bool = False,
-        until_open: bool = False,
         look: Look | None = None,
     ) -> TurnResult:
         turn_id = str(uuid.uuid4())
@@ -229,7 +228,7 @@ class LiveSessions(LiveConnections):
                 if not left:
                     raise RequestRefused(f"{self._why_ended(session.session_id)}; the message was not taken") from error
         with client:
-            if not waits and not (until_open and told.get("is_opening")):
+            if not waits and not told.get("is_opening"):
                 return TurnResult(turn_id, str(told["status"]))
             client.follow(last, deltas=False)
             if not waits:
@@ -420,7 +419,7 @@ class LiveSessions(LiveConnections):
             unsure = unsent_texts.read(store, left.turn_id, left.input) if left is not None and is_unsure else ""
         # The opening ends the one that was left.
         order = orders.Send(resume_text(unsure), kind="recovery")
-        result = self._send(self.find(plan.turn.session_id), order, until_open=True)
+        result = self._send(self.find(plan.turn.session_id), order)
         if result.status == "queued" and not hosts.is_held(self._home.paths, plan.turn.session_id):
             self._take_back(result.turn_id)  # else it would come beside the next attempt
             why = result.message or "its session could not be opened"

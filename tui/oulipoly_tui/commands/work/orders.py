@@ -98,10 +98,10 @@ def promote(engine: Engine, session_id: str, found: Preflight, message: str) -> 
 
 def hand_over(engine: Engine, session_id: str, into: str) -> None:
     """Ask a session's agent to resolve a conflict."""
-    engine.live.send(session_id, engine.changes.hand_conflict_over(session_id, into), until_open=True)
+    engine.live.send(session_id, engine.changes.hand_conflict_over(session_id, into))
 
 
 def send_comments(engine: Engine, session_id: str, comments: Sequence[Comment]) -> int:
     """Send comments to a session's agent as one message, and return how many they are."""
-    engine.live.send(session_id, engine.changes.comments_prompt(session_id, comments), until_open=True)
+    engine.live.send(session_id, engine.changes.comments_prompt(session_id, comments))
     return len(comments)

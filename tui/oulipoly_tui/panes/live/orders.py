@@ -107,7 +107,7 @@ class LiveOrders:
         if steers and turn is not None:
             order = orders.Steer(text, turn.turn_id)
         if self._connection is None:
-            work = partial(self.app.engine.live.send, session.session_id, text, until_open=True)
+            work = partial(self.app.engine.live.send, session.session_id, text)
             self.app.work("send", work, lambda _: self._again(""), partial(self._fail, text), title="starting the CLI")
             return
 
