@@ -6,6 +6,8 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.quota.forecast import Forecast, State
+from oulipoly_engine.core.quota.forecast_score import ForecastScore
 from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.facade.quota.quota import BurnHistory
@@ -113,6 +115,42 @@ def test_an_even_pace_needs_a_known_length():
     assert even_pace(replace(WEEK, label=None), NOW) is None
     assert ("?", "dim") == pace_word(replace(WEEK, label=None), NOW)
     assert ("on pace", "good") == pace_word(replace(WEEK, used=0.52), NOW)
+
+
+DRY = Forecast(State.RUNS_DRY, NOW, 0.5, NOW + 4 * HOUR, NOW + 2 * HOUR, NOW + HOUR, NOW + 3 * HOUR, 0.2, 1.0, 0.9, 1.0)
+
+
+def expected_line(mean_error, forecast=DRY, used=(0.4, 0.5), *, width=1000, has_alert=False):
+    """Return what is said of a forecast, and its tone. used: of a reading an hour ago, and of one just now."""
+    points = tuple(Point(NOW - HOUR + place * HOUR, value, NOW + 4 * HOUR) for place, value in enumerate(used))
+    score = None if mean_error is None else ForecastScore(8, 20, mean_error, 0.0, 0.8, 0, None)
+    cycles = (Cycle(NOW - HOUR, NOW + 4 * HOUR, points, None),)
+    found = BurnHistory("a", "5h", NOW - 9 * HOUR, NOW, NOW, 5 * HOUR, cycles, forecast, score)
+    line = record(found, width, has_alert=has_alert)[1]
+    return plain(line), line[0][1]
+
+
+def test_a_minute_is_told_where_such_forecasts_were_right_before():
+    text, tone = expected_line(0.08)
+
+    assert "runs out about" in text
+    assert "warn" == tone
+    assert "bad" == expected_line(0.08, has_alert=True)[1]
+
+
+@pytest.mark.parametrize("mean_error", [0.12, None])
+def test_a_range_without_a_minute_is_told_where_they_were_far_off(mean_error):
+    text, _tone = expected_line(mean_error)
+
+    assert "runs out between" in text
+    assert ":" not in text
+    assert "or lasts to the reset" in expected_line(mean_error, replace(DRY, latest=None))[0]
+    assert cells(expected_line(mean_error, width=40)[0]) <= 40
+
+
+def test_it_is_said_since_when_nothing_was_used():
+    assert "nothing used since" in expected_line(0.2, used=(0.5, 0.5))[0]
+    assert "nothing used since" not in expected_line(0.2)[0]
 
 
 @pytest.mark.parametrize(("read_before", "said"), [(10, "46 % at"), (90, "at most 46 % at")])

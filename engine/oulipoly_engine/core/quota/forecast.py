@@ -37,6 +37,7 @@ _BAND_Z = 1.28  # 80 % of a normal spread
 _ROUNDING = 0.01  # vendors report whole percents, so that two equal readings may hide this much
 _CHANGE = 0.75  # standard deviation of the later pace, as a share of it, beyond the time that it was measured over
 _HALVINGS = 40
+_LEAST_USED = _ROUNDING  # nothing runs out by a pace that may be rounding alone
 
 
 class State(StrEnum):
@@ -98,7 +99,10 @@ def forecast(
     if now > last.at:
         spent = project(last.used, turns, rate) if turns is not None and rate is not None else last.used
         cycle.append(Reading(now, min(1.0, spent), last.resets_at))
-    return _expect(cycle, last, now)
+    expected = _expect(cycle, last, now)
+    if expected.state is State.RUNS_DRY and last.used < _LEAST_USED:
+        return Forecast(State.NOT_ENOUGH_DATA, last.at, last.used, last.resets_at)
+    return expected
 
 
 def current_cycle(readings: Sequence[Reading], now: datetime) -> list[Reading]:

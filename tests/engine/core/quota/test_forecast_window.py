@@ -168,3 +168,10 @@ def test_any_history_gives_an_ordered_answer(readings, turns):
     assert all(one <= other for one, other in pairwise([*filter(lambda use: use is not None, uses), 1.0]))
     assert sorted(instants) == instants
     assert (found.state in (State.RUNS_DRY, State.SPENT)) == (found.at is not None)
+
+
+def test_nothing_runs_out_by_a_pace_that_may_be_rounding():
+    later = NOW + timedelta(days=60)
+    states = [forecast(steps(30, 0.0, used, resets_at=later), NOW).state for used in (0.005, 0.01)]
+
+    assert [State.NOT_ENOUGH_DATA, State.RUNS_DRY] == states

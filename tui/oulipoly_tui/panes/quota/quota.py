@@ -263,9 +263,13 @@ class QuotaPane(Pane):
         if found is None:
             shown.show_lines(wrap_lines(_NO_HISTORY, width))
         elif self.size.height >= _WRAPS_FROM:
-            shown.show_lines(wrap_lines(record(found), width))
+            shown.show_lines(wrap_lines(record(found, has_alert=self._has_alert(found)), width))
         else:
-            shown.show_lines(record(found, width))
+            shown.show_lines(record(found, width, has_alert=self._has_alert(found)))
+
+    def _has_alert(self, found: BurnHistory) -> bool:
+        alerts = () if self._snapshot is None else self._snapshot.alerts
+        return any((alert.account, alert.window) == (found.account, found.window) for alert in alerts)
 
 
 def _readings(snapshot: Snapshot) -> tuple[object, ...]:

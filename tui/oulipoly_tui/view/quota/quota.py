@@ -15,6 +15,7 @@ from oulipoly_tui.view.quota.burn_chart import Ahead, Burn, legend_of
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text, plain
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.quota.forecast import Forecast
     from oulipoly_engine.core.quota.window_cycles import EndedCycle
     from oulipoly_engine.core.quota.windows import Window
     from oulipoly_engine.facade.quota.quota import BurnHistory
@@ -25,6 +26,8 @@ _BAR_LEAST, _BAR_MOST = 7, 24
 _WINDOW_MOST, _USED, _PACE = 16, 5, 11
 _INDENT = 2  # of a window beneath its account
 _FULL, _EMPTY, _EVEN, _UNKNOWN = "█", "░", "┃", "·"
+_UNSURE = 0.10  # mean error of a window's forecasts, 0..1 of it, above which a minute would say more than is known
+_IDLE_FROM = timedelta(minutes=15)  # without a change of use, before it is said
 _PACE_SLACK = 0.05  # within 5 points of the even pace is on it
 
 
@@ -176,16 +179,21 @@ def chart_of(found: BurnHistory) -> Burn:
     )
 
 
-def record(found: BurnHistory, width: int = 1000) -> tuple[Line, ...]:
+def record(found: BurnHistory, width: int = 1000, *, has_alert: bool = False) -> tuple[Line, ...]:
     """Return a window's record in words: what is expected, how far off that was before, what was left unused.
 
-    width: what each line should keep to, where fewer words say it too.
+    width: what each line should keep to, where fewer words say it too. has_alert: one is raised for this window.
     """
     heading: Span = (f"{found.account} {found.window}", "heading")
     head = (heading, *_now_words(found, is_short=False))
     if cells(plain(head)) > width:
         head = (heading, *_now_words(found, is_short=True))
-    return (head, *_expectation(found, width), _honesty(found, width), _format_unused_line(found, width))
+    return (
+        head,
+        *_expectation(found, width, has_alert=has_alert),
+        _honesty(found, width),
+        _format_unused_line(found, width),
+    )
 
 
 def _now_words(found: BurnHistory, *, is_short: bool) -> tuple[Span, ...]:
@@ -199,7 +207,7 @@ def _now_words(found: BurnHistory, *, is_short: bool) -> tuple[Span, ...]:
     return ((text, "dim"), (", reset since: not read again yet", "warn"))
 
 
-def _expectation(found: BurnHistory, width: int) -> Iterator[Line]:
+def _expectation(found: BurnHistory, width: int, *, has_alert: bool) -> Iterator[Line]:
     expected = found.forecast
     if expected is None or expected.state in (State.NOT_ENOUGH_DATA, State.PAST_RESET):
         yield (("forecast  not enough data", "dim"),)
@@ -209,14 +217,49 @@ def _expectation(found: BurnHistory, width: int) -> Iterator[Line]:
         return
     pace = "" if expected.pace is None else f" at {words.percent(expected.pace)} an hour"
     if expected.state is State.RUNS_DRY and expected.at is not None:
-        head = f"forecast  runs out about {words.clock(expected.at, found.at)}"
-        first = "" if expected.earliest is None else f"{words.clock(expected.earliest, found.at)}"
-        first, short = (f", at the earliest {first}", f", earliest {first}") if first else ("", "")
-        yield ((_shortest(width, f"{head}{first}{pace}", f"{head}{first}", f"{head}{short}", head), "bad"),)
+        texts = _range_texts(found, expected) if _is_unsure(found) else _minute_texts(found, expected)
+        idle = _idle_words(found)
+        longest = (f"{texts[0]}{pace}{idle}", f"{texts[0]}{idle}", f"{texts[0]}{pace}")
+        yield ((_shortest(width, *longest, *texts), "bad" if has_alert else "warn"),)
         return
     low, high = words.percent(expected.used_at_reset_low), words.percent(expected.used_at_reset_high)
     head = f"forecast  {words.percent(expected.used_at_reset)} at the reset"
     yield ((_shortest(width, f"{head} ({low} to {high}){pace}", f"{head} ({low} to {high})", head), ""),)
+
+
+def _is_unsure(found: BurnHistory) -> bool:
+    """Tell whether forecasts of this window were so far off that a minute would say more than is known."""
+    return found.score is None or found.score.mean_error > _UNSURE
+
+
+def _minute_texts(found: BurnHistory, expected: Forecast) -> tuple[str, ...]:
+    head = f"forecast  runs out about {words.clock(expected.at or found.at, found.at)}"
+    if expected.earliest is None:
+        return (head,)
+    first = words.clock(expected.earliest, found.at)
+    return (f"{head}, at the earliest {first}", f"{head}, earliest {first}", head)
+
+
+def _range_texts(found: BurnHistory, expected: Forecast) -> tuple[str, ...]:
+    """Say between which hours a window runs out."""
+    first = _hour(expected.earliest or expected.at or found.at, found.at)
+    if expected.latest is None:
+        return (f"forecast  runs out after {first}, or lasts to the reset", f"forecast  after {first}, or lasts")
+    last = _hour(expected.latest + timedelta(hours=1), found.at)
+    return (f"forecast  runs out between {first} and {last}", f"forecast  {first} to {last}")
+
+
+def _hour(instant: datetime, now: datetime) -> str:
+    return f"{words.clock(instant, now).rpartition(':')[0]} h"
+
+
+def _idle_words(found: BurnHistory) -> str:
+    """Say since when nothing was used, so that an expectation which moves on with the clock is no surprise."""
+    points = found.cycles[-1].points if found.cycles else ()
+    same = [point for point in points if point.used == points[-1].used]
+    if not same or found.at - same[0].at < _IDLE_FROM:
+        return ""
+    return f", nothing used since {words.clock(same[0].at, found.at)}"
 
 
 def _honesty(found: BurnHistory, width: int) -> Line:
