@@ -1,6 +1,7 @@
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def test_list_shows_every_conversation_the_latest_used_first(found):
     head, first, second = found.run("list").splitlines()
 
     assert ["last", "used", "id", "account", "model", "turns", "workspace", "name"] == head.split()
-    assert "1 h 0 m ago" in first
+    assert re.search(r"1 h \d+ m ago", first)  # a busy machine takes its minutes
     assert "something else" in first
     assert "find the needle" in second
     assert "/work" in second

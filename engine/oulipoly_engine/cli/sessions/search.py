@@ -90,7 +90,7 @@ def _head(context: Context, hit: Hit) -> str:
     parts = (
         f"{from_text(hit.timestamp).astimezone():%Y-%m-%d %H:%M}",
         hit.session_id[:ID_LENGTH] if one is None else one.chain_id[:ID_LENGTH],
-        hit.role,
+        hit.speaker,
         hit.account,
         None if one is None else one.shown_model,
         None if workspace is None else short_path(workspace, str(context.paths.home)),

@@ -137,7 +137,7 @@ class Search(ModalScreen["Hit | None"]):
     @on(VirtualList.Fitted)
     def _draw_rows(self) -> None:
         rows = self.query_one(VirtualList)
-        width = max(20, rows.scrollable_content_region.width - GUTTER)
+        width = max(20, rows.scrollable_content_region.width - GUTTER - 1)  # beside the bar
         rows.show_rows(hit_rows(self._hits, width, self._now().astimezone()))
 
 
