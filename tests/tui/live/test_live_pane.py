@@ -484,7 +484,7 @@ async def test_a_message_to_an_exhausted_account_goes_to_a_fork_on_the_account_t
         session = await one.begin(account="demo-codex1")
         await one.write("hello")
         await one.sees("✓ done")
-        one.app.engine.live.order(session.session_id, "close", starts=False)
+        one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
         await one.until(lambda: one.pane._connection is None)
         store = open_store(one.paths.state_db)
         quotas.mark_exhausted(store, "demo-codex1", SystemClock().now())
