@@ -185,6 +185,8 @@ def _prune(context: Context, options: Namespace) -> int:
         rows.append((done, old.session_id[:8], f"{old.kind} of {old.made_at.astimezone():%Y-%m-%d}", old.holds))
     if rows:
         output.write_lines(table([tuple(map(plain, row)) for row in rows]))
+    elif options.unused:
+        diagnostics.note("nothing goes by itself; `--unused --dry-run` says why each worktree stays")
     else:
         diagnostics.note("no session has a worktree")
     return 0

@@ -51,6 +51,18 @@ def test_a_worktree_is_listed_removed_and_restored(repo, trees, command):
     assert (1, "worktree-not-found") == (unknown, json.loads(missing)["error"]["code"])
 
 
+def test_prune_unused_says_what_goes_by_itself(repo, trees, command):
+    trees.create("s1", repo.folder)
+
+    _, planned, _ = command("prune", "--unused", "--dry-run")
+    _, done, _ = command("prune", "--unused")
+
+    assert [("s1", "it was used, or looked at, less than 30 days ago")] == [
+        (one["session_id"], one["stays_because"]) for one in planned["kept"]
+    ]
+    assert ([], []) == (done["removed"], done["kept"])
+
+
 def test_prune_says_what_goes_and_why_the_others_stay(repo, trees, clock, command):
     clock.jump(-10 * 24 * 3600)
     for name in ("clean", "dirty"):
