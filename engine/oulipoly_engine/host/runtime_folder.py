@@ -84,6 +84,17 @@ def _ensure(folder: Path) -> None:
         raise RuntimeFolderUnsafe(message)
     if stat.S_IMODE(found.st_mode) & 0o077:
         folder.chmod(0o700)
+    _check_locks(folder)
+
+
+def _check_locks(folder: Path) -> None:
+    """Raise OSError where the file system has no locks: each host would take its own name for somebody else's."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    finally:
+        os.close(descriptor)
 
 
 def _drop_if_empty(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """The runtime folder: who may use it, what lives, and what is tidied up."""
 
+import errno
 import fcntl
 import os
 import shutil
@@ -266,3 +267,13 @@ def test_runtime_folder_is_short_enough_for_a_socket_whatever_the_home():
 
     assert len(str(HostFiles(deep, "abcdef").socket) + ".new") <= 103
     assert deep != deeper
+
+
+def test_a_folder_without_locks_is_refused_in_words(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", refuse)
+        with pytest.raises(RuntimeFolderUnsafe, match="No locks available; set XDG_RUNTIME_DIR"):
+            ensure(tmp_path / "run")
