@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from oulipoly_engine.core.text.late_pattern import LatePattern
+from oulipoly_engine.core.text.secrets.commands import find_here_tag
 from oulipoly_engine.core.text.secrets.names import HEADER_OF_ONE, NAME_OF_ONE
 from oulipoly_engine.core.text.secrets.rule import REDACTED as REDACTED
 from oulipoly_engine.core.text.secrets.rule import Rule, keep_reference, take_out
-from oulipoly_engine.core.text.secrets.rules import RULES, SHORT_FLAGS, is_secret_of_flag
+from oulipoly_engine.core.text.secrets.rules import RULES, SHORT_FLAGS, find_blocks, is_secret_of_flag
 from oulipoly_engine.core.text.secrets.shapes import ANY_DOTTED, DOTTED, SHAPES, Shape
 from oulipoly_engine.core.text.secrets.values import is_ordinary, is_random
 
@@ -22,19 +23,27 @@ from oulipoly_engine.core.text.secrets.values import is_ordinary, is_random
 # text.
 _MOST_PASSES = 10
 _STRETCH = 2048  # characters, up to the end of a line: rules are tried only where a stretch has what they need
-# What a secret may need that stands in another line.
-_SEVERAL_LINES = LatePattern(
-    r"-BEGIN |- BEGIN |:[ \t]{1,4}[|>][-+0-9]{0,2}[ \t]{0,4}\r?\n|\\\r?\n|login[ \t]{1,4}\S{1,128}[ \t]*\n"
-    r"|A(?:KI|SI|BI|CC)A[0-9A-Z]{16}|Private-Lines:"
+# What goes over a line's end with some secrets: how it begins, what follows there, and how far. No text is cut in it.
+_HERE_TEXT = LatePattern(r"\b[^\r\n<]{0,100}<<")
+_WORD_AND_END = LatePattern(r"[ \t]{1,4}[^\s;]{1,128}[ \t]*\r?\n")
+_KEY_ID = LatePattern("[0-9A-Z]{16}")
+_BEFORE, _NEAR, _FAR, _TO_END = 256, 1024, 32_768, -1  # characters; the last: to the end of a key
+_OVER_LINES = (
+    *((mark, None, _TO_END) for mark in ("-BEGIN ", "- BEGIN ")),
+    ("Private-Lines:", None, _FAR),
+    *((mark, _HERE_TEXT, _FAR) for mark in ("-stdin", "-token", "passwd")),
+    *((mark, None, _NEAR) for mark in ("\\\n", "\\\r\n", "IDENTIFIED", "Identified", "identified")),
+    *((mark, _KEY_ID, _NEAR) for mark in ("AKIA", "ASIA", "ABIA", "ACCA")),
+    *((mark, _WORD_AND_END, _NEAR) for mark in ("login", "LOGIN", "user", "USER", "role", "ROLE")),
 )
 # Many needs have the same few letters in them, without which they need not be looked for one by one.
 _COMMON = (
     *("pass", "key", "login", "auth", "sql", "ssl", "cred", "private", "secret", "zip", "http", "token", "client"),
-    *("set", "code", "clave", "contrase", "slo", "kode", "paro", "begin ", "phrase"),
+    *("set", "code", "clave", "contrase", "slo", "kode", "paro", "begin ", "phrase", "<<", "_pa"),
 )
 _RULE_NEEDS: dict[str, set[str]] = {}
-for _need in (need for rule in RULES for need in rule.needs):
-    _RULE_NEEDS.setdefault(next((part for part in _COMMON if part in _need), _need), set()).add(_need)
+for _rule, _need in ((rule, need) for rule in RULES for need in rule.needs):
+    _RULE_NEEDS.setdefault(next((part for part in _COMMON if part in _need), _rule.gate or _need), set()).add(_need)
 # A token that begins with its prefix is looked for by its first three characters, at the beginnings of words that are
 # long enough, also behind what `secrets/shapes.py` takes for no part of a word.
 _START = 3
@@ -43,8 +52,8 @@ for _row in SHAPES:
     for _need in _row.needs if _row.is_prefix else ():
         _PREFIXED.setdefault(_need[:_START], []).append(_row)
 _STARTS = frozenset(_PREFIXED)
-_WORD_STARTS = LatePattern(r"(?<![A-Za-z0-9_-])[A-Za-z0-9][A-Za-z0-9/][A-Za-z0-9_./-](?=[A-Za-z0-9_.:+/~%-]{8})")
-_ESCAPED_STARTS = LatePattern(r"(?:\\[bfnrtv]|[\[;0-9]m|%[0-9A-Fa-f]{2})([A-Za-z0-9][A-Za-z0-9/][A-Za-z0-9_./-])")
+_WORD_STARTS = LatePattern(r"(?<![A-Za-z0-9_-])[A-Za-z0-9][A-Za-z0-9/-][A-Za-z0-9_./-](?=[A-Za-z0-9_.:+/~%=-]{8})")
+_ESCAPED_STARTS = LatePattern(r"(?:\\[bfnrtv]|[\[;0-9]m|%[0-9A-Fa-f]{2})([A-Za-z0-9][A-Za-z0-9/-][A-Za-z0-9_./-])")
 _LEAST_SHAPE = 11  # characters: `sk-ant-` and four more
 _ANYWHERE = tuple(shape for shape in SHAPES if not shape.is_prefix)
 _LEAST_ANYWHERE = 24  # characters
@@ -81,9 +90,25 @@ def redact(text: str) -> str:
 
     A line with a secret that colours, escapes or quotes break into pieces comes without those.
     """
-    if len(text) <= _STRETCH or _SEVERAL_LINES.search(text) is not None:
+    if len(text) <= _STRETCH:
         return _redact_stretch(text)
-    return "".join(_redact_stretch(stretch) for stretch in _stretches(text))
+    return "".join(_redact_stretch(stretch) for stretch in _stretches(text, _find_wholes(text)))
+
+
+def _find_wholes(text: str) -> list[tuple[int, int]]:
+    """Return what is not to be cut, the first one first: where it begins and ends."""
+    wholes = [(begin - _BEFORE, end) for begin, end, _ in find_blocks(text)]
+    for mark, rest, reach in _OVER_LINES:
+        place = text.find(mark)
+        while place >= 0:
+            after = place + len(mark)
+            if rest is None or rest.match(text, after) is not None:
+                end = text.find("END ", after) if reach == _TO_END else after + reach
+                end = end if end >= 0 else len(text)
+                wholes.append((place - _BEFORE, end))
+                after = end if reach == _TO_END else after
+            place = text.find(mark, after)
+    return sorted(wholes)
 
 
 def _join_broken(text: str) -> str:
@@ -117,7 +142,33 @@ def _join(found: re.Match[str]) -> str:
 def _mend(found: re.Match[str]) -> str:
     """Do the same, but keep a secret apart that begins behind a break: it would be none as the end of a word."""
     following = found.string[found.end() : found.end() + _LOOKED_AT]
-    return _join(found) or (" " if _redact_whole(following).startswith(REDACTED) else "")
+    return _join(found) or (" " if _begins_token(following) else "")
+
+
+def _begins_token(text: str) -> bool:
+    """Return whether a text begins with a token that is known by its form."""
+    shapes = _PREFIXED.get(text[:_START], ())
+    if any(shape.pattern.match(text) is not None for shape in shapes):
+        return True
+    others = _ANYWHERE if _find_words(_NEEDS_ANYWHERE, text) else ()
+    dotted = DOTTED if ANY_DOTTED.search(text) is not None else ()
+    return any(shape.pattern.match(text) is not None for shape in (*others, *dotted))
+
+
+def find_closing(line: str) -> str | None:
+    """Return how the line begins that ends the secret of several lines which this one begins; None if it begins none.
+
+    For texts that come line by line: a private key, and what a command reads from the lines behind it.
+    """
+    plain = strip_breaks(line)
+    if "-----BEGIN" in plain and "PRIVATE KEY" in plain:
+        return None if "-----END" in plain else "-----END"
+    return find_here_tag(plain)
+
+
+def strip_breaks(text: str) -> str:
+    """Return a text without colours, characters of no width and needless escapes."""
+    return _BREAKS.sub(_join, text)
 
 
 def restore(text: str, clean: str, written: str) -> str:
@@ -158,16 +209,44 @@ def _bare(found: re.Match[str]) -> str:
     return REDACTED if is_secret else run
 
 
-def _stretches(text: str) -> Iterator[str]:
+def _stretches(text: str, wholes: Iterable[tuple[int, int]] = ()) -> Iterator[str]:
+    """Yield the pieces of a text, cut at the ends of lines, and nowhere inside of a whole."""
+    following = iter(wholes)
+    no_more = (len(text), 0)
+    first, last = next(following, no_more)
     begin = 0
     while begin < len(text):
         end = text.find("\n", begin + _STRETCH) + 1 or len(text)
+        while first < end:
+            if last > end:
+                end = text.find("\n", last) + 1 or len(text)
+            first, last = next(following, no_more)
         yield text[begin:end]
         begin = end
 
 
 def _redact_stretch(text: str) -> str:
-    return _redact_whole(text if _BREAKS.search(text) is None else _join_broken(text))
+    if _BREAKS.search(text) is None:
+        return _redact_whole(text)
+    # Where nothing is broken but between words, the text without breaks tells all, and mostly it tells of nothing.
+    if not _has_broken_words(text):
+        joined = _BREAKS.sub(_join, text)
+        if _redact_whole(joined) == joined:
+            return text
+    return _redact_whole(_join_broken(text))
+
+
+def _has_broken_words(text: str) -> bool:
+    """Return whether a break is the end of one word and the beginning of another."""
+    end, before = -1, ""
+    for found in _BREAKS.finditer(text):
+        if found.start() != end:
+            before = text[found.start() - 1 : found.start()]
+        end = found.end()
+        after = text[end : end + 1]
+        if (before.isalnum() or before in ("_", "-")) and (after.isalnum() or after in ("_", "-")):
+            return True
+    return False
 
 
 def _redact_whole(text: str) -> str:
@@ -201,7 +280,7 @@ def _pass(text: str) -> str:
         for shape in _ANYWHERE:
             if not needs.isdisjoint(shape.needs):
                 text = _take_out_shape(text, shape)
-    if "." in text and ANY_DOTTED.search(text) is not None:
+    if ANY_DOTTED.search(text) is not None:
         for shape in DOTTED:
             text = _take_out_shape(text, shape)
     return text

@@ -1,7 +1,7 @@
 """The log of one session for people: what its CLI writes to stdout and stderr, redacted, one line a line.
 
-Whole lines are redacted, so that a secret that came in two pieces is found; of a private key the lines between its
-first and its last one are left out.
+Whole lines are redacted, so that a secret that came in two pieces is found; of a private key, and of what a command
+reads from the lines behind it, those lines are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.text.redact import find_closing, redact, strip_breaks
 from oulipoly_engine.core.text.secrets.names import NAME_OF_ONE
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.regular_files import open_regular
@@ -24,8 +24,7 @@ _LIMIT = 64 << 20  # bytes a process; what comes after that is not kept
 _HIDDEN = "[REDACTED]"
 _SHORTEST = 8  # characters of a value of the environment that is taken out wherever it stands
 _SECRET_NAME = re.compile(rf"{NAME_OF_ONE}|authorization", re.IGNORECASE)
-_KEY_BEGINS, _KEY_ENDS = b"-----BEGIN", b"-----END"
-_MOST_KEY_LINES = 500  # a text that only names the first line of a key has no last one
+_MOST_SECRET_LINES = 500  # a text that only names the first line of a key has no last one
 _BLOCK = 64 << 10
 MOST_LINES = 100_000  # of one look at a log
 _MOST_BYTES = 8 << 20
@@ -53,19 +52,24 @@ class SessionLog:
         self._cleaner = WireCleaner(self._hide, self._hide)
         named = {form for name, value in (env or {}).items() if _SECRET_NAME.search(name) for form in _forms(value)}
         self._secrets = sorted((one for one in named if len(one) >= _SHORTEST), key=len, reverse=True)
-        self._key_lines = 0  # that may still come
+        self._closing = ""  # how the last line of a secret begins
+        self._secret_lines = 0  # that may still come before it
 
     def write(self, source: str, line: bytes) -> None:
         """Keep a line. source: out, err, or end for what is said of the process's end."""
         if self._left <= 0:
             return
-        if _KEY_BEGINS in line and b"PRIVATE KEY" in line and _KEY_ENDS not in line:
-            self._key_lines, text = _MOST_KEY_LINES, _HIDDEN
-        elif self._key_lines:
-            self._key_lines = 0 if _KEY_ENDS in line else self._key_lines - 1
+        text = line.decode("utf-8", "replace")
+        if self._secret_lines:
+            is_last = strip_breaks(text).strip().startswith(self._closing)
+            self._secret_lines = 0 if is_last else self._secret_lines - 1
             return
+        self._closing = find_closing(text) or ""
+        if self._closing:
+            self._secret_lines = _MOST_SECRET_LINES
+        if self._closing.startswith("-"):
+            text = _HIDDEN
         else:
-            text = line.decode("utf-8", "replace")
             text = self._cleaner.clean_line(text) if source == "out" else self._hide(text)
         record = f"{to_text(self._clock.now())} {source} {text.rstrip()}\n".encode()
         self._left -= len(record)

@@ -246,6 +246,10 @@ def test_redacting_twice_changes_nothing_more(pieces):
                 "\\x41",
             ),
             *("\x1b]a", "\u200b", "p8e-", "s-s4t2ud-", "sm_pat_", "slk_", "tk-us-"),
+            *("sk-\x1b[0m", "sk-\x1b[0mproj-", "a\x1b[0mghp_", "password=\x1b[1m", "-BEGIN ", "- BEGIN PRIVATE KEY"),
+            *("datadog=a1", "x=a1b2c3d4e5f6g7h8", "user a\n", "set password = ", "'a1b2' == ", "echo a; echo a) | "),
+            *("passwd <<A\n", "--password-stdin <<A\\n", "chpasswd <<<a ", "vault login -a ", "http -A bearer "),
+            *("s.a1", "a1.acc_", "1234567890123456|", 'name="token" value="', "db_key=", "ENV A_KEY "),
         ),
     ],
 )
@@ -255,6 +259,26 @@ def test_hostile_text_takes_no_longer_than_its_length_warrants(unit):
 
     redact(text)
     assert time.process_time() - start < 3
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "-----BEGIN RSA PRIVATE KEY-----\n" + 40 * "word9\n" + "-----END RSA PRIVATE KEY-----\n",
+        "password: |\n" + 40 * "  word9\n",
+        "docker login --password-stdin <<EOF\nword9\nEOF\n",
+        "CREATE USER ann\n  IDENTIFIED BY 'word9'\n",
+        "machine h login ann\npassword word9\n",
+        "curl https://h \\\n  -u ann:word9\n",
+        "AKIA0123456789ABCDEF\nword9XwJalrUtnFEMIk7MDENGbPxRfiCYEXAMPLE\n",
+    ],
+    ids=["private key", "YAML", "here-text", "SQL", "netrc", "curl", "AWS"],
+)
+def test_no_secret_of_several_lines_is_cut_in_a_long_text(secret):
+    after = "plain text\n" * 300
+    shown = [redact("x" * before + "\n" + secret + after) for before in range(1900, 2060, 3)]
+
+    assert [] == [number for number, text in enumerate(shown) if "word9" in text]
 
 
 @pytest.mark.parametrize(

@@ -34,3 +34,18 @@ def test_a_text_that_only_names_the_first_line_of_a_key_does_not_end_the_log(tmp
     text = write_log(tmp_path / "log", ["-----BEGIN RSA PRIVATE KEY-----, it says", *["more"] * 600, "the last line"])
 
     assert "the last line" in text
+
+
+def test_what_comes_line_by_line_is_left_out_up_to_its_last_line(tmp_path):
+    key = [
+        "\x1b[32m-----BEGIN \x1b[0mRSA PRIVATE KEY-----",
+        "word9",
+        "\x1b[32m-----END RSA PRIVATE KEY-----",
+        "after it",
+    ]
+    typed = ["$ docker login -u ann --password-stdin <<EOF", "word9", "EOF", "the last line"]
+
+    text = write_log(tmp_path / "log", [*key, "after it", *typed])
+
+    assert "word9" not in text
+    assert ["after it", "the last line"] == [line for line in ("after it", "the last line") if line in text]

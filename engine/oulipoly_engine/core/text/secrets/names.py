@@ -4,7 +4,7 @@ from __future__ import annotations
 
 NAME_OF_ONE = (
     r"(?:api[ _-]?key|access[ _-]?key(?:[ _-]?id)?"
-    r"|(?:secret|private|signing|encryption|auth|subscription|shared)[ _-]?key"
+    r"|(?:secret|private|signing|encryption|auth|subscription|shared|account|storage)[ _-]?key"
     r"|token|secret|passw(?:or)?d|passphrase|credential|cookie|psk)"
 )
 # The same names, and some that are one only before a sign. Each begins with a set of letters, by which the search for
@@ -16,6 +16,30 @@ NAME_BEFORE_SIGN = (
 )
 MORE_BEFORE_SIGN = (
     r"[AaMmPpSs\u017f](?i:(?<=p)(?:wd|ass|sk)|(?<=a)(?:uth|ccount[_-]?key)|(?<=s)ecret_key_base|(?<=m)aster[_-]?key)"
+)
+# Those of which the value decides as well: a folder of theirs, or a word of a program, is none.
+_OF_KEYS = ("app", "hmac", "fernet", "storage", "unseal", "service", "db", "database", "client")
+_OF_ACCESS = ("gh", "github", "gitlab", "azure")
+MORE_NAMES = (
+    rf"(?:(?:{'|'.join(_OF_KEYS)})[_-]?key|(?:{'|'.join(_OF_ACCESS)})[_-]?pat|_pat|_pw|key[_-]?pass|secret[_-]id"
+    "|credentials)"
+)
+MORE_NEEDS = (
+    *(f"{owner}{line}key" for owner in _OF_KEYS for line in ("_", "-", "")),
+    *(
+        "_pat",
+        "-pat",
+        "hpat",
+        "bpat",
+        "epat",
+        "_pw",
+        "key_pass",
+        "key-pass",
+        "keypass",
+        "secret_id",
+        "secret-id",
+        "credentials",
+    ),
 )
 # "Password" in other languages, and "key" where only a program's key can be meant. Small letters.
 IN_OTHER_LANGUAGES = (

@@ -7,6 +7,7 @@ only where its class of characters begins, and every repetition before a require
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from oulipoly_engine.core.text.late_pattern import LatePattern
 from oulipoly_engine.core.text.secrets.commands import COMMANDS
@@ -14,10 +15,23 @@ from oulipoly_engine.core.text.secrets.names import (
     HEADER_OF_ONE,
     IN_OTHER_LANGUAGES,
     MORE_BEFORE_SIGN,
+    MORE_NAMES,
+    MORE_NEEDS,
     NAME_BEFORE_SIGN,
     NAME_OF_ONE,
 )
-from oulipoly_engine.core.text.secrets.rule import REDACTED, Rule, line_rule, rare_rule, rule, take_out, take_out_value
+from oulipoly_engine.core.text.secrets.rule import (
+    REDACTED,
+    SIGN_AND_VALUE,
+    STRING_PREFIX,
+    Rule,
+    line_rule,
+    rare_rule,
+    rule,
+    take_out,
+    take_out_value,
+    value_of,
+)
 from oulipoly_engine.core.text.secrets.values import (
     has_digit,
     is_code,
@@ -27,6 +41,7 @@ from oulipoly_engine.core.text.secrets.values import (
     is_ordinary,
     is_reference,
 )
+from oulipoly_engine.core.text.secrets.vendors import VENDORS
 
 # To the end of the block, or of the text when the block is cut.
 _KEY_BLOCK = LatePattern(
@@ -40,26 +55,14 @@ _PUTTY = LatePattern(
 _JSON_KEY = LatePattern(
     r"""\\{0,3}"(?:d|p|q|dp|dq|qi|k)\\{0,3}"[ \t]{0,4}:[ \t]{0,4}\\{0,3}"(?P<value>[A-Za-z0-9_-]{16,})"""
 )
-_STRING_PREFIX = r"""(?:[rbfuRBFU]{1,2}(?=["']))?"""
 _HEADER = LatePattern(
     rf"""(?P<name>\b(?:proxy-)?authorization|\bx-api-key|\bx-goog-api-key|\b(?:set-)?cookie)
-        (?P<sep>\\{{0,3}}["']?\]?[ \t]{{0,4}}[:=][ \t]{{0,4}}{_STRING_PREFIX}\\{{0,3}}["']?)
+        (?P<sep>\\{{0,3}}["']?\]?[ \t]{{0,4}}[:=][ \t]{{0,4}}{STRING_PREFIX}\\{{0,3}}["']?)
         (?P<value>[^"'\r\n\\]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_SIGN_AND_VALUE = rf"""
-        (?P<sep>\\{{0,3}}["']?\]?(?:\*\*)?[ \t\u00a0]{{0,4}}
-            (?:(?::[ ]?(?:str|[Ss]tring|bytes|&(?:'static[ ])?str)(?:[ ]?\|[ ]?None)?[ ]?=)|:=|=>|[=!]==?|[:=\uff1a])
-            (?:\*\*)?[ \t\u00a0]{{0,4}}{_STRING_PREFIX})
-        (?:
-            (?P<escaped>\\{{1,7}}["'])(?P<in_escaped>[^"'\\\r\n]+)
-          | "(?P<in_double>(?:[^"\\\r\n]|\\.)+)
-          | '(?P<in_single>(?:[^'\\\r\n]|\\.)+)
-          | (?<!=)`(?P<in_code>[^`\r\n]+)(?=`)
-          | (?P<bare>(?i:\[redacted\])?[^\s"'\x1b`,;&(){{}}\[\]<>\\]*)
-        )"""
 _NAMED, _NAMED_TOO, _NAMED_FOREIGN = (
-    LatePattern(rf"(?P<name>{name}){_SIGN_AND_VALUE}", re.VERBOSE)
+    LatePattern(rf"(?P<name>{name}){SIGN_AND_VALUE}", re.VERBOSE)
     for name in (
         NAME_BEFORE_SIGN,
         MORE_BEFORE_SIGN,
@@ -68,7 +71,7 @@ _NAMED, _NAMED_TOO, _NAMED_FOREIGN = (
 )
 _FLAG = LatePattern(
     rf"""(?<![\w-])(?P<flag>--(?:[a-z0-9]{{1,24}}-){{0,4}}{NAME_OF_ONE})(?P<gap>[ \t]{{1,4}})
-        (?P<value>"[^"\r\n]*"|'[^'\r\n]*'|[^\s"'-][^\s"']*)""",
+        (?P<value>"[^"\r\n]*"|'[^'\r\n]*'|[^\s"'<>|&;-][^\s"']*)""",
     re.IGNORECASE | re.VERBOSE,
 )
 # Flags that are one of a secret only with some values: `--auth basic`, `--pass 2`.
@@ -108,10 +111,17 @@ _ELEMENT = LatePattern(
     rf"<[\w.:-]{{0,40}}?{NAME_OF_ONE}(?:[ \t][^<>\r\n]{{0,80}})?>(?P<value>[^<>\r\n]+)(?=</)", re.IGNORECASE
 )
 _VARIABLE = LatePattern(
-    r"(?P<name>[ACDFGHSUXdx_](?:(?<=A)PP_KEY|(?<=H)MAC_KEY|(?<=F)ERNET_KEY|(?<=S)TORAGE_KEY|(?<=U)NSEAL_KEY|(?<=G)H_PAT"
-    r"|(?<=_)PAT|(?<=_)PW|(?<=C)REDENTIALS|(?i:(?<=d)d-ap(?:plication|i)-key|(?<=x)-(?:functions|auth)-key)))"
-    rf"{_SIGN_AND_VALUE}",
+    rf"(?P<name>(?i:{MORE_NAMES}|dd-ap(?:plication|i)-key|x-(?:functions|auth)-key)|(?<=[a-z])Pw){SIGN_AND_VALUE}",
     re.VERBOSE,
+)
+_ATTRIBUTE = LatePattern(
+    rf"""(?:key|name)=\\{{0,3}}["'][\w.:-]{{0,60}}?{NAME_OF_ONE}\\{{0,3}}["'][ \t]{{1,4}}value=
+        \\{{0,3}}["'](?P<value>[^"'\r\n\\<>]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_COMPARED = LatePattern(
+    r"(?P<quote>[\"'])(?P<value>[^\"'\s]{4,256})(?P=quote)[ \t]{1,4}[!=]==?[ \t]{1,4}[\w.$>-]{0,60}"
+    r"(?i:passw(?:or)?d|secret|api_?key)\b"
 )
 _CODE_IN_QUERY = LatePattern(r"[?&]code=(?P<value>[A-Za-z0-9_%/+=-]{32,})")
 _PGPASS = LatePattern(
@@ -119,7 +129,9 @@ _PGPASS = LatePattern(
     r":(?P<value>(?:[^\s:\"'\\<>]|\\[:\\]){2,256})"
 )
 _KEY_DATA = LatePattern(r"client-key-data\\{0,3}[\"']?[ \t]{0,4}:[ \t]{0,4}\\{0,3}[\"']?(?P<value>[A-Za-z0-9+/=]{16,})")
-_SESSION_COOKIE = LatePattern(r"(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid)=(?P<value>[^\s;,\"'&\\]{8,})")
+_SESSION_COOKIE = LatePattern(
+    r"(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|_gitlab_session|laravel_session)=(?P<value>[^\s;,\"'&\\]{8,})"
+)
 _AWS_ID = LatePattern(r"A(?:KI|SI|BI|CC)A[0-9A-Z]{16}(?![0-9A-Za-z])")
 _AWS_SECRET = LatePattern(r"(?<![A-Za-z0-9/+=_.-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-])")
 _AWS_NEAR = 240  # characters between an id and its secret: a line of a CSV file, two lines of a credentials file
@@ -147,7 +159,7 @@ def _header(found: re.Match[str]) -> str:
 
 
 def _named(found: re.Match[str]) -> str:
-    group, value = _value_of(found)
+    group, value = value_of(found)
     is_count = found["name"].lower() == "token" and value.isdecimal() and len(value) <= 7  # below ten million
     return found[0] if is_count or is_ordinary(value) or is_code(found, value) else take_out(found, group)
 
@@ -155,7 +167,7 @@ def _named(found: re.Match[str]) -> str:
 def _named_in_context(found: re.Match[str]) -> str:
     """Redact what follows a name that is the name of a secret only in some places, or with some values."""
     name, text = found["name"].lower(), found.string
-    group, value = _value_of(found)
+    group, value = value_of(found)
     before = text[max(found.start("name") - 12, 0) : found.start("name")]
     match name:
         case "auth":
@@ -184,16 +196,9 @@ def _is_count(value: str) -> bool:
 
 
 def _named_in_other_languages(found: re.Match[str]) -> str:
-    group, value = _value_of(found)
+    group, value = value_of(found)
     is_none = _is_inside_word(found) or is_ordinary(value) or is_code(found, value, is_password=True)
     return found[0] if is_none else take_out(found, group)
-
-
-def _value_of(found: re.Match[str]) -> tuple[str, str]:
-    """Return the name of the group that holds the value, and the value."""
-    groups = ("in_escaped", "in_double", "in_single", "in_code")
-    group = next((name for name in groups if found[name]), "bare")
-    return group, found[group] or ""
 
 
 def _flag(found: re.Match[str]) -> str:
@@ -248,10 +253,20 @@ def _url_token(found: re.Match[str]) -> str:
 
 
 def _variable(found: re.Match[str]) -> str:
-    """Redact the value of a variable or a header, unless it is a place or short."""
-    group, value = _value_of(found)
-    is_none = len(value) < 6 or _PLACE.match(value) is not None or is_ordinary(value) or is_code(found, value)
-    return found[0] if is_none else take_out(found, group)
+    """Redact the value of a variable or a header, unless it is a place or short; in a program also a word is none."""
+    group, value = value_of(found)
+    is_format = value.startswith("{")
+    is_none = (
+        len(value) < 6 or is_format or _PLACE.match(value) is not None or is_ordinary(value) or is_code(found, value)
+    )
+    name = found["name"]
+    is_word = not name.isupper() and (name == "_pat" or not has_digit(value))
+    return found[0] if is_none or is_word else take_out(found, group)
+
+
+def _compared(found: re.Match[str]) -> str:
+    """Redact what a program compares a password with, unless it is a word."""
+    return take_out(found) if has_digit(found["value"]) else found[0]
 
 
 def _pgpass(found: re.Match[str]) -> str:
@@ -276,9 +291,9 @@ def _aws(text: str) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _blocks(text: str) -> str:
-    """Redact the indented lines after `password: |`."""
-    pieces, at = [], 0
+def find_blocks(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the indented lines after `password: |`: where they begin and end, and how deep the first one is."""
+    at = 0
     for head in _BLOCK_HEAD.finditer(text):
         if head.start() < at or _NAME_AT_END.search(text, max(head.start() - 40, 0), head.start()) is None:
             continue
@@ -286,9 +301,17 @@ def _blocks(text: str) -> str:
         begin = re.match(r"[ \t]*(?:-[ \t]{1,4})*", text[line : head.start()])
         end, first = _block_end(text, head.end(), begin.end() if begin is not None else 0)
         if end > head.end():
-            tail = "\n" if text[end - 1] == "\n" else ""
-            pieces += [text[at : head.end()], first, REDACTED, tail]
+            yield head.end(), end, first
             at = end
+
+
+def _blocks(text: str) -> str:
+    """Redact the indented lines after `password: |`."""
+    pieces, at = [], 0
+    for begin, end, first in find_blocks(text):
+        tail = "\n" if text[end - 1] == "\n" else ""
+        pieces += [text[at:begin], first, REDACTED, tail]
+        at = end
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
@@ -319,18 +342,20 @@ RULES = (
     rule("passphrase", ("phrase", "mnemonic"), _PASSPHRASE, take_out_value),
     rule("element", ("</",), _ELEMENT, take_out_value),
     *COMMANDS,
-    rule(
+    VENDORS,
+    line_rule(
         "variable or header",
-        (
-            *("app_key", "hmac_key", "fernet_key", "storage_key", "unseal_key", "_pat", "_pw", "credentials"),
-            *("dd-ap", "x-functions-key", "x-auth-key"),
-        ),
+        (*MORE_NEEDS, "pw", "dd-ap", "x-functions-key", "x-auth-key"),
         _VARIABLE,
         _variable,
     ),
+    rare_rule("attribute", _NAMES, (" value=", "\tvalue="), _ATTRIBUTE, take_out_value),
+    rare_rule("comparison", _NAMES, ("== ", "==\t", "!= "), _COMPARED, _compared),
     line_rule("code in a query", ("code=",), _CODE_IN_QUERY, _query),
     rule("pgpass", (":543", ":6432:", ":*:", "pgpass", ":25060:"), _PGPASS, _pgpass),
-    rule("session cookie", ("sessid", "sessionid", "connect.sid"), _SESSION_COOKIE, take_out),
+    rule(
+        "session cookie", ("sessid", "sessionid", "connect.sid", "b_session=", "l_session="), _SESSION_COOKIE, take_out
+    ),
     rule("name", _NAMES, _NAMED, _named),
     rule(
         "name in its place",

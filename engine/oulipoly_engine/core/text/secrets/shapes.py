@@ -1,7 +1,8 @@
 r"""Tokens that are known by their form alone: one row for each kind. Pure data.
 
 A row is the kind, the characters that have to be in a text for it, and the pattern. The forms are those that vendors
-document or that their scanners of leaked keys look for. `\b` would not do as their beginning: see `_start`.
+document or that scanners of leaked keys look for (`docs/redaction.md`). `\b` would not do as their beginning: see
+`_start`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ _BEGIN = _start("")
 _W = "[A-Za-z0-9_-]"
 _N = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
+_UUID = rf"{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}"
 _END = r"(?![A-Za-z0-9_-])"
+_ROUTED = r"(?:(?:\.[0-9a-z]{2})?\.[0-9a-z]{7,9}(?![A-Za-z0-9_-]))?"  # where GitLab has several cells
 
 SHAPES = (
     # Models and their tools
@@ -78,9 +81,9 @@ SHAPES = (
     # Code and packages
     _shape("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_N}{{16,}}", prefix="gh[pousr]_"),
     _shape("GitHub fine-grained", "github_pat_", r"[A-Za-z0-9_]{16,}"),
-    _shape("GitLab", "glpat-", rf"{_W}{{16,}}"),
+    _shape("GitLab", "glpat-", rf"{_W}{{16,}}{_ROUTED}"),
     *(
-        _shape(f"GitLab {prefix}", prefix, rf"{_W}{{16,}}")
+        _shape(f"GitLab {prefix}", prefix, rf"{_W}{{16,}}{_ROUTED}")
         for prefix in (
             "glrt-",
             "gldt-",
@@ -92,6 +95,7 @@ SHAPES = (
             "glagent-",
             "glimt-",
             "glffct-",
+            "GR1348941",
         )
     ),
     _shape("Atlassian", "ATATT ATCTT ATSTT", r"[A-Za-z0-9_=-]{16,}", prefix="AT[ACS]TT"),
@@ -104,14 +108,17 @@ SHAPES = (
     _shape("NuGet", "oy2", rf"[a-z0-9]{{43}}{_END}"),
     _shape("Docker Hub", "dckr_pat_ dckr_oat_", rf"{_W}{{16,}}", prefix="dckr_[po]at_"),
     _shape("JFrog", "AKCp", rf"{_N}{{40,}}"),
+    _shape("JFrog reference", "cmVmd", rf"{_N}{{59}}{_END}"),
     _shape("Sonar", "sqa_ sqp_ squ_", rf"{_HEX}{{40}}", prefix="sq[apu]_"),
     _shape("Sourcegraph", "sgp_", rf"(?:{_N}{{1,16}}_)?{_HEX}{{40}}"),
     _shape("CircleCI", "CCIPAT_", rf"{_N}{{16,}}_{_HEX}{{40}}"),
     _shape("Buildkite", "bkua_", rf"{_HEX}{{40}}"),
     _shape("Octopus Deploy", "API-", rf"[A-Z0-9]{{26}}{_END}"),
-    _shape("Harness", "pat. sat.", rf"{_W}{{22}}\.{_HEX}{{24}}\.{_N}{{20}}", prefix=r"[ps]at\."),
+    _shape("Harness", "pat. sat.", rf"{_W}{{22}}\.{_N}{{24}}\.{_N}{{20}}", prefix=r"[ps]at\."),
     # Clouds and infrastructure
     _shape("AWS key id", "AKIA ASIA ABIA ACCA", r"[0-9A-Z]{16}(?![0-9A-Za-z])", prefix="A(?:KI|SI|BI|CC)A"),
+    _shape("AWS key id before", "A3T", r"[A-Z0-9]{17}(?![0-9A-Za-z])"),
+    _shape("AWS Bedrock for a day", "bedrock-api-key-", r"[A-Za-z0-9+/]{40,}={0,2}"),
     _shape("AWS Bedrock", "ABSK", r"[A-Za-z0-9+/]{80,}={0,2}"),
     _anywhere("Azure client secret", "Q~", rf"{_BEGIN}[A-Za-z0-9_~.-]{{3}}[0-9]Q~[A-Za-z0-9_~.-]{{31,34}}(?![\w~.-])"),
     _anywhere("Azure DevOps", "AZDO", rf"{_BEGIN}{_N}{{76}}AZDO{_N}{{4}}(?!{_N})"),
@@ -130,7 +137,7 @@ SHAPES = (
     _shape("Vault", "hvs. hvb. hvr.", rf"{_W}{{20,}}", prefix=r"hv[sbr]\."),
     _shape("Pulumi", "pul-", rf"{_HEX}{{40}}"),
     _shape("Tailscale", "tskey-", rf"(?:[a-z]{{2,12}}-)?{_N}{{6,}}(?:-{_N}{{16,}})?"),
-    _shape("1Password service account", "ops_eyJ", rf"{_W}{{40,}}"),
+    _shape("1Password service account", "ops_eyJ", r"[A-Za-z0-9+/_-]{40,}={0,3}"),
     _shape(
         "1Password secret key",
         "A3-",
@@ -144,6 +151,14 @@ SHAPES = (
     _shape("Infracost", "ico-", rf"{_N}{{32}}"),
     _shape("OpenShift", "sha256~", rf"{_W}{{43}}{_END}"),
     _shape("Cloudflare origin", "v1.0-", rf"{_HEX}{{24}}-{_HEX}{{140,}}"),
+    _shape("ClickHouse Cloud", "4b1d", rf"{_N}{{38}}{_END}"),
+    _shape("Defined Networking", "dnkey-", r"[A-Za-z0-9=_-]{26}-[A-Za-z0-9=_-]{52}"),
+    _shape("LaunchDarkly", "sdk- mob-", rf"{_UUID}{_END}", prefix="(?:sdk|mob)-"),
+    _anywhere(
+        "Authress",
+        ".acc_ .acc-",
+        rf"{_BEGIN}(?:sc|ext|scauth|authress)_{_N}{{5,30}}\.{_N}{{4,6}}\.acc[_-][a-z0-9-]{{10,32}}\.[A-Za-z0-9+/_=-]{{30,}}",
+    ),
     _shape("Prefect", "pnu_ pnb_", rf"{_N}{{36}}{_END}", prefix="pn[ub]_"),
     _shape("Netlify", "nfp_", rf"{_N}{{36,}}"),
     _shape("Render", "rnd_", rf"{_N}{{28,}}"),
@@ -153,17 +168,24 @@ SHAPES = (
     # Services
     _shape("Slack", "xox", r"[a-z][.-](?:xox[a-z]-)?[A-Za-z0-9%-]{8,}"),
     _shape("Slack app", "xapp-", r"[A-Za-z0-9-]{8,}"),
-    _shape("Stripe", "sk_live_ sk_test_ rk_live_ rk_test_", rf"{_N}{{8,}}", prefix="[sr]k_(?:live|test)_"),
+    _shape(
+        "Stripe",
+        "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_",
+        rf"{_N}{{8,}}",
+        prefix="[sr]k_(?:live|test|prod)_",
+    ),
     _shape("Stripe webhook", "whsec_", r"[A-Za-z0-9+/]{24,}"),
     _shape("SendGrid", "SG.", rf"{_W}{{16,64}}\.{_W}{{16,}}"),
     _shape("Square", "sq0csp- sq0atp- sq0idp- sq0acp-", rf"{_W}{{20,}}", prefix="sq0(?:cs|at|id|ac)p-"),
     _shape("Square access", "EAAA", rf"{_W}{{60}}{_END}"),
     _shape("Facebook", "EAAM EAAC EAAB EAAG", rf"{_N}{{60,}}", prefix="EAA[MCBG]"),
+    _anywhere("Facebook app", "|", rf"\|(?<=[0-9]{{15}}\|)(?P<value>{_W}{{27,40}}){_END}"),
     _shape("Shopify", "shpat_ shpca_ shppa_ shpss_", r"[A-Fa-f0-9]{24,}", prefix="shp(?:at|ca|pa|ss)_"),
     _anywhere("Twilio", "SK", rf"{_start('SK')}{_HEX}{{32}}{_END}"),
     _shape("Mailgun", "key-", rf"{_HEX}{{32}}(?![0-9A-Za-z])"),
     _anywhere("Mailchimp", "-us", rf"{_BEGIN}{_HEX}{{32}}-us[0-9]{{1,2}}{_END}"),
     _shape("Brevo", "xkeysib-", rf"{_HEX}{{40,}}-{_N}{{16}}"),
+    _shape("Brevo SMTP", "xsmtpsib-", rf"{_HEX}{{40,}}-{_N}{{16}}"),
     _shape("Resend", "re_", rf"{_N}{{8}}_{_N}{{20,}}"),
     _anywhere("Telegram", ":AA", rf"{_BEGIN}(?:bot)?[0-9]{{8,10}}:AA{_W}{{33}}{_END}"),
     _anywhere("Discord webhook", "/api/webhooks/", rf"/api/webhooks/[0-9]{{1,25}}/(?P<value>{_W}{{20,}})"),
@@ -184,7 +206,7 @@ SHAPES = (
     _shape("Grafana Cloud", "glc_", r"[A-Za-z0-9+/]{32,}={0,2}"),
     _shape("Grafana before", "eyJrIjoi", r"[A-Za-z0-9+/]{40,}={0,2}"),
     _shape("Airtable", "pat", rf"{_N}{{14}}\.{_HEX}{{64}}"),
-    _shape("HubSpot", "pat-", rf"[a-z]{{2}}[0-9]-{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}"),
+    _shape("HubSpot", "pat-", rf"[a-z]{{2}}[0-9]-{_UUID}"),
     _shape("Postman", "PMAK-", rf"{_HEX}{{24}}-{_HEX}{{34}}"),
     _shape("New Relic", "NRAK- NRII- NRJS- NRRA- NRAL-", rf"{_W}{{19,}}", prefix="NR(?:AK|II|JS|RA|AL)-"),
     _shape("Sentry", "sntrys_ sntryu_", r"[A-Za-z0-9_+/=-]{40,}", prefix="sntry[su]_"),
@@ -195,17 +217,18 @@ SHAPES = (
     _shape("Duffel", "duffel_test_ duffel_live_", r"[A-Za-z0-9_=-]{40,}", prefix="duffel_(?:test|live)_"),
     _shape("EasyPost", "EZAK EZTK", rf"{_N}{{54}}{_END}", prefix="EZ[AT]K"),
     _shape("Shippo", "shippo_live_ shippo_test_", rf"{_HEX}{{40}}", prefix="shippo_(?:live|test)_"),
-    _shape("Plaid", "access-", rf"(?:sandbox|development|production)-{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}"),
+    _shape("Plaid", "access-", rf"(?:sandbox|development|production)-{_UUID}"),
     _shape("Flutterwave", "FLWSECK", rf"(?:_TEST)?-{_N}{{12,}}(?:-X)?"),
     _shape("PostHog", "phx_", rf"{_N}{{32,}}"),
     _shape("Intercom", "dG9r", r"Og?[A-Za-z0-9+/=]{40,}"),
     _shape("Adafruit", "aio_", rf"{_N}{{28}}{_END}"),
     _anywhere("MaxMind", "_mmk", rf"{_BEGIN}{_N}{{6}}_{_N}{{29}}_mmk{_END}"),
     _shape("Twitter", "AAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{60,}"),
-    _shape("Dropbox", "sl.", rf"(?:u\.)?{_W}{{100,}}"),
+    _shape("Dropbox", "sl.", r"(?:u\.)?[A-Za-z0-9_=-]{100,}"),
     _shape("RFC 8959", "secret-token:", r"[A-Za-z0-9_.~%!$&'()*+,;=:@-]{6,}"),
     # Keys and hashes of passwords
     _shape("JSON web token", "eyJ", rf"{_W}{{5,}}\.{_W}{{4,}}(?:\.{_W}*){{0,3}}"),
+    _shape("JSON web token in base64", "ZXlK", r"[A-Za-z0-9+/]{60,}={0,2}"),
     _shape("age", "AGE-SECRET-KEY-1", r"[0-9A-Z]{20,}"),
     _shape("extended private key", "xprv", rf"{_N}{{100,}}"),
     _shape("Nostr", "nsec1", rf"[a-z0-9]{{58}}{_END}"),
@@ -221,6 +244,7 @@ SHAPES = (
 
 # Tokens that begin with nothing of their own, and what costs less to look for in a text.
 DOTTED = (
+    _anywhere("Vault before", "s.", rf"{_BEGIN}s\.(?={_N}{{0,23}}[0-9]){_N}{{24}}{_END}"),
     _anywhere("Z.ai", ".", rf"{_BEGIN}{_HEX}{{32}}\.{_N}{{12,24}}(?!{_N})"),
     _anywhere(
         "Discord",
@@ -228,4 +252,4 @@ DOTTED = (
         rf"{_BEGIN}[MNO][DTjz][AEIMQUYcgk][w-z0-5]{_N}{{18,26}}\.{_W}{{6}}\.{_W}{{27,40}}{_END}",
     ),
 )
-ANY_DOTTED = LatePattern(rf"\.(?:(?<={_HEX}{{32}}\.){_N}{{12}}|{_W}{{6}}\.{_W}{{27}})")
+ANY_DOTTED = LatePattern(rf"\.(?:(?<={_HEX}{{32}}\.){_N}{{12}}|{_W}{{6}}\.{_W}{{27}}|(?<=s\.){_N}{{24}})")
