@@ -262,7 +262,7 @@ def _write_files(home: Path, files: Iterable[PrivateFile], key: str) -> None:
     """Write what has the key, and settings that are not there yet: somebody may have changed them since."""
     for file in files:
         target = home / file.name
-        if key not in file.text and target.exists():
+        if key not in file.text and target.exists() and target.stat().st_size:  # an empty one was cut off by a kill
             continue
         if not target.parent.is_dir():
             make_new_folder(target.parent)

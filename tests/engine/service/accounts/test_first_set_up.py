@@ -8,6 +8,7 @@ import pytest
 
 from oulipoly_engine.config.check import check
 from oulipoly_engine.config.edit.undo import undo_last
+from oulipoly_engine.core.accounts.clis.cli import PrivateFile
 from oulipoly_engine.core.accounts.clis.opencode import OPENCODE
 from oulipoly_engine.errors import HomeUnusable, RequestRefused
 from oulipoly_engine.events import Listeners
@@ -240,3 +241,13 @@ def test_a_home_that_somebody_uses_is_not_taken(tmp_path, mode):
 
     with pytest.raises(HomeUnusable, match="is there already"):
         new_account._make_home(place)
+
+
+@pytest.mark.parametrize(("there", "kept"), [(None, "ours"), ("", "ours"), ("theirs", "theirs")])
+def test_settings_beside_a_key_are_written_unless_somebody_has_written_some(tmp_path, there, kept):
+    settings = tmp_path / "settings.json"
+    if there is not None:
+        settings.write_text(there)
+    new_account._write_files(tmp_path, [PrivateFile("settings.json", "ours")], "the key")
+
+    assert kept == settings.read_text()
