@@ -1,8 +1,10 @@
 """A live session in the records of all sessions: trace, list, export; and from the command line."""
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -190,3 +192,29 @@ def test_a_session_has_one_name_wherever_it_is_given(live, done, told):
     assert ("the first name",) * 2 == names()
     live.live.order(session, orders.Rename("the second name"), starts=True)
     assert ("the second name",) * 2 == names()
+
+
+@pytest.mark.parametrize("runtime", ["demo-claude1", "demo-codex1"])
+def test_a_session_has_one_id_and_one_name_in_every_list(live, capfd, runtime):
+    session, turn = live.begin_turn("hello", runtime=runtime)
+    live.live.wait(session, turn)
+    capfd.readouterr()
+    assert 0 == main(["session", "name", session[:8], "Alpha"])
+    named = capfd.readouterr().out
+    assert 0 == main(["session", "list", "--json"])
+    (listed,) = json.loads(capfd.readouterr().out)["conversations"]
+
+    assert f"{session}  Alpha\n" == named
+    assert (session, "Alpha") == (listed["chain_id"], listed["name"])
+    assert "Alpha" == live.live.status(session).session.title
+
+
+def test_a_session_of_an_earlier_release_is_found_by_its_id_in_the_list_too(live):
+    session, turn = live.begin_turn("hello")
+    live.live.wait(session, turn)
+    former = "0c1de000-0000-4000-8000-000000000001"
+    with closing(sqlite3.connect(live.engine.paths.state_db)) as connection, connection:
+        for table in ("session_chains", "session_chain_segments"):
+            connection.execute(f"UPDATE {table} SET chain_id = ?", (former,))
+
+    assert session == live.live.find("0c1de000").session_id

@@ -19,6 +19,7 @@ from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.live import unsent_texts
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
+from oulipoly_engine.store.models.sessions import SegmentRow
 
 _SESSION = LiveSessionRow._meta.sorted_fields
 _TURN = LiveTurnRow._meta.sorted_fields
@@ -58,9 +59,13 @@ def drop_unused(store: Store, session_id: str) -> None:
 
 
 def find(store: Store, identity: str) -> tuple[LiveSession, ...]:
-    """Return the sessions whose own id, or whose CLI's id, is this or begins so; an exact one is the only one."""
-    row = LiveSessionRow
-    mine = row.session_id.startswith(identity) | row.native_id.startswith(identity)
+    """Return the sessions whose own id, or whose CLI's id, is this or begins so; an exact one is the only one.
+
+    Those of earlier releases have another id in the list of all sessions, which is as good.
+    """
+    row, segment = LiveSessionRow, SegmentRow
+    listed = segment.select(segment.session_id).where(segment.chain_id.startswith(identity))
+    mine = row.session_id.startswith(identity) | row.native_id.startswith(identity) | row.native_id.in_(listed)
     with store.read():
         found = tuple(map(_read_session, store.rows(row.select(*_SESSION).where(mine).order_by(row.created_at))))
     exact = tuple(one for one in found if identity in (one.session_id, one.native_id))

@@ -64,6 +64,15 @@ def mint(store: Store, account: str, session_id: str, model: str, now: datetime)
     return insert(store, account, session_id, model, started_at=instant, last_used_at=instant, reason="initial")
 
 
+@compile_query
+def _live_session_of(account: Parameter, native_id: Parameter) -> Query:
+    """Ask for the live session of an account's session whose id no chain has yet."""
+    row = LiveSessionRow
+    is_free = row.session_id.not_in(ChainRow.select(ChainRow.chain_id))
+    mine = (row.native_id == native_id) & (fn.COALESCE(row.account, row.runtime_id) == account) & is_free
+    return row.select(row.session_id).where(mine).order_by(row.created_at).limit(1)
+
+
 _NEW_CHAIN = insertion(ChainRow.chain_id, ChainRow.created_at, ChainRow.last_used_at, ChainRow.model_name)
 _NEW_SEGMENT = insertion(
     SegmentRow.chain_id,
@@ -77,8 +86,12 @@ _NEW_SEGMENT = insertion(
 def insert(
     store: Store, account: str, session_id: str, model: str, *, started_at: str, last_used_at: str, reason: str
 ) -> str:
-    """Insert a chain with its first segment and return its id. Runs inside the caller's write transaction."""
-    chain_id = str(uuid.uuid4())
+    """Insert a chain with its first segment and return its id. Runs inside the caller's write transaction.
+
+    That of a live session has the id of that, so that every list and every command names it by one id.
+    """
+    live = store.rows(_live_session_of(account, session_id))
+    chain_id = str(live[0][0]) if live else str(uuid.uuid4())
     store.run(_NEW_CHAIN(chain_id, started_at, last_used_at, model))
     store.run(_NEW_SEGMENT(chain_id, account, session_id, started_at, reason))
     return chain_id
