@@ -270,7 +270,7 @@ async def test_n_begins_a_session_with_a_pool_or_a_runtime_s_model_and_r_asks_th
         await leave_line(one)
         await one.press("n")
         await one.at("ModelPicker")
-        await one.sees("pools", "demo-codex", "demo-codex1", "degraded")
+        await one.sees("pools", "demo-codex", "demo-codex1", "not checked yet · R checks")
         await one.press("q")
         await one.at("Frame")
         await one.press("n")

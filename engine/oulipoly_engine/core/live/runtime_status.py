@@ -185,6 +185,7 @@ def from_probe(runtime: Runtime, probe: Probe) -> tuple[AnyStatus, tuple[Diagnos
     return status, (Diagnostic(level, f"{runtime.kind}_probe.{code}", shorten(probe.message)),)
 
 
+_NEVER_STARTED = "it was never started: refresh it to see whether it answers"
 _PASSING = (failures.NEEDS_AUTH, failures.OVERLOADED, failures.ACTIVE_WRITER)
 _CODES = {  # of the contract, C.7
     failures.MISSING_BINARY: "missing_binary",
@@ -205,8 +206,7 @@ def _classify(runtime: Runtime, program: str | None, probe: Probe | None) -> tup
         missing = Diagnostic("error", f"{runtime.kind}_probe.missing_binary", message)
         return MissingBinary(runtime.program), (missing,)
     if probe is None or probe.reason == failures.MISSING_BINARY:  # it was installed since
-        message = "it was never started: refresh it to see whether it answers"
-        return Degraded(message), (Diagnostic("info", "cli_runtime.unprobed", message),)
+        return Degraded(_NEVER_STARTED), (Diagnostic("info", "cli_runtime.unprobed", _NEVER_STARTED),)
     return from_probe(runtime, probe)
 
 
@@ -230,9 +230,16 @@ def shorten(text: str) -> str:
     return "\n".join(kept[:_LINES] + ([f"… and {more} more lines"] if more > 0 else []))
 
 
+def is_unchecked(status: AnyStatus) -> bool:
+    """Tell whether nobody has asked a runtime yet. The contract's word for its state is `degraded`."""
+    return isinstance(status, Degraded) and status.message == _NEVER_STARTED
+
+
 def describe_status(status: AnyStatus) -> str:
     """Return a status in the words of screens."""
     match status:
+        case Degraded():
+            return "not checked yet" if is_unchecked(status) else "has a problem"
         case MissingBinary():
             return "program missing"
         case SpawnFailed():

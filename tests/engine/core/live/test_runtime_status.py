@@ -11,6 +11,7 @@ from oulipoly_engine.core.live.runtime_status import (
     MissingBinary,
     Probe,
     Ready,
+    describe_status,
     from_probe,
     read_account,
     shorten,
@@ -54,6 +55,8 @@ def test_enabled_and_never_probed_is_degraded_and_says_so():
 
     assert "degraded" == state_of(summary.status)
     assert ["cli_runtime.unprobed"] == [one.code for one in summary.diagnostics]
+    assert "not checked yet" == describe_status(summary.status)
+    assert "has a problem" == describe_status(from_probe(_RUNTIME, Probe(failures.OVERLOADED, "busy"))[0])
 
 
 def test_disabled_has_no_diagnostics_whatever_was_seen():

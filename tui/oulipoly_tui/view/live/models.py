@@ -15,6 +15,7 @@ from oulipoly_engine.core.live.runtime_status import (
     UnsupportedVersion,
     describe_cause,
     describe_status,
+    is_unchecked,
     list_usable,
 )
 from oulipoly_engine.core.text.control_characters import visible_line
@@ -69,7 +70,10 @@ def _pool_rows(pools: Sequence[PoolView]) -> Iterator[Row]:
 def _runtime_rows(one: RuntimeSummary, column: int, width: int) -> Iterator[Row]:
     status, cause = describe_status(one.status), visible_line(describe_cause(one.status))
     tone: Tone = "good" if isinstance(one.status, Ready) else "warn" if one in list_usable((one,)) else "bad"
-    said = cut(f"  {cause}" if cause else "", max(0, width - column - len(status) - 4))
+    told = f"  {cause}" if cause else ""
+    if is_unchecked(one.status):
+        told = " · R checks"
+    said = cut(told, max(0, width - column - len(status) - 4))
     name = fit_text(visible_line(one.runtime.id), column)
     yield Row(Start(runtime=one.runtime.id).key, ((name, "strong"), (f"  {status}", tone), (said, "dim")))
     for model in one.models:
@@ -107,6 +111,6 @@ def mend(one: RuntimeSummary) -> str:
         case Disabled():
             return f"`enabled = true` in [runtimes.{one.runtime.id}] of config.toml lets it work"
         case Degraded():
-            return "R asks it what it has"
+            return "R checks it"
         case _:
             return "R asks it again"
