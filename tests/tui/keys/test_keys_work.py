@@ -363,6 +363,17 @@ async def test_worktrees_are_listed_with_sizes_removed_restored_and_pruned(begun
         await one.at("Frame")
 
 
+async def name_proxy(one):
+    """Name the proxy by which a phone comes here, and let the device do everything."""
+    await one.at("Question")
+    assert "Address for the phone" == one.title
+    one.app.screen.query_one("Input").value = "https://proxy.example"
+    await one.press("enter")
+    await one.sees("What may the device do?")
+    await one.press("enter")
+    await one.at("Pairing")
+
+
 @keys("frame.server", "f7")
 @keys("ServerScreen", "s", "x", "p", "d", "c", "escape", "q")
 @keys("Pairing", "escape", "q", "y")
@@ -376,8 +387,13 @@ async def test_a_server_is_started_paired_with_and_ended_and_a_device_confirmed_
         await one.at("Frame")
         await one.press("f7")
         await one.at("ServerScreen")
-        await one.press("p")
+        await one.press("x")
         await one.told("No server runs: s starts one")
+        await one.press("p")
+        await one.at("Choice")
+        await one.sees("How does the phone come here?", "starts a server with TLS")
+        await one.press("escape")
+        await one.at("ServerScreen")
         await one.press("s")
         await one.at("Choice")
         await one.sees("nobody else reaches it", "TLS")
@@ -388,15 +404,22 @@ async def test_a_server_is_started_paired_with_and_ended_and_a_device_confirmed_
             for key in ("escape", "q"):
                 await one.at("ServerScreen")
                 await one.press("p")
-                await one.at("Choice")
+                await one.sees("is for this computer alone", "a proxy of mine")
                 await one.press("enter")
-                await one.at("Pairing")
+                await name_proxy(one)
                 await one.sees("Good once, for", "It may view", "█▀")
                 await one.press("y")
                 await one.press(key)
             await one.at("ServerScreen")
+            assert one.app.clipboard.startswith("https://proxy.example/pair#")
+            await one.press("p", "enter")
+            await name_proxy(one)
+            await one.press("y")
+            await one.until(lambda: one.app.screen._known is not None)
             code = one.app.clipboard.rpartition("#")[2]
             await asyncio.to_thread(web.redeem, code, "phone \x1b[31m[b]x[/b]", "127.0.0.1")
+            await one.told("may view, answer, operate")
+            await one.at("ServerScreen")
             await one.sees("phone", "view, answer, operate")
             one.app.screen.query_one(VirtualList).focus()
             await one.press("c")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -11,8 +12,12 @@ from textual.containers import Horizontal
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.view.work.server import code_text
 from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.web.devices import Device
 
 _EDGE = 2  # modules around the code
 _BESIDE = 24  # columns for the text at least
@@ -35,8 +40,14 @@ class Pairing(ModalScreen[None]):
     Pairing.-small #pair-text { width: 100%; max-width: 100%; }
     """
 
-    def __init__(self, url: str, scopes: str, expires_at: datetime) -> None:
+    def __init__(
+        self, url: str, scopes: str, expires_at: datetime, list_devices: Callable[[], Sequence[Device]]
+    ) -> None:
+        """list_devices: blocks; a device that was not there before has used the code."""
         super().__init__()
+        self._list_devices = list_devices
+        self._known: frozenset[str] | None = None  # ids of the devices that were there before; None: not read yet
+        self._is_looking = False
         self._url, self._scopes, self._expires_at = url, scopes, expires_at
         import segno  # noqa: PLC0415 - 30 ms, only this shows one
 
@@ -50,9 +61,28 @@ class Pairing(ModalScreen[None]):
             yield Static(id="pair-text", markup=False)
 
     def on_mount(self) -> None:
-        """Count down."""
+        """Count down, and look whether it was used."""
         self.set_interval(1.0, self._tell)
         self._tell()
+
+    def _look(self) -> None:
+        app: Any = self.app
+        if not self._is_looking:
+            self._is_looking = True
+            app.work("pair", self._list_devices, self._take_devices, self._skip)
+
+    def _skip(self, _error: Exception) -> None:
+        self._is_looking = False
+
+    def _take_devices(self, devices: Sequence[Device]) -> None:
+        self._is_looking = False
+        known = self._known
+        self._known = frozenset(device.device_id for device in devices)
+        new = [device for device in devices if known is not None and device.device_id not in known]
+        if new and is_standing(self):
+            app: Any = self.app
+            app.say(f"{visible_line(new[0].name)} may {', '.join(new[0].scopes)}")
+            self.dismiss()
 
     def on_resize(self) -> None:
         """Leave the code out where it does not fit: half of one helps nobody."""
@@ -71,6 +101,7 @@ class Pairing(ModalScreen[None]):
         if not is_standing(self):
             return
         app: Any = self.app
+        self._look()
         left = int((self._expires_at - app.now()).total_seconds())
         if left <= 0:
             app.say("The code is too old: p makes another one")

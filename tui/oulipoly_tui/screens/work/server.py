@@ -12,11 +12,21 @@ from textual.binding import Binding, BindingType
 
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.choice import Choice
-from oulipoly_tui.screens.question import Confirm
+from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
-from oulipoly_tui.view.work.server import ADDRESSES, SCOPES, device_rows, pair_url, server_lines
+from oulipoly_tui.view.work.server import (
+    ADDRESSES,
+    NETWORK,
+    PROXY,
+    SCOPES,
+    device_rows,
+    is_local,
+    pair_url,
+    pairing_ways,
+    server_lines,
+)
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
@@ -82,7 +92,7 @@ class ServerScreen(ActingScreen):
         """Say why an action does nothing now; None: it does."""
         if self.app_of_ours.options.read_only:
             return "this app is read-only: nothing is changed"
-        if name in ("end", "pair") and not self.servers:
+        if name == "end" and not self.servers:
             return "no server runs: s starts one"
         if name in ("revoke", "confirm") and self._chosen is None:
             return "choose a device first"
@@ -113,20 +123,48 @@ class ServerScreen(ActingScreen):
         self.app.push_screen(Confirm("End the server?", text, "end"), on_answered)
 
     def _pair(self) -> None:
+        """Show a code for a server that a phone reaches; where none does, ask how it is to come here first."""
         servers = self.servers or ()
+        reachable = next((server for server in servers if not is_local(server)), None)
+        if reachable is not None:
+            self._ask_scopes(reachable.url, reachable.fingerprint)
+            return
 
+        def on_chosen(way: str | None) -> None:
+            if way == NETWORK:
+                self.do(
+                    "start the server", self._start_for_phones, lambda one: self._ask_scopes(one.url, one.fingerprint)
+                )
+            elif way == PROXY:
+                text = "What the phone opens: the proxy's or the tunnel's address"
+                self.app.push_screen(Question("Address for the phone", text, "https://"), on_named)
+
+        def on_named(address: str | None) -> None:
+            if address is not None and address.strip():
+                self._ask_scopes(address.strip(), "")
+
+        text = "No server runs." if not servers else f"{servers[0].url} is for this computer alone. x ends it."
+        ways = pairing_ways(has_server=bool(servers))
+        self.app.push_screen(Choice("How does the phone come here?", ways, text), on_chosen)
+
+    def _start_for_phones(self) -> ServerEntry:
+        self.engine.web.start_server(NETWORK)
+        return self.engine.web.last_server()
+
+    def _ask_scopes(self, address: str, fingerprint: str) -> None:
         def on_chosen(scopes: str | None) -> None:
-            if scopes is not None and servers:
+            if scopes is not None:
                 work = partial(self.engine.web.make_code, "", scopes.split(","))
-                self.app_of_ours.work("pair", work, partial(self._show_code, servers[0]))
+                self.app_of_ours.work("pair", work, on_made)
+
+        def on_made(code: Code) -> None:
+            from oulipoly_tui.screens.work.pairing import Pairing  # noqa: PLC0415 - only when it is opened
+
+            url = pair_url(address, code.code, fingerprint)
+            pairing = Pairing(url, ", ".join(code.scopes), code.expires_at, self.engine.web.devices)
+            self.app.push_screen(pairing, lambda _: self.look_after())
 
         self.app.push_screen(Choice("What may the device do?", SCOPES), on_chosen)
-
-    def _show_code(self, server: ServerEntry, code: Code) -> None:
-        from oulipoly_tui.screens.work.pairing import Pairing  # noqa: PLC0415 - only when it is opened
-
-        url = pair_url(server.url, code.code, server.fingerprint)
-        self.app.push_screen(Pairing(url, ", ".join(code.scopes), code.expires_at), lambda _: self.look_after())
 
     def _revoke(self) -> None:
         one = self._chosen

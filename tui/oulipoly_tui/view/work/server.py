@@ -17,6 +17,7 @@ _NAME, _SEEN = 20, 10
 _BLOCKS = {(False, False): "█", (False, True): "▀", (True, False): "▄", (True, True): " "}
 _LOCAL = ("http://127.", "http://localhost", "http://[::1]")
 NETWORK, HERE = "0.0.0.0", "127.0.0.1"  # noqa: S104 - what is offered; it speaks TLS there
+PROXY = "proxy"
 ADDRESSES = (
     Row(HERE, ((fit_text("this computer", 18), "strong"), ("nobody else reaches it", "dim"))),
     Row(NETWORK, ((fit_text("the network", 18), "strong"), ("phones too: TLS, and paired devices alone", "dim"))),
@@ -38,11 +39,24 @@ def server_lines(found: Sequence[ServerEntry] | None, now: datetime) -> tuple[Li
     for one in found:
         since = words.age(one.started_at, now)
         lines.append((("● ", "good"), (visible_line(one.url), "strong"), (f"  pid {one.pid}, {since}", "dim")))
-        if one.url.startswith(_LOCAL):
+        if is_local(one):
             lines.append((("  this computer alone: x ends it, s starts one for phones", "dim"),))
         if one.fingerprint:
             lines.append((("  SHA-256 ", "dim"), (visible_line(one.fingerprint), "")))
     return tuple(lines)
+
+
+def is_local(server: ServerEntry) -> bool:
+    """Tell whether this computer alone reaches a server."""
+    return server.url.startswith(_LOCAL)
+
+
+def pairing_ways(*, has_server: bool) -> tuple[Row, ...]:
+    """Return how a phone can come here while no server runs that it reaches. has_server: one for this computer runs."""
+    key, name, text = PROXY, "a proxy of mine", "or a tunnel leads here: I know its address"
+    if not has_server:
+        key, name, text = NETWORK, "the network", "starts a server with TLS, for paired devices"
+    return (Row(key, ((fit_text(name, 18), "strong"), (text, "dim"))),)
 
 
 def device_rows(found: Sequence[Device], width: int, now: datetime) -> tuple[Row, ...]:
