@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from textual import app as textual_app
 from textual import pilot as textual_pilot
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.screen import Screen
 
 from oulipoly_engine.clock import SystemClock, to_text
@@ -68,6 +70,25 @@ def _idle_is_idle(monkeypatch, request):
         monkeypatch.setattr(Screen, "_compositor_refresh", draw_later)
     for module in (textual_app, textual_pilot):
         monkeypatch.setattr(module, "wait_for_idle", wait)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _styles_are_read_once():
+    """Let all apps of this process share the rules that are read from equal styles: nothing writes into them."""
+    parse, known = Stylesheet._parse_rules, {}
+
+    def parse_once(sheet, *text, **source):
+        key = (text, *sorted(source.items()), *sheet._variables.items())
+        if key not in known:
+            known[key] = parse(sheet, *text, **source)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        # Each node asks of each rule whether it fits; Textual hashes and compares them by identity too, but in Python.
+        patch.setattr(RuleSet, "__hash__", object.__hash__)
+        patch.setattr(RuleSet, "__eq__", object.__eq__)
+        yield
 
 
 @pytest.fixture(autouse=True)
