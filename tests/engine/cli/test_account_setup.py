@@ -66,6 +66,8 @@ def test_an_account_from_an_empty_home_to_its_first_answer(home, world, ann, run
 
 def test_it_asks_again_after_a_wrong_answer_and_helps(home, talk):
     answers = [
+        ("claude    Claude Code: installed", ""),
+        ("not installed", ""),
         ("Which CLI", "cloude\r"),
         ("did you mean 'claude'", ""),
         ("Which CLI", "?\r"),

@@ -30,6 +30,7 @@ from oulipoly_engine.facade.own_process import interruptible
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate, FirstQuota
     from oulipoly_engine.facade.accounts.changes import Step
+    from oulipoly_engine.facade.accounts.detection import Detection
     from oulipoly_engine.facade.accounts.logins import AccountLogins, LoginState
     from oulipoly_engine.facade.accounts.setup import AccountSetup
     from oulipoly_engine.facade.own_process import Guard
@@ -49,7 +50,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     additions = setup.additions
     with interruptible() as guard:
         guard.arm()
-        cli = find_cli(options.cli or _ask_cli(questions)).name
+        cli = find_cli(options.cli or _ask_cli(setup.detection, questions)).name
         taken = additions.names()
         wanted = options.name or questions.ask(
             "Name of the account", additions.free_name(cli), lambda text: check_name(text, taken), _NAME_HELP
@@ -113,11 +114,13 @@ def _parse(context: Context, name: str, arguments: list[str]) -> Namespace:
     return options
 
 
-def _ask_cli(questions: Questions) -> str:
+def _ask_cli(detection: Detection, questions: Questions) -> str:
+    """Ask which CLI the account is of, below a list of those that are installed and logged in."""
     if not questions.can_ask:
         message = f"say which CLI: {', '.join(CLIS)}"
         raise UsageInvalid(message)
-    lines = (f"  {cli.name:<10}{cli.title}" for cli in CLIS.values())
+    lines = detection.detect().summary
+    output.write_lines(lines)
     return questions.ask(f"Which CLI ({', '.join(CLIS)})", "", find_cli, "\n".join(("One of:", *lines)))
 
 

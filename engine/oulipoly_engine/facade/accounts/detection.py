@@ -39,6 +39,11 @@ class Detected(Record):
             "wrappers": wrappers,
         }
 
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """Return a line a CLI: whether it is installed, and whether anybody is logged in."""
+        return tuple(f"  {cli.name:<10}{CLIS[cli.name].title}: {_describe(cli)}" for cli in self.report.clis)
+
     def _cli(self, cli: FoundCli) -> dict[str, object]:
         homes = [
             {
@@ -69,6 +74,13 @@ class Detected(Record):
             "homes": homes,
             **models,
         }
+
+
+def _describe(cli: FoundCli) -> str:
+    if cli.path is None:
+        return f"not installed: npm i -g {CLIS[cli.name].package}"
+    login = "logged in" if any(home.is_logged_in for home in cli.homes) else "nobody is logged in"
+    return f"installed{f' {cli.version}' if cli.version else ''}, {login}"
 
 
 class Detection(AccountPart):
