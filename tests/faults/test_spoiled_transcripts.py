@@ -125,6 +125,16 @@ def test_half_a_character_in_a_title_costs_nobody_the_list(spoiled):
     assert ["smile ?"] == [row["title"] for row in listed["conversations"]]
 
 
+def test_half_a_character_that_a_reader_remembers_costs_nobody_the_report(world):
+    """Gemini's log says at its beginning whose it is: that is kept with how far it was read."""
+    spoiled = Spoiled(world, "gemini")
+    spoiled.before = [{"sessionId": "s\ud83d", "kind": "main"}]
+    spoiled.write(spoiled.good("one"))
+
+    done = world.run("report", "--json")
+    assert (0, 1) == (done.returncode, json.loads(done.stdout)["total"]["calls"])
+
+
 def test_links_in_a_circle_pipes_and_locked_folders_are_told_and_the_rest_is_ingested(spoiled):
     spoiled.write(spoiled.good("one"))
     loop, pipe = (spoiled.folder / spoiled.name.replace(".jsonl", f"-{what}.jsonl") for what in ("loop", "pipe"))

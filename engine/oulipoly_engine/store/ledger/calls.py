@@ -86,16 +86,19 @@ def write(store: Store, batch: Batch) -> None:
         found: dict[int, Place] = {}
         store.execute_many(_JOIN, book_to_makers(store, batch.calls, found.__setitem__))
         store.execute_many(_NEW_PLACES, _place_rows(found))
-        store.execute_many(
-            _CURSORS,
-            ((os.fsencode(path), *cursor) for path, cursor in batch.cursors.items()),
-        )
+        store.execute_many(_CURSORS, map(_cursor_row, batch.cursors.items()))
         store.execute_many(_forget, ((os.fsencode(path),) for path in batch.gone))
         store.execute_many(
             _DAMAGED,
             ((os.fsencode(path), *one) for path, found in batch.damaged.items() for one in found),
         )
-        store.execute_many(_ROOTS, batch.roots.items())
+        store.execute_many(_ROOTS, (tuple(map(storable, pair)) for pair in batch.roots.items()))
+
+
+def _cursor_row(known: tuple[str, Cursor]) -> tuple[object, ...]:
+    path, cursor = known
+    state = None if cursor.state is None else storable(cursor.state)
+    return (os.fsencode(path), *cursor._replace(state=state))
 
 
 def _place_rows(places: Mapping[int, Place]) -> Iterator[tuple[object, ...]]:
