@@ -292,6 +292,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         if self._ticks % _READ_EVERY == 0:
             self.bridge.read_due_quota()
             self.bridge.prune_daily()
+            self.bridge.start_waiting()
 
     def _show_jobs(self) -> None:
         self.bars.show_jobs()

@@ -94,6 +94,24 @@ class EngineBridge:
             read = partial(engine.quota.refresh_for_display, due, snapshot.at)
             app.work("read due", read, self._end_reading, self._end_reading, title="reading quota", can_stop=True)
 
+    def start_waiting(self) -> None:
+        """Have those sessions begin that waited until others had ended."""
+        app, engine = self._app, self._app.engine
+        if engine is None or app.options.read_only:
+            return
+
+        def start() -> tuple[str, ...]:
+            with suppress(RunnerError):  # what is wrong with the configuration or the disk is told where it is used
+                return engine.work.start_waiting()
+            return ()
+
+        def say(started: tuple[str, ...]) -> None:
+            if started:
+                ids = ", ".join(session_id[:8] for session_id in started)
+                app.say(f"Begun, now that there is a place: {ids}")
+
+        app.work("start waiting", start, say)
+
     def prune_daily(self) -> None:
         """Have those worktrees go that may go by themselves, at the start and each day, and say which did."""
         app, engine = self._app, self._app.engine

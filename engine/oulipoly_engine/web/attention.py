@@ -107,8 +107,7 @@ class Attention:
         self._hub.drop_devices(self._engine.web.closed_devices(self._hub.device_ids()))
 
     def _start_waiting(self) -> None:
-        if self._engine.web.settings().has_places:
-            self._engine.work.start_waiting()
+        self._engine.work.start_waiting()
 
     def _look_at_requests(self) -> list[dict[str, Any]]:
         pending = {one.request_id: one for one in self._engine.live.requests()}

@@ -40,3 +40,20 @@ async def test_a_work_session_is_listed_with_its_branch_and_opened_and_git_is_as
         await one.press("home", "j", "enter")
         await one.until(lambda: one.pane is not None and one.pane.session is not None)
         assert begun.session.session_id == one.pane.session.session_id
+
+
+async def test_what_waited_for_a_place_begins_while_the_app_runs(live, repository, live_world):
+    path = live_world.config / "config.toml"
+    path.write_text("work_max_running = 1\n" + path.read_text())
+    async with live((140, 40)) as one:
+        work = one.app.engine.work
+        begun = [
+            work.begin(NewWork(repository, model="demo-codex", uses_worktree=False, prompt="hello")) for _ in range(2)
+        ]
+        first, second = (each.session.session_id for each in begun)
+        await one.until(lambda: work.find(second).status == "queued")
+        one.app.engine.live.end_all()
+        await one.until(lambda: work.find(first).pid is None)
+        one.app.bridge.start_waiting()  # as the clock does
+        await one.until(lambda: work.find(second).pid is not None)
+        await one.until(lambda: any(second[:8] in told for told in one.said))

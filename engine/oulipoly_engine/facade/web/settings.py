@@ -16,13 +16,10 @@ class WebSettings(Record):
     webhook: str  # where notices go; empty: nowhere
     commits: bool  # devices may commit
     promotes: bool  # devices may push
-    has_places: bool  # only so many sessions run at once, and others wait
 
 
 def web_settings(settings: Settings, home: Path) -> WebSettings:
     """Return the settings; folders that are not there are left out."""
     named = settings.serve_roots or (str(home),)
     roots = tuple(dict.fromkeys(path.resolve() for text in named if (path := expand_user(text)).is_dir()))
-    return WebSettings(
-        roots, settings.serve_webhook, settings.serve_commit, settings.serve_promote, settings.work_max_running > 0
-    )
+    return WebSettings(roots, settings.serve_webhook, settings.serve_commit, settings.serve_promote)

@@ -239,7 +239,9 @@ class WorkSessions:
         return describe_wait([one.session_id for one in works], most)
 
     def start_waiting(self) -> tuple[str, ...]:
-        """Start the sessions that wait for a place and have one now, and return their ids."""
+        """Start the sessions that wait for a place and have one now, and return their ids; asked again and again."""
+        if not self._home.files.settings().work_max_running:
+            return ()
         started: list[str] = []
         with hold_lock(self._home.paths.locks / "work-start", _LOCK_S) as is_ours:
             if not is_ours:
