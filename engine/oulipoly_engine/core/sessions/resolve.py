@@ -63,10 +63,12 @@ class ModelChoice(Record):
 
 
 def session_uuid(text: str) -> str:
-    """Return a session id in its one form, lower case.
+    """Return a session id in its one form: a UUID in lower case, an id of opencode as it is.
 
-    Raises SessionIdInvalid unless it is a full UUID with its hyphens.
+    Raises SessionIdInvalid unless it is whole, a UUID with its hyphens.
     """
+    if _OPENCODE.fullmatch(text):
+        return text
     lowered = text.lower()
     if not _UUID.fullmatch(lowered):
         message = f"{text[:80]!r} is not a session id: give the full UUID"
@@ -75,17 +77,15 @@ def session_uuid(text: str) -> str:
 
 
 def full_id(text: str) -> str:
-    """Return the id of a session to go on with, a UUID in lower case.
+    """Return the id of a session to go on with, as `session_uuid` does.
 
     Raises SessionIdInvalid for what is not a whole id: a script must not meet another session than it means.
     """
-    if _OPENCODE.fullmatch(text):
-        return text
-    lowered = text.lower()
-    if not _UUID.fullmatch(lowered):
+    try:
+        return session_uuid(text)
+    except SessionIdInvalid as error:
         message = f"Invalid session UUID {text[:80]!r} (no prefix matching): give it whole (`session list --json`)"
-        raise SessionIdInvalid(message, input=text)
-    return lowered
+        raise SessionIdInvalid(message, input=text) from error
 
 
 def resolve(text: str, chains: Sequence[Chain], now: datetime) -> ResolvedSession:

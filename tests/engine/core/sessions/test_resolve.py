@@ -35,6 +35,10 @@ def test_id_is_taken_in_either_case():
     assert SESSION == session_uuid(SESSION.upper())
 
 
+def test_an_id_of_opencode_is_taken_as_it_is():
+    assert "ses_5f2cAbCd01" == session_uuid("ses_5f2cAbCd01")
+
+
 @pytest.mark.parametrize(
     "text", ["", "x", SESSION[:-1], SESSION.replace("-", ""), f"{{{SESSION}}}", f"{SESSION}\n", "ses_abc", "٣" * 36]
 )
