@@ -17,6 +17,8 @@ from oulipoly_engine.records import replace
 
 _ID_KEY = re.compile(r"(?:^|_)id$|^fork_at$")  # what looks drawn there is not a secret, and tells what belongs together
 _LONGEST_HELD = 4096  # characters of a word that is not finished: its end is not waited for any longer
+_LONGEST_SECRET = 2048  # characters of such a word that are held back all the same
+_CUT_STEP = 256
 _LONGEST_LINE = 512  # characters that are looked at again with each piece
 _CONTEXT = 128  # of them those that are kept of a longer line
 _PLAIN_WORD = re.compile(r"[A-Za-z]?[a-z]{0,15}[.,!?)]{0,3}")
@@ -84,13 +86,26 @@ class TextStream:
         *lines, self._line = (self._line + piece).split("\n")
         told = [self._finish(line) for line in lines]
         end = _end_of_words(self._line)
-        if len(self._line) > _LONGEST_HELD or self._is_harmless(self._line[end:].lstrip()):
+        if self._is_harmless(self._line[end:].lstrip()):
             end = len(self._line)
+        elif len(self._line) - end > _LONGEST_HELD:
+            end = self._find_cut(end)
         if end > self._looked_at and not self._begins_key():
             told.append(self._tell(self._clean(self._line[:end])))
             self._looked_at = end
             self._forget(end)
         return "".join(told)
+
+    def _find_cut(self, begin: int) -> int:
+        """Return where a word is cut that is too long to be waited for: before its end, and in no secret.
+
+        begin: of the word. Where a single secret fills it, the cut is at its end.
+        """
+        whole = self._clean(self._line)
+        for cut in range(len(self._line) - _LONGEST_SECRET, begin, -_CUT_STEP):
+            if self._clean(self._line[:cut]) + self._clean(self._line[cut:]) == whole:
+                return cut
+        return len(self._line)
 
     def _is_harmless(self, word: str) -> bool:
         """Return whether the last word cannot become a secret, whatever comes behind it: then nobody waits for it."""

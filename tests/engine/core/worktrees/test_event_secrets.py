@@ -47,8 +47,20 @@ def test_other_text_comes_whole_and_in_order(pieces):
         assert f"{text}\n" == told
 
 
+@pytest.mark.parametrize("step", [1, 7, 40, 97])
+@pytest.mark.parametrize("before", [4050, 4090, 6150])
+def test_no_cut_of_a_line_without_blanks_lets_a_secret_through(before, step):
+    """As a command prints JSON."""
+    text = f'["{"x" * 60}","' * 200
+    text = f'{text[:before]}","{KEY}","{"y" * 60}"]\n'
+    told = told_in_pieces([text[at : at + step] for at in range(0, len(text), step)])
+
+    assert told == text.replace(KEY, "[redacted]")
+
+
 def test_a_long_word_is_not_waited_for_and_a_long_line_is_whole():
-    assert "a" * 5000 == told_in_pieces(["a" * 3000, "a" * 2000])
+    assert "a" * 2952 == told_in_pieces(["a" * 3000, "a" * 2000])
+    assert "a" * 5000 + "\n" == told_in_pieces(["a" * 3000, "a" * 2000, "\n"])
     line = "word " * 3000
     assert line.rstrip() == told_in_pieces([line[at : at + 7] for at in range(0, len(line), 7)]).rstrip()
 
