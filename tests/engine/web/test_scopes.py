@@ -4,6 +4,7 @@ A new operation fails here until it has a row.
 """
 
 import re
+import subprocess
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -35,6 +36,7 @@ VIEWERS = {
     "own user": SCOPES,
 }
 S, FULL, FAR = "/sessions/aaaa0001", "/sessions/aaaa0002", "/sessions/aaaa0003"
+LINKED, DOTTED = "/sessions/aaaa0004", "/sessions/aaaa0005"  # in folders that only seem to lie below the roots
 BEGIN = {"agent_id": "mine"}
 TEXT = {"content": " "}  # refused as empty, after the check
 LINES = {"comments": [{"path": "a", "line": 1, "text": "x"}]}
@@ -101,11 +103,15 @@ ROWS = [
     ("operate", "POST", "/sessions/{session_id}/messages", TEXT),
     ("grant", "POST", f"{FULL}/messages", TEXT),
     ("grant", "POST", f"{FAR}/messages", TEXT),
+    ("grant", "POST", f"{LINKED}/messages", TEXT),
+    ("grant", "POST", f"{DOTTED}/messages", TEXT),
     ("operate", "POST", "/sessions/{session_id}/queue", TEXT),
     ("grant", "POST", f"{FULL}/queue", TEXT),
     ("operate", "POST", "/sessions/{session_id}/steer", TEXT),
     ("operate", "POST", "/sessions/{session_id}/interrupt", None),
     ("operate", "PATCH", "/sessions/{session_id}/queue/{message_id}", {}),
+    ("operate", "PATCH", "/sessions/{session_id}/queue/{message_id}", {"text": "x"}),
+    ("grant", "PATCH", f"{FULL}/queue/mmmm", {"text": "x"}),
     ("operate", "DELETE", "/sessions/{session_id}/queue/{message_id}", None),
     ("code", "PUT", "/sessions/{session_id}/file", {"path": ".git/x", "content": ""}),
     ("operate", "POST", "/sessions/{session_id}/git", {"op": "stage"}),
@@ -134,6 +140,7 @@ FORMS = [
     ("operate", "/sessions/{session_id}/cancel", {}),
     ("grant", "/sessions/{session_id}/fork", {"runtime_id": "none"}),
     ("operate", "/sessions/{session_id}/queue/{message_id}", {}),
+    ("grant", f"{FULL}/queue/mmmm", {"act": "edit", "text": "x"}),
     ("operate", "/sessions/{session_id}/git", {"op": "stage"}),
     ("operate", "/sessions/{session_id}/promote", {}),
     ("operate", "/sessions/{session_id}/comments", {}),
@@ -148,9 +155,10 @@ NAMES = {"{session_id}": "aaaa0001", "{message_id}": "mmmm", "{request_id}": "rr
 
 @pytest.fixture
 def app(home):
-    """The app over a home with three runtimes, three sessions without a process, and a request."""
+    """The app over a home with three runtimes, five sessions without a process, and a request."""
     config = home / ".config" / "oulipoly-agent-runner"
     config.mkdir(parents=True)
+    home.joinpath("linked").symlink_to("/etc")
     kinds = {"mine": "claude", "hers": "codex", "own": "acp"}
     config.joinpath("config.toml").write_text(
         "".join(f'[runtimes.{name}]\nkind = "{kind}"\nprogram = "/bin/false"\n' for name, kind in kinds.items())
@@ -161,6 +169,8 @@ def app(home):
             (S, home, "supervised"),
             (FULL, home, "full_access"),
             (FAR, "/etc", "supervised"),
+            (LINKED, home / "linked", "supervised"),
+            (DOTTED, home / "../../../../../../../../etc", "supervised"),
         ):
             key, opening = place.rpartition("/")[2], SessionOptions(profile=profile)
             session = LiveSession(key, str(folder), "mine", "claude", "m", NOW, NOW, opening=opening, generation=1)
@@ -274,6 +284,23 @@ def test_what_lies_outside_the_roots_is_told_in_the_same_words_whether_it_is_the
     }
 
     assert 1 == len(texts)
+
+
+def test_devices_begin_nothing_in_a_folder_whose_repository_lies_outside_the_roots(app, home, tmp_path, monkeypatch):
+    """Its worktrees are made outside, too."""
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path / "outside"))
+    subprocess.run(["git", "init", "-q", str(tmp_path / "outside")], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", str(home / "inside")], check=True)
+    client = client_of(app, "view+answer+operate", monkeypatch)
+    answers = [
+        client.post("/sessions", json=BEGIN | {"repo_path": "~/inside"}),
+        client.post("/setup", json={"repo_path": "~/inside", "digest": "x"}),
+        client.get("/setup", params={"repo_path": "~/inside"}),
+    ]
+
+    assert ["folder-refused"] * 3 == [answer.json()["error"]["code"] for answer in answers]
+    assert not (tmp_path / "outside" / ".worktrees").exists()
 
 
 @pytest.mark.parametrize(

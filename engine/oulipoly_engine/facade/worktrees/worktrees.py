@@ -14,7 +14,7 @@ from pathlib import Path
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.worktrees.retention import KeptReference, Look, WorktreeStatus, why_kept
 from oulipoly_engine.core.worktrees.setup_file import Setup
-from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeNotFound
+from oulipoly_engine.core.worktrees.worktree_refusals import RepositoryUnusable, WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.home import Home, find_only
@@ -94,6 +94,13 @@ class Worktrees:
         opened = open_repository(repository)
         with self._home.lend_store() as store:
             permissions.allow(store, str(opened.git_folder), digest, self._home.now())
+
+    def main_folder(self, folder: Path) -> Path | None:
+        """Return the folder of the repository that a folder belongs to, where its worktrees are made; None: to none."""
+        try:
+            return open_repository(folder).folder
+        except RepositoryUnusable:
+            return None
 
     # Using -----------------------------------------------------------------------------------------------------------
     def guard(self, session_id: str) -> None:

@@ -71,11 +71,18 @@ def fork(engine: Engine, viewer: Viewer, identity: str, *, runtime: str, at_turn
 
 def _check_start(engine: Engine, viewer: Viewer, work: Work, kind: str) -> None:
     """Raise NotAllowed where a device may not start a process that goes on with a session. kind: of its runtime."""
-    folder = Path(work.session.workspace)
-    is_inside = any(folder.is_relative_to(root) for root in engine.web.settings().roots)
     profile = read_profile(work.session.opening.profile)
-    if not is_inside or acts_unasked((kind,), profile):
+    if not lies_below_roots(engine, Path(work.session.workspace)) or acts_unasked((kind,), profile):
         check_grant(viewer)
+
+
+def lies_below_roots(engine: Engine, folder: Path) -> bool:
+    """Return whether a folder, links followed, lies below one of those that devices may work in."""
+    try:
+        real = folder.resolve()
+    except (OSError, RuntimeError):  # links that lead to themselves
+        return False
+    return any(real.is_relative_to(root) for root in engine.web.settings().roots)
 
 
 def find_request(engine: Engine, identity: str) -> LiveRequest:

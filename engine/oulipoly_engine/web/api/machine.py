@@ -20,7 +20,7 @@ from oulipoly_engine.paths import expand_user
 from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import Viewer
 from oulipoly_engine.web.answers import Json
-from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine
+from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, lies_below_roots
 
 router = APIRouter(tags=["machine"])
 
@@ -132,7 +132,8 @@ def list_folders(engine: Engine, path: str | None) -> dict[str, Any]:
 def find_repository(engine: Engine, viewer: Viewer, path: str) -> Path:
     """Return the folder that a viewer names. Raises UsageInvalid or FolderRefused.
 
-    Devices name folders below the roots alone. The user's own processes name any: they could run `agents` there.
+    Devices name folders below the roots alone, whose repositories lie there too: worktrees are made in those. The
+    user's own processes name any: they could run `agents` there.
     """
     if viewer.is_own_user:
         folder = expand_user(path)
@@ -143,7 +144,12 @@ def find_repository(engine: Engine, viewer: Viewer, path: str) -> Path:
         path = str(expand_user(path))
     if not path.startswith(("/", "~")):
         raise UsageInvalid(f"repo_path has to begin with `/` or `~`: {path[:200]!r}")
-    return resolve_folder(engine, path)
+    folder = resolve_folder(engine, path)
+    main = engine.worktrees.main_folder(folder)
+    if main is not None and not lies_below_roots(engine, main):
+        roots = ", ".join(map(str, engine.web.settings().roots))
+        raise FolderRefused(f"{path[:200]!r} belongs to a repository that is not below {roots}")
+    return folder
 
 
 def resolve_folder(engine: Engine, path: str) -> Path:
@@ -162,7 +168,7 @@ def resolve_folder(engine: Engine, path: str) -> Path:
         folder = Path(path).resolve()
     except (OSError, RuntimeError) as error:
         raise refusal from error
-    if not folder.is_dir() or not any(folder.is_relative_to(root) for root in roots):
+    if not folder.is_dir() or not lies_below_roots(engine, folder):
         raise refusal
     return folder
 

@@ -235,6 +235,7 @@ def change_queue(
         raise UsageInvalid("say what to change: text, or place")
     answered = Json([])
     if body.text is not None:
+        find_to_drive(engine, viewer, session_id)  # the message may begin a turn of another process
         edit = orders.ChangeQueue("edit", message_id, text=body.text)
         answered = _tell_queue(engine, viewer, session_id, edit)
     if body.place is not None:

@@ -228,6 +228,7 @@ def _change_queue(page: Page) -> Response:
     act = page.field("act")
     message_id = page.path["message_id"]
     if act == "edit":
+        find_to_drive(page.engine, page.viewer, work.session.session_id)
         order = orders.ChangeQueue("edit", message_id, text=page.field("text"))
     elif act == "first":
         order = orders.ChangeQueue("move", message_id, place=1)
