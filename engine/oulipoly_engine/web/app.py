@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-_OF_ALL = (400, 421, 503)
+_OF_ALL = (400, 421, 431, 503)
 _OF_DEVICES = (401, 403, 429)  # no token, a scope that is missing, too many wrong ones
 _OF_CHANGES = (403, 408, 409, 413, 422)  # another site's page, slow or large bodies, an Idempotency-Key
 

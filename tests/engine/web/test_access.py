@@ -249,6 +249,14 @@ def test_browsing_stays_below_its_roots(browse, home, path):
     assert 200 == client.get("/browse", params={"path": str(home)}).status_code
 
 
+def test_headers_have_a_limit(browse):
+    """Also those that come in one piece."""
+    assert 200 == browse().get("/health", headers={"x-long": "x" * 30_000}).status_code
+    refused = browse().get("/health", headers={"x-long": "x" * 33_000})
+
+    assert (431, "headers-too-large") == (refused.status_code, refused.json()["error"]["code"])
+
+
 def test_a_body_has_a_limit(browse):
     client = browse("view", "operate")
     big = json.dumps({"content": "x" * (9 << 20)})

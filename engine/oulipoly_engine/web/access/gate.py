@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.engine import Engine
 
+HEAD_LIMIT = 32 << 10  # bytes of the address and the headers; h11 has a limit for those that come in pieces alone
 BODY_LIMIT = 8 << 20  # bytes
 BODY_PATIENCE_S = 20.0  # for all of a body
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -97,6 +98,7 @@ class Gate:
 
         headers = Headers(scope=scope)
         try:
+            _check_head(scope)
             host = self._host(scope, headers)
             self._check_host(host, headers)
             self._check_origin(scope["method"], host, headers)
@@ -202,6 +204,14 @@ class Gate:
             except TooManyTries as error:
                 raise Refusal(429, error.slug, error.message) from error
         return device
+
+
+def _check_head(scope: Scope) -> None:
+    """Refuse an address and headers that are longer than any that a browser sends."""
+    size = len(scope["path"]) + len(scope["query_string"])
+    size += sum(len(name) + len(value) for name, value in scope["headers"])
+    if size > HEAD_LIMIT:
+        raise Refusal(431, "headers-too-large", f"a request's address and headers may have {HEAD_LIMIT >> 10} KiB")
 
 
 def _check_may_change(viewer: Viewer | None, path: str) -> None:
