@@ -52,7 +52,10 @@ for _row in SHAPES:
     for _need in _row.needs if _row.is_prefix else ():
         _PREFIXED.setdefault(_need[:_START], []).append(_row)
 _STARTS = frozenset(_PREFIXED)
-_WORD_STARTS = LatePattern(r"(?<![A-Za-z0-9_-])[A-Za-z0-9][A-Za-z0-9/-][A-Za-z0-9_./-](?=[A-Za-z0-9_.:+/~%=-]{8})")
+# No slash is the second of them but in `1//`: the `x/` of a path would hide what begins behind it.
+_WORD_STARTS = LatePattern(
+    r"(?<![A-Za-z0-9_-])[A-Za-z0-9](?:[A-Za-z0-9-][A-Za-z0-9_./-]|//)(?=[A-Za-z0-9_.:+/~%=-]{8})"
+)
 _ESCAPED_STARTS = LatePattern(r"(?:\\[bfnrtv]|[\[;0-9]m|%[0-9A-Fa-f]{2})([A-Za-z0-9][A-Za-z0-9/-][A-Za-z0-9_./-])")
 _LEAST_SHAPE = 11  # characters: `sk-ant-` and four more
 _ANYWHERE = tuple(shape for shape in SHAPES if not shape.is_prefix)

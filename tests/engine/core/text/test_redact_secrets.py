@@ -48,6 +48,7 @@ SECRETS = {
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 def test_secret_of_known_shape_is_removed_from_a_sentence(secret):
     assert f"the key {REDACTED}, it said" == redact(f"the key {secret}, it said")
+    assert f"moved to b/{REDACTED} just now" == redact(f"moved to b/{secret} just now")
 
 
 @pytest.mark.parametrize(
