@@ -43,6 +43,19 @@ async def test_keys_after_a_dialog_was_closed_are_the_panes_again(app_world, run
 
 
 @pytest.mark.slow_hand
+@pytest.mark.parametrize("opening", [("ctrl+p", *"theme"), ("question_mark",)])
+async def test_a_dialog_that_enter_closes_has_not_closed_by_itself(app_world, running, settled, opening):
+    async with running((120, 30)) as (app, pilot):
+        await pilot.press(*opening)
+        await settled(pilot, lambda: app.screen is not app.frame)
+        await pilot.press("enter")
+        await pilot.press("escape")
+        await settled(pilot, lambda: app.screen is app.frame)
+
+        assert float("-inf") == app._closed_at
+
+
+@pytest.mark.slow_hand
 async def test_a_key_that_comes_as_a_dialog_closes_by_itself_does_nothing(app_world, running, settled, monkeypatch):
     ignored = []
     async with running((120, 30)) as (app, pilot):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 _FIELDS = ("Input", "TextArea")  # by name: importing them takes 60 ms, and most of the time there is none
-_ROUNDS = 2  # ways up to the app: one for the key, one for a message that it gave rise to
+_ROUNDS = 3  # ways up to the app: for the key, for its message (a line was sent), for what this chose (the palette)
 _LOOK_AGAIN_S = 0.005
 _OPENING_S = 0.5  # for a dialog to come up and take the focus
 _CLICK_S = 0.3  # for what a click closes
