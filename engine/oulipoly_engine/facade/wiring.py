@@ -158,7 +158,7 @@ class Wiring(Record):
         """Return the sessions for lists and trees."""
         from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds
 
-        return Catalogue(store, Kinds(accounts, scripts), locator)
+        return Catalogue(store, Kinds(accounts, scripts), locator, self.paths)
 
     def documents(self, store: Store, locator: Locator, archive: Archive) -> Documents:
         """Return sessions as documents for people."""

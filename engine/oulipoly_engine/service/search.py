@@ -84,10 +84,9 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
 
     width: of the snippets, in characters.
     """
-    for flag, value in (("at-risk", query.at_risk), ("failed", query.failed)):
-        if value is not None:
-            message = f"is:{flag} is asked of the list of sessions: `session list is:{flag}`, or the app's / filter"
-            raise UsageInvalid(message)
+    for flag in query.list_flags:
+        message = f"is:{flag} is asked of the list of sessions: `session list is:{flag}`, or the app's / filter"
+        raise UsageInvalid(message)
     ranked = by_rank and any(not term.is_negated for term in query.terms)
     wanted = _resolve_scope(store, query, kinds)
     matches: Sequence[index.Match] = index.search(store, wanted, max(limit, rank.RANKED_AMONG) if ranked else limit)

@@ -13,7 +13,9 @@ def test_a_session_of_a_further_runtime_is_found_shown_and_exported_until_its_tr
     session, turn = live.begin_turn("greet the walrus", runtime=mine)
     assert "completed" == live.live.wait(session, turn).status
     asking = live.live.send(session, LS).turn_id
-    live.live.answer(live.request(session).request_id, "approve")
+    request = live.request(session)
+    (waiting,) = json.loads(agents("session", "list", "is:waiting", "--json").stdout)["conversations"]
+    live.live.answer(request.request_id, "approve")
     reply = live.live.wait(session, asking).reply
 
     def search():
@@ -27,6 +29,8 @@ def test_a_session_of_a_further_runtime_is_found_shown_and_exported_until_its_tr
 
     assert ("mine", "greet the walrus", str(live.demo.project)) == (hit["account"], hit["title"], hit["workspace"])
     assert [hit["chain_id"]] == [each["chain_id"] for each in listed]
+    standings = [(each["chain_id"], each["kind"], each["status"]) for each in (waiting, *listed, shown)]
+    assert [(session, "live", "running"), *[(session, "live", "waiting_input")] * 2] == standings
     assert [each["turn_id"] for each in shown["shown_turns"]] == [each["turn_id"] for each in lines]
     said = [(each["role"], chunk["type"], chunk["text"]) for each in lines for chunk in each["content"]]
     assert ("user", "text", LS) in said
@@ -42,4 +46,5 @@ def test_a_session_of_a_further_runtime_is_found_shown_and_exported_until_its_tr
     live.live.send(session, "again", waits=True)
     (row,) = json.loads(agents("session", "list", "--json").stdout)["conversations"]
 
+    assert "live" == row["kind"]
     assert (hit["chain_id"], "demo-claude3") == (now["chain_id"], now["account"]) == (row["chain_id"], row["account"])

@@ -1,10 +1,11 @@
-"""`is:at-risk` and `is:failed` in the filter of the list, key by key: what only the board can tell."""
+"""`is:at-risk`, `is:failed`, `is:live` and others in the filter of the list, key by key: what only the board tells."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from oulipoly_engine.core.search.query import parse
+from oulipoly_engine.core.sessions.facets import Facets, SessionKind
 from oulipoly_engine.core.sessions.sessions import Part, Session, Sort
 from oulipoly_engine.facade.sessions.types import Board, ListedSession
 from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex
@@ -29,6 +30,11 @@ BOARD = Board(
     ),
     kept=frozenset({("ada", "kept-s")}),
     failed=frozenset({("ada", "soon-s"), ("ada", "later-s")}),
+    facets={
+        "kept-c": Facets(SessionKind.WORK, "running", is_alive=True, is_waiting=True),
+        "later-c": Facets(SessionKind.LIVE, "waiting_input", is_alive=True),
+        "never-c": Facets(SessionKind.WORK),
+    },
 )
 
 
@@ -43,6 +49,10 @@ BOARD = Board(
         (["is:failed"], {"soon", "later"}),
         (["is:failed", "-is:failed"], {"overdue", "kept", "never"}),
         (["is:failed", "is:failed is:at-risk"], {"soon"}),
+        (["is:live"], {"kept", "later"}),
+        (["is:live", "is:live is:waiting"], {"kept"}),
+        (["is:live is:work", "is:work"], {"kept", "never"}),
+        (["is:work", "-is:work is:failed"], {"soon", "later"}),
     ],
 )
 def test_the_list_shows_what_is_at_risk_whatever_was_typed_before(texts, names):

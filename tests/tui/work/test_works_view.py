@@ -89,7 +89,17 @@ def test_a_state_is_told_in_the_words_that_are_used_everywhere(one, words):
 
 @pytest.mark.parametrize(
     ("typed", "fits"),
-    [("gutter", True), ("running GUTTER", True), ("roof", False), ("-gutter", False), ("account:ada gutter", False)],
+    [
+        ("gutter", True),
+        ("running GUTTER", True),
+        ("roof", False),
+        ("-gutter", False),
+        ("account:ada gutter", False),
+        ("is:live is:work", True),
+        ("is:waiting", False),
+        ("-is:live", False),
+        ("-is:pinned", False),
+    ],
 )
 def test_the_filter_finds_a_session_by_its_words(typed, fits):
     assert fits == work_fits(FEW[0], parse(typed, NOW, lambda naive: naive.replace(tzinfo=UTC)))

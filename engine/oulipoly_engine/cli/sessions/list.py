@@ -11,8 +11,9 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.sessions.facets import facets_text
 from oulipoly_engine.core.sessions.session_table import SessionRow, age_or_day, fork_text, remark, render, short_path
-from oulipoly_engine.core.sessions.sessions import Session, Sort
+from oulipoly_engine.core.sessions.sessions import Part, Session, Sort
 from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 50
 _AT_RISK_DAYS = 7.0  # a deletion that is nearer is shown in the table; the JSON form always has it
-_FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at-risk is:failed"
+_FIELDS = (
+    "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at-risk is:failed is:live is:waiting is:work"
+)
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -80,7 +83,9 @@ def document(listed: ListedSession, now: datetime) -> dict[str, object]:
     states = {True: "available", False: "missing", None: "unknown"}
     return {
         "chain_id": one.chain_id,
-        "session_id": active.session_id,
+        "session_id": active.session_id or None,
+        "kind": listed.facets.kind,
+        "status": listed.facets.status,
         "account": active.account,
         "cli": listed.kind,
         "model": one.model,
@@ -108,7 +113,7 @@ def document(listed: ListedSession, now: datetime) -> dict[str, object]:
 
 
 def _segments(one: Session) -> Iterator[dict[str, object]]:
-    for part in one.parts:
+    for part in filter(_has_id, one.parts):
         yield {
             "account": part.account,
             "session_id": part.session_id,
@@ -117,6 +122,11 @@ def _segments(one: Session) -> Iterator[dict[str, object]]:
             "is_active": part is one.active,
             "turns": part.entries,
         }
+
+
+def _has_id(part: Part) -> bool:
+    """Tell whether its CLI has an id for it: a live session that waits for its start has none yet."""
+    return bool(part.session_id)
 
 
 def _row(context: Context, listed: ListedSession, now: datetime) -> SessionRow:
@@ -132,7 +142,7 @@ def _row(context: Context, listed: ListedSession, now: datetime) -> SessionRow:
         entries=one.entries,
         workspace="?" if one.workspace is None else short_path(one.workspace, str(context.paths.home)),
         name=redact(one.title or "-"),
-        remark=", ".join(filter(None, (_standing(listed, now), fork_text(one)))),
+        remark=", ".join(filter(None, (facets_text(listed.facets), _standing(listed, now), fork_text(one)))),
     )
 
 

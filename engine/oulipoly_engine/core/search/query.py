@@ -42,7 +42,8 @@ class FieldName(StrEnum):
 
 
 _FIELDS = (*FieldName, "date", "is")
-_FLAGS = ("pinned", "sidechain", "at-risk", "failed")
+_FLAGS = ("pinned", "sidechain", "at-risk", "failed", "live", "waiting", "work")
+_LIST_FLAGS = ("at-risk", "failed", "live", "waiting", "work")  # only the list of sessions can tell them
 AT_RISK = timedelta(days=7)  # a deletion by its CLI that near, of a transcript that nobody keeps
 
 
@@ -74,6 +75,20 @@ class Query(Record):
     at_risk: bool | None = None
     failed: bool | None = None  # how a run ended; of a session its last one
     asked_at: datetime | None = None  # where `at_risk` is told: what counts is how near a deletion is then
+    live: bool | None = None  # its process, or its terminal, lives
+    waiting: bool | None = None  # for the answer of a person
+    work: bool | None = None  # it works by itself
+
+    @property
+    def flags(self) -> Mapping[str, bool]:
+        """Return the flags that it asks for or refuses, by their names as they are typed."""
+        values = {name: getattr(self, name.replace("-", "_")) for name in _FLAGS}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def list_flags(self) -> tuple[str, ...]:
+        """Return the flags of it that only the list of sessions can tell."""
+        return tuple(name for name in self.flags if name in _LIST_FLAGS)
 
     def of(self, *names: FieldName) -> tuple[Field, ...]:
         """Return the fields of some names."""
@@ -143,6 +158,9 @@ def parse(text: str, now: datetime, midnight: Midnight) -> Query:
         flags.get("at-risk"),
         flags.get("failed"),
         now if "at-risk" in flags else None,
+        flags.get("live"),
+        flags.get("waiting"),
+        flags.get("work"),
     )
 
 

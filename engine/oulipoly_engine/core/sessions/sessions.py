@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageType
 from oulipoly_engine.core.search.query import AT_RISK, Field, FieldName, Query, pattern
+from oulipoly_engine.core.sessions.facets import Facets
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.records import Record
 
@@ -181,11 +182,15 @@ def risk_fits(query: Query, purges_at: datetime | None, *, is_kept: bool) -> boo
     return query.at_risk is (purges_at is not None and not is_kept and purges_at - query.asked_at <= AT_RISK)
 
 
-def failed_fits(query: Query, session: Session, failed: Collection[tuple[str, str]]) -> bool:
-    """Tell whether a session's last run ended as a query asks. failed: account and id of those that failed."""
+def failed_fits(query: Query, session: Session, failed: Collection[tuple[str, str]], facets: Facets) -> bool:
+    """Tell whether a session's last run ended as a query asks, or the live session itself.
+
+    failed: account and id of those whose last run failed.
+    """
     if query.failed is None:
         return True
-    return query.failed is ((session.active.account, session.active.session_id) in failed)
+    has_failed_run = (session.active.account, session.active.session_id) in failed
+    return query.failed is (has_failed_run or facets.status == "failed")
 
 
 def field_texts(name: FieldName, session: Session, kind: str) -> tuple[str | None, ...] | None:

@@ -40,9 +40,9 @@ class Spawned(Record):
 def run_fits(query: Query, run: Spawned, title: str = "") -> bool:
     """Tell whether a query fits a run: its words the model, account, reason, ids and its session's title.
 
-    Pins, sub-agents, CLIs, folders and roles are of sessions alone: no run has them.
+    Every flag but `failed`, CLIs, folders and roles are of sessions alone: no run has them.
     """
-    if (query.pinned, query.sidechain, query.at_risk).count(True):
+    if any(value and flag != "failed" for flag, value in query.flags.items()):
         return False
     if query.failed is not None and query.failed is not run.has_failed:
         return False

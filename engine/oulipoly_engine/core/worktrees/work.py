@@ -13,19 +13,6 @@ LIFECYCLES: tuple[Lifecycle, ...] = get_args(Lifecycle)
 _NAMED = 5  # sessions that one is told to wait for
 TURN_SILENCE_S = 600.0  # contract B1: a turn that says nothing for so long has failed
 
-# Contract A32. `waiting_input` and `closing` are told of a living process only.
-STATUSES = (
-    "queued",
-    "starting",
-    "running",
-    "waiting_input",
-    "closing",
-    "closed",
-    "failed",
-    "canceled",
-    "timed_out",
-)
-
 
 class Repository(Record):
     """A repository that a session can be begun in."""
@@ -47,7 +34,10 @@ class Standing(Record):
 
 
 def status_of(standing: Standing) -> str:
-    """Return a session's word. One that is idle stays `running`, as the contract has it (B2): `busy` tells it apart."""
+    """Return a session's word (contract A32), of `core.sessions.facets.STATUSES`.
+
+    One that is idle stays `running`, as the contract has it (B2): `busy` tells it apart.
+    """
     if standing.is_alive:
         return "starting" if standing.turn_status == "starting" else "running"
     if standing.ended:

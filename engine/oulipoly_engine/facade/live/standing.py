@@ -11,6 +11,7 @@ from oulipoly_engine.core.live.events import ClientsChanged
 from oulipoly_engine.core.live.orders import AskClients, AskStatus
 from oulipoly_engine.core.live.permissions import choose_policy, read_profile
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage
+from oulipoly_engine.core.sessions.facets import LiveStanding, choose_status
 from oulipoly_engine.drivers.base import Capabilities
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.paths import Paths
@@ -29,7 +30,7 @@ class LiveStatus(Record):
     """How a session stands."""
 
     session: LiveSession
-    status: str  # queued, starting, running, waiting_input, closed, recoverable, fenced
+    status: str  # of `core.sessions.facets.STATUSES`
     busy: bool = False
     turn_id: str | None = None
     turn_input: str | None = None  # the message of that turn, without secrets
@@ -101,14 +102,17 @@ def _ask_clients(client: LiveClient, patience_s: float = _PATIENCE_S) -> Clients
 def _judge(
     session: LiveSession, turn_id: str | None, queue: tuple[QueuedMessage, ...], *, is_alive: bool, asks: bool
 ) -> LiveStatus:
-    if session.status == "fenced":
-        status = "fenced"
-    elif is_alive:
-        status = "running" if turn_id is not None else "waiting_input"
-    elif turn_id is not None:
-        status = "recoverable"
-    else:  # one that waits for a free place was never begun
-        status = "queued" if queue and not session.generation and not session.ended else "closed"
+    standing = LiveStanding(
+        session.session_id,
+        is_work=session.opening.log,
+        status=session.status,
+        ended=session.ended,
+        has_begun=session.generation > 0,
+        has_turn=turn_id is not None,
+        has_request=asks,
+        has_message=bool(queue),
+    )
+    status = choose_status(standing, is_alive=is_alive)
     able = session.opening.capabilities
     return LiveStatus(
         session,

@@ -94,7 +94,7 @@ class SessionCatalogue(SessionPart):
         with self._home.lend_store_to_read() as store:
             known = catalogue(self._home, store)
             left = self._home.write_along(store, lambda: describe(known, _DESCRIBING_S, counting=counting), 0)
-            found = known.list(query, sort, limit, is_reversed=is_reversed)
+            found = known.list(query, sort, limit, is_reversed=is_reversed, every_kind=True)
             unknown = () if found.rows else known.unknown_values(query)
         return SessionTable(found.rows, found.total, left, unknown, has_state=True)
 

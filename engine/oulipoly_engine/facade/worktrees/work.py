@@ -87,7 +87,7 @@ class Work(Record):
 
     session: LiveSession
     worktree: Worktree | None
-    status: str  # of `core.worktrees.work.STATUSES`
+    status: str  # of `core.sessions.facets.STATUSES`
     busy: bool
     pending_approval: bool
     is_stale: bool

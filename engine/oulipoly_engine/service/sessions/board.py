@@ -10,6 +10,7 @@ from pathlib import Path
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.search.query import Query
+from oulipoly_engine.core.sessions.facets import Facets
 from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.core.transcripts.entry_tree import EntryTree
 from oulipoly_engine.records import Record, field
@@ -38,6 +39,7 @@ class Board(Record):
     live: frozenset[Owner] = frozenset()  # that a CLI has open now
     failed: frozenset[Owner] = frozenset()  # whose last run failed
     replaced: frozenset[Owner] = frozenset()  # whose turns stand replaced; also by chain in the account's place
+    facets: Mapping[str, Facets] = {}  # by chain; of the others nothing but `RECORDED` could be said
     undescribed: int = 0
     mark: Mark = ()
     home: str = ""  # what `~` stands for
@@ -86,7 +88,12 @@ class Boards(Record):
         )
         replaced = replacements.find_undoable(self.store)
         failed = spawned.find_failed_sessions(self.store)
-        told = (mark, live, left, forkable, failed, replaced)
+        if before is not None and before.mark == mark:
+            rows = tuple(map(self._look_again, before.rows)) if looks else before.rows
+        else:
+            rows = self._rows(before)
+        facets = self.catalogue.read_facets([row.session for row in rows], failed=failed)
+        told = (mark, live, left, forkable, failed, replaced, facets)
         is_same = before is not None and told == (
             before.mark,
             before.live,
@@ -94,19 +101,18 @@ class Boards(Record):
             before.forkable,
             before.failed,
             before.replaced,
+            before.facets,
         )
-        if before is not None and before.mark == mark:
-            rows = tuple(map(self._look_again, before.rows)) if looks else before.rows
-            if is_same and all(new is old for new, old in zip(rows, before.rows, strict=True)):
-                return before
-        else:
-            rows = self._rows(before)
+        if before is not None and is_same and all(new is old for new, old in zip(rows, before.rows, strict=True)):
+            return before
         kept = frozenset(
             (copy.account, copy.session_id) for copy in copies.transcripts(self.store) if copy.is_pruned is False
         )
         chains = {one.session.chain_id: one for one in rows}
         home = str(self.locator.home)
-        return Board(now, rows, forkable, kept, live, failed, replaced, left, mark=mark, home=home, by_chain=chains)
+        return Board(
+            now, rows, forkable, kept, live, failed, replaced, facets, left, mark=mark, home=home, by_chain=chains
+        )
 
     def _look_again(self, old: ListedSession) -> ListedSession:
         new = self.catalogue.look(old.session)

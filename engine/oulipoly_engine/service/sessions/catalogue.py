@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from oulipoly_engine.adapters import transcript_head
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.core.search.query import FieldName, Query
+from oulipoly_engine.core.sessions.facets import RECORDED, Facets, LiveStanding, asks_for_facets, facets_fit
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.sessions.sessions import (
     Session,
@@ -33,7 +34,9 @@ from oulipoly_engine.core.sessions.sessions import (
 from oulipoly_engine.core.transcripts import entry_tree as tree
 from oulipoly_engine.core.transcripts.entry_text import extract_text
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, field
+from oulipoly_engine.service.sessions.facets import read_facets
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import spawned
@@ -53,6 +56,7 @@ class ListedSession(Record):
     has_transcript: bool | None  # None: no file of it is known
     size_bytes: int | None = None
     purge_at: datetime | None = None  # when its CLI deletes the transcript; None: it does not, or it is gone
+    facets: Facets = RECORDED  # as they were asked for; a board has those of its sessions beside them
 
 
 class Listing(Record):
@@ -126,6 +130,7 @@ class Catalogue(Record):
     store: Store
     kinds: Kinds
     locator: Locator | None = None  # asks foreign storage scripts; None: those accounts' folders stay unknown
+    paths: Paths | None = None  # where hosts tell what they hold; None: no session has facets
     _periods: dict[str, float | None] = field(default_factory=dict)
 
     def refresh(
@@ -155,25 +160,55 @@ class Catalogue(Record):
         return facts.count_undescribed(self.store)
 
     def list(
-        self, query: Query, sort: Sort = Sort.USED, limit: int | None = None, *, is_reversed: bool = False
+        self,
+        query: Query,
+        sort: Sort = Sort.USED,
+        limit: int | None = None,
+        *,
+        is_reversed: bool = False,
+        every_kind: bool = False,
     ) -> Listing:
         """Return the sessions that a query fits, in order; the transcripts of those returned are looked at.
 
         Where it asks what is at risk, all of them are.
+        every_kind: with their facets, and with the live sessions of which nothing is recorded yet.
         """
+        unrecorded = dict(live_origin.list_unrecorded(self.store)) if every_kind else {}
         is_usual = sort is Sort.USED and not is_reversed and query == Query()
         if limit is not None and is_usual:  # what nearly every call asks for
             leading, total = latest(self.store, limit)
-            found = sort_sessions(list_stored_sessions(self.store, leading), sort)
-            return Listing(tuple(map(self.look, found)), total)
-        found = sort_sessions(list_sessions(self.store, query, self.kinds), sort, is_reversed=is_reversed)
-        if query.failed is not None:
+            found = sort_sessions((*list_stored_sessions(self.store, leading), *unrecorded), sort)[:limit]
+            facets = self.read_facets(found, unrecorded) if every_kind else {}
+            return Listing(tuple(self.look(one, facets) for one in found), total + len(unrecorded))
+        fitting = [session for session in unrecorded if fits(query, session, self.kinds.of(session))]
+        found = sort_sessions((*list_sessions(self.store, query, self.kinds), *fitting), sort, is_reversed=is_reversed)
+        facets = {}
+        if asks_for_facets(query):
             failed = spawned.find_failed_sessions(self.store)
-            found = [session for session in found if failed_fits(query, session, failed)]
+            facets = self.read_facets(found, unrecorded, failed)
+
+            def has_facets(session: Session) -> bool:
+                own = facets.get(session.chain_id, RECORDED)
+                return facets_fit(query, own) and failed_fits(query, session, failed, own)
+
+            found = list(filter(has_facets, found))
         if query.at_risk is not None:
-            looked = [one for one in map(self.look, found) if _risk_fits(query, one)]
-            return Listing(tuple(looked[:limit]), len(looked))
-        return Listing(tuple(self.look(one) for one in (found if limit is None else found[:limit])), len(found))
+            found = [session for session in found if _risk_fits(query, self.look(session))]
+        shown = found[:limit]
+        if every_kind and not asks_for_facets(query):
+            facets = self.read_facets(shown, unrecorded)
+        return Listing(tuple(self.look(one, facets) for one in shown), len(found))
+
+    def read_facets(
+        self,
+        sessions: Collection[Session],
+        unrecorded: Mapping[Session, LiveStanding] | None = None,
+        failed: Collection[tuple[str, str]] | None = None,
+    ) -> Mapping[str, Facets]:
+        """Return the facets of sessions as `service.sessions.facets` does; none where nothing is known of hosts."""
+        if self.paths is None:
+            return {}
+        return read_facets(self.store, self.paths, sessions, (unrecorded or {}).values(), failed)
 
     def unknown_values(self, query: Query) -> tuple[str, ...]:
         """Say which accounts, CLIs, models and roles a query names that nothing stored has, and which there are.
@@ -192,17 +227,20 @@ class Catalogue(Record):
             return {part.account for one in found for part in one.parts}
         return {text for one in found for text in field_texts(name, one, self.kinds.of(one)) or ()}
 
-    def look(self, session: Session) -> ListedSession:
-        """Look at a session's transcript: whether it is there, and until when."""
+    def look(self, session: Session, facets: Mapping[str, Facets] | None = None) -> ListedSession:
+        """Look at a session's transcript: whether it is there, and until when. facets: by chain."""
+        own = RECORDED if facets is None else facets.get(session.chain_id, RECORDED)
         kind = self.kinds.of(session)
         path = session.active.transcript
         if path is None:
-            return ListedSession(session, kind, None)
+            return ListedSession(session, kind, None, facets=own)
         standing = transcript_head.look_at(path)
         if standing is None:
-            return ListedSession(session, kind, has_transcript=False)
+            return ListedSession(session, kind, has_transcript=False, facets=own)
         gone_at = purge_at(kind, standing.mtime_ms, self._keeps_days(path)) if kind == "claude" else None
-        return ListedSession(session, kind, has_transcript=True, size_bytes=standing.size_bytes, purge_at=gone_at)
+        return ListedSession(
+            session, kind, has_transcript=True, size_bytes=standing.size_bytes, purge_at=gone_at, facets=own
+        )
 
     def _keeps_days(self, transcript: str) -> float | None:
         root, _, below = transcript.rpartition("/projects/")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from oulipoly_engine.core.runs.invocations import Status
 from oulipoly_engine.core.sessions.spawned import Spawned
 from oulipoly_engine.records import replace
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.orm import SQL, fn
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import SQL, Query, fn
 from oulipoly_engine.store.models.runs import InvocationRow, ReturnedArtifactRow
 
 
@@ -34,16 +38,31 @@ def recent(store: Store, most: int) -> tuple[Spawned, ...]:
     return tuple(replace(Spawned(*row), returned=tuple(names.get(row[0], ()))) for row in rows)
 
 
-def find_failed_sessions(store: Store) -> frozenset[tuple[str, str]]:
-    """Return the sessions, by account and the CLI's id, whose last run failed."""
+def _select_failed() -> Query:
     row, later = InvocationRow, InvocationRow.alias()
     is_same = (later.provider_name == row.provider_name) & (later.session_id == row.session_id)
-    rows = store.rows(
+    return (
         row.select(row.provider_name, row.session_id)
         .where((row.status == Status.FAILED) & row.session_id.is_null(False) & row.provider_name.is_null(False))
         .where(~fn.EXISTS(later.select(SQL("1")).where(is_same & (later.id > row.id))))
     )
-    return frozenset((account, session_id) for account, session_id in rows)
+
+
+_all_failed = compile_query(_select_failed)
+
+
+@compile_query
+def _failed_among(accounts: Parameter, session_ids: Parameter) -> Query:
+    row = InvocationRow
+    return _select_failed().where(row.provider_name.in_(each_of(accounts)), row.session_id.in_(each_of(session_ids)))
+
+
+def find_failed_sessions(store: Store, among: Collection[tuple[str, str]] | None = None) -> frozenset[tuple[str, str]]:
+    """Return the sessions, by account and the CLI's id, whose last run failed: all of them, or those of some."""
+    if among is None:
+        return frozenset(store.rows(_all_failed()))
+    accounts = sorted({account for account, _ in among})
+    return frozenset(store.rows(_failed_among(accounts, sorted({session_id for _, session_id in among}))))
 
 
 def _returned(store: Store, oldest: int) -> dict[int, list[str]]:

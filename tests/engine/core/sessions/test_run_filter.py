@@ -30,7 +30,7 @@ def test_a_query_finds_a_run_by_what_is_known_of_it(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["-is:failed", "account:eve", "date:today", "nail", "is:pinned", "is:at-risk", "cwd:/w", "-opus"]
+    "text", ["-is:failed", "account:eve", "date:today", "nail", "is:pinned", "is:at-risk", "is:live", "cwd:/w", "-opus"]
 )
 def test_a_query_leaves_a_run_out(text):
     assert not run_fits(parse(text, NOW, lambda naive: naive.replace(tzinfo=UTC)), FAILED, "Mend the roof")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.permissions import OWN_SETTINGS, Profile, choose_policy
+from oulipoly_engine.core.sessions.facets import STATUSES
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.live.request_lines import KINDS
@@ -18,14 +19,18 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.live.sessions import LiveStatus
     from oulipoly_tui.view.live.conversation import Queued
 
-_STATES: Mapping[str, tuple[str, Tone]] = {
-    "queued": ("queued", "dim"),
-    "starting": ("starting", "dim"),
-    "running": ("running", "accent"),
-    "waiting_input": ("ready", "good"),
-    "closed": ("ended", "dim"),
-    "recoverable": ("recoverable", "warn"),
-    "fenced": ("cannot go on", "bad"),
+_TONES: Mapping[str, Tone] = {
+    "queued": "dim",
+    "starting": "dim",
+    "running": "accent",
+    "waiting_input": "good",
+    "closing": "dim",
+    "recoverable": "warn",
+    "fenced": "bad",
+    "closed": "dim",
+    "failed": "bad",
+    "canceled": "dim",
+    "timed_out": "bad",
 }
 WAITING: tuple[str, Tone] = ("waiting for you", "warn")
 _STATE_WIDTH = 15
@@ -33,7 +38,12 @@ _STATE_WIDTH = 15
 
 def state_words(status: LiveStatus) -> tuple[str, Tone]:
     """Return how a session stands, in the words that are used everywhere."""
-    return WAITING if status.pending_approval else _STATES.get(status.status, (visible_line(status.status), ""))
+    return WAITING if status.pending_approval else status_words(status.status)
+
+
+def status_words(status: str) -> tuple[str, Tone]:
+    """Return a status in the words that are used everywhere, and its tone."""
+    return STATUSES.get(status) or visible_line(status), _TONES.get(status, "")
 
 
 def name_of(status: LiveStatus) -> str:

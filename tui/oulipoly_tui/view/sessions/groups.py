@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.search.query import Field, FieldName, Query, Term
+from oulipoly_engine.core.sessions.facets import RECORDED, facets_fit
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.sessions.sessions import (
     Session,
@@ -129,14 +130,19 @@ class SessionIndex:
 
     def _board_checks(self, query: Query) -> list[Callable[[_Known], bool]]:
         """Return the checks that only the board can answer."""
-        if query.at_risk is None and query.failed is None:
+        if not query.list_flags:
             return []
-        kept, failed = self.board.kept, self.board.failed
+        kept, failed, facets = self.board.kept, self.board.failed, self.board.facets
 
         def check(known: _Known) -> bool:
             session = known.listed.session
+            own = facets.get(session.chain_id, RECORDED)
             is_kept = (session.active.account, session.active.session_id) in kept
-            return risk_fits(query, known.listed.purge_at, is_kept=is_kept) and failed_fits(query, session, failed)
+            return (
+                risk_fits(query, known.listed.purge_at, is_kept=is_kept)
+                and failed_fits(query, session, failed, own)
+                and facets_fit(query, own)
+            )
 
         return [check]
 
@@ -178,13 +184,7 @@ def places_of(found: Sequence[Group]) -> dict[str, tuple[int, int]]:
 
 def narrows(before: Query, after: Query) -> bool:
     """Tell whether whatever fits the second query certainly fits the first one too."""
-    if before.pinned is not None and before.pinned is not after.pinned:
-        return False
-    if before.sidechain is not None and before.sidechain is not after.sidechain:
-        return False
-    if before.at_risk is not None and before.at_risk is not after.at_risk:
-        return False
-    if before.failed is not None and before.failed is not after.failed:
+    if not before.flags.items() <= after.flags.items():
         return False
     if before.since is not None and (after.since is None or after.since < before.since):
         return False

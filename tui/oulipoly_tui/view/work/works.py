@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.live.lists import WAITING
+from oulipoly_tui.view.live.lists import WAITING, status_words
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text
 
 if TYPE_CHECKING:
@@ -23,17 +23,6 @@ _REASON_LEAST = 12
 _BRANCH_FROM = 72  # columns of a row
 _ID = 8
 _HAS_FOLDER = ("creating", "ready", "removing")
-_STATES: dict[str, tuple[str, Tone]] = {
-    "queued": ("queued", "dim"),
-    "starting": ("starting", "dim"),
-    "running": ("running", "accent"),
-    "waiting_input": ("ready", "good"),
-    "closing": ("closing", "dim"),
-    "closed": ("ended", "dim"),
-    "failed": ("failed", "bad"),
-    "canceled": ("canceled", "dim"),
-    "timed_out": ("timed out", "bad"),
-}
 _ORDER = ("waiting for you", "running", "starting", "ready", "queued", "closing")
 
 
@@ -60,9 +49,8 @@ def work_words(work: Work) -> tuple[str, Tone]:
         return WAITING
     if work.is_stale:
         return ("lost", "warn")
-    if work.status == "running" and not work.busy:
-        return ("ready", "good")
-    return _STATES.get(work.status, (visible_line(work.status), ""))
+    is_idle = work.status == "running" and not work.busy
+    return status_words("waiting_input" if is_idle else work.status)
 
 
 def work_name(work: Work) -> str:
@@ -93,9 +81,15 @@ def choose_works(found: Iterable[Work]) -> tuple[Work, ...]:
 
 def work_fits(work: Work, query: Query) -> bool:
     """Tell whether what is typed into the filter finds a session; fields are of transcripts."""
-    if query.fields or (query.pinned, query.sidechain, query.since, query.until, query.at_risk) != (None,) * 5:
+    if query.fields or (query.since, query.until) != (None, None):
         return False
-    if query.failed is not None and query.failed is not (work.status == "failed"):
+    known = {
+        "failed": work.status == "failed",
+        "live": work.pid is not None,
+        "waiting": work.pending_approval,
+        "work": True,
+    }
+    if any(known.get(flag) is not value for flag, value in query.flags.items()):  # the others are of transcripts
         return False
     branch = "" if work.worktree is None else work.worktree.branch
     texts = (work_name(work), work.session.session_id, branch, work_words(work)[0], work.session.account or "")

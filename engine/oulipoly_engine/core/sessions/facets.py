@@ -1,0 +1,113 @@
+"""What a session is besides what is recorded of it: a terminal, live, or work on its own; and how it stands. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from oulipoly_engine.core.search.query import Query
+from oulipoly_engine.records import Record
+
+
+class SessionKind(StrEnum):
+    """What holds a session; of one that is several things the last of these."""
+
+    RECORDED = "recorded"  # nothing of ours: it is what its CLI has written
+    TERMINAL = "terminal"  # a terminal of ours has it open now
+    LIVE = "live"  # it was begun as a live session, whether or not its process lives
+    WORK = "work"  # a live session that works by itself, most of them on a branch of its own
+
+
+# Every word for how a session stands, and what lists say of it.
+STATUSES: Mapping[str, str] = {
+    "queued": "queued",
+    "starting": "starting",
+    "running": "running",
+    "waiting_input": "ready",
+    "closing": "closing",
+    "recoverable": "recoverable",
+    "fenced": "cannot go on",
+    "closed": "ended",
+    "failed": "failed",
+    "canceled": "canceled",
+    "timed_out": "timed out",
+}
+
+
+class LiveStanding(Record):
+    """What the records say of a session that was begun as a live one."""
+
+    session_id: str  # ours
+    is_work: bool
+    status: str  # active, fenced, closed
+    ended: str  # how its last process has ended; empty: it has not, or nobody knows
+    has_begun: bool  # a process of it was started once
+    has_turn: bool  # a turn is open
+    has_request: bool  # a request waits for an answer
+    has_message: bool  # a message waits for its process
+
+
+class Facets(Record):
+    """What a session is, and how it stands."""
+
+    kind: SessionKind = SessionKind.RECORDED
+    status: str = "closed"  # of `STATUSES`
+    is_alive: bool = False  # its host lives
+    is_waiting: bool = False  # for the answer of a person
+
+
+RECORDED = Facets()
+FAILED = Facets(status="failed")  # its last run did
+IN_TERMINAL = Facets(SessionKind.TERMINAL, "running", is_alive=True)
+
+
+def choose_status(standing: LiveStanding, *, is_alive: bool) -> str:
+    """Return the word for how a live session stands as long as its host is not asked; `closed` of each that ended."""
+    if standing.status == "fenced":
+        return "fenced"
+    if is_alive:
+        return "running" if standing.has_turn else "waiting_input"
+    if standing.has_turn:
+        return "recoverable"
+    is_new = not standing.has_begun and not standing.ended
+    return "queued" if standing.has_message and is_new else "closed"  # one that waits for a place was never begun
+
+
+def live_facets(standing: LiveStanding, *, is_alive: bool, in_terminal: bool) -> Facets:
+    """Return the facets of a session that was begun as a live one.
+
+    is_alive: its host lives. in_terminal: a terminal has it open.
+    """
+    kind = SessionKind.WORK if standing.is_work else SessionKind.LIVE
+    if in_terminal and not is_alive:
+        return Facets(kind, IN_TERMINAL.status, is_alive=True)
+    status = choose_status(standing, is_alive=is_alive)
+    if status == "closed" and standing.ended:
+        status = standing.ended
+    return Facets(kind, status, is_alive, is_alive and standing.has_request)
+
+
+def seems_lost(standing: LiveStanding, *, is_alive: bool) -> bool:
+    """Tell whether a session's host has gone without a word, or wrote its end after its records were read."""
+    return standing.has_turn and not standing.ended and not is_alive
+
+
+def asks_for_facets(query: Query) -> bool:
+    """Tell whether facets matter to a query."""
+    return (query.live, query.waiting, query.work, query.failed) != (None, None, None, None)
+
+
+def facets_fit(query: Query, facets: Facets) -> bool:
+    """Tell whether a session is live, waits for a person and works by itself as a query asks."""
+    has_facets = (facets.is_alive, facets.is_waiting, facets.kind is SessionKind.WORK)
+    asked = (query.live, query.waiting, query.work)
+    return all(wanted is None or wanted is has for wanted, has in zip(asked, has_facets, strict=True))
+
+
+def facets_text(facets: Facets) -> str:
+    """Return what a list says of a session besides what is recorded; nothing where that says all."""
+    if facets.is_waiting:
+        return f"{facets.kind}: waiting for you"
+    if facets.kind is SessionKind.RECORDED or facets.status == "closed":
+        return ""
+    return f"{facets.kind}: {STATUSES.get(facets.status, facets.status)}"

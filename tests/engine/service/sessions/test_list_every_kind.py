@@ -1,0 +1,159 @@
+"""The list of every kind: a session that is recorded, live and work is one row, and one that has no id yet is a row."""
+
+import fcntl
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from oulipoly_engine.core.live.events import Prompt
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, SessionOptions, Turn
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.search.query import Query, parse
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.runs.invocations import NewInvocation
+from oulipoly_engine.store.sessions import chains
+
+AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
+EARLIER = datetime(2026, 11, 2, 12, tzinfo=UTC)
+
+
+class Home:
+    """A state file with sessions, and folders in which hosts say what they hold."""
+
+    def __init__(self, folder):
+        self.paths = Paths(folder / "config", folder / "data", folder)
+        self.store = open_store(folder / "state.db")
+        self.locks = []
+
+    def record(self, name):
+        """Record a session of a CLI; its chain has this name where a live session has, as it has in the state file."""
+        at = "2026-11-01T00:00:00Z"
+        with self.store.write():
+            chains.insert(self.store, "ada", f"{name}-cli", "opus", started_at=at, last_used_at=at, reason="initial")
+
+    def fail(self, name):
+        new = NewInvocation(f"u-{name}", "opus", "ada", 0, EARLIER, session_id=f"{name}-cli")
+        invocations.end(self.store, invocations.begin(self.store, new), Outcome(False, 1, EARLIER))
+
+    def begin(self, name, *, is_recorded=True, is_work=False, **more):
+        options = SessionOptions(log=is_work)
+        native_id = f"{name}-cli" if is_recorded else None
+        session = LiveSession(name, "/w", "run", "acp", "opus", AT, AT, "ada", native_id, options, title=name, **more)
+        live_sessions.insert(self.store, session)
+        if is_recorded:
+            self.record(name)
+
+    def work(self, name, status="running"):
+        live_sessions.insert_turn(self.store, Turn(f"t-{name}", name, "user", status, "do it", "", AT))
+
+    def ask(self, name):
+        request = LiveRequest(f"r-{name}", name, f"t-{name}", "1", "command", "pending", Prompt("run it"), AT)
+        live_requests.insert(self.store, request)
+
+    def host(self, folder, identity, **told):
+        """Let a host live that holds a session."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = (folder / f"{identity}.lock").open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        self.locks.append(lock)
+        description = {"id": identity, "started_at": "2026-11-22T12:00:00Z", **told}
+        (folder / f"{identity}.json").write_text(json.dumps(description))
+
+    def list(self, text="", limit=50):
+        query = parse(text, AT, lambda naive: naive.replace(tzinfo=UTC)) if text else Query()
+        catalogue = Catalogue(self.store, Kinds({}, {}), None, self.paths)
+        return catalogue.list(query, limit=limit, every_kind=True)
+
+    def standing(self, text="", limit=50):
+        rows = self.list(text, limit).rows
+        return {name_of(row): (str(row.facets.kind), row.facets.status) for row in rows}
+
+
+def name_of(row):
+    return row.session.active.session_id.removesuffix("-cli") or row.session.chain_id
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home(tmp_path)
+    home.record("plain")
+    home.record("broke")
+    home.fail("broke")
+    home.begin("talks", generation=1)
+    home.begin("works", is_work=True, generation=1)
+    home.begin("ended", is_work=True, generation=1, status="closed")
+    home.begin("queued", is_recorded=False, is_work=True)
+    home.begin("starts", is_recorded=False)
+    home.begin("lost", generation=1)
+    home.begin("reopened", generation=1, status="closed")
+    for name in ("talks", "works", "lost"):
+        home.work(name)
+        home.ask(name)
+    live_sessions.update(home.store, "ended", AT, ended="failed", closed_at=AT)
+    live_queue.append(home.store, QueuedMessage("m", "queued", "begin", "queued", AT))
+    home.host(home.paths.live_runtime, "aaaaaaaaaaaa", session_id="talks")
+    home.host(home.paths.live_runtime, "bbbbbbbbbbbb", session_id="works")
+    home.host(home.paths.live_runtime, "cccccccccccc", session_id="starts")
+    home.host(home.paths.runtime, "dddddd", session_id="plain-cli", account="ada")
+    home.host(home.paths.runtime, "eeeeee", session_id="reopened-cli", account="ada")
+    yield home
+    for lock in home.locks:
+        lock.close()
+    home.store.close()
+
+
+def test_what_is_recorded_and_live_and_work_is_one_row_of_its_strongest_kind(home):
+    assert {
+        "plain": ("terminal", "running"),
+        "broke": ("recorded", "failed"),
+        "talks": ("live", "running"),
+        "works": ("work", "running"),
+        "ended": ("work", "failed"),
+        "queued": ("work", "queued"),
+        "starts": ("live", "waiting_input"),
+        "lost": ("live", "recoverable"),
+        "reopened": ("live", "running"),
+    } == home.standing()
+    assert home.standing() == home.standing(limit=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("is:live", {"plain", "talks", "works", "starts", "reopened"}),
+        ("is:waiting", {"talks", "works"}),
+        ("is:work", {"works", "ended", "queued"}),
+        ("is:work -is:live", {"ended", "queued"}),
+        ("is:work -is:waiting is:live", set()),
+        ("queued is:work", {"queued"}),
+        ("is:failed", {"broke", "ended"}),
+    ],
+)
+def test_facets_are_filters(home, text, names):
+    found = home.list(text, limit=1)
+
+    assert names == set(home.standing(text))
+    assert (len(names), min(len(names), 1)) == (found.total, len(found.rows))
+
+
+def test_one_that_has_no_id_of_its_cli_is_counted_and_has_its_own_place(home):
+    found = home.list(limit=2)
+
+    assert (9, 2) == (found.total, len(found.rows))
+    assert {"queued", "starts"} == {row.session.title for row in found.rows}
+    assert [""] == [row.session.active.session_id for row in home.list("queued").rows]
+
+
+def test_a_value_that_cannot_be_costs_its_live_session_and_not_the_list(home):
+    for name, change in {"works": "generation = 'x'", "talks": "opening = '{'", "queued": "created_at = x'00'"}.items():
+        with home.store.write():
+            home.store.execute(f"UPDATE live_sessions SET {change} WHERE session_id = ?", (name,))
+    standing = home.standing()
+
+    assert [("recorded", "closed"), ("live", "running")] == [standing["works"], standing["talks"]]
+    assert "queued" not in standing
