@@ -227,6 +227,12 @@ class DeviceNotFound(RequestRefused):
     slug = "device-not-found"
 
 
+class GrantNotFound(RequestRefused):
+    """Nothing that is allowed has that id."""
+
+    slug = "grant-not-found"
+
+
 class ServerNotRunning(RequestRefused):
     """No server of this program runs."""
 

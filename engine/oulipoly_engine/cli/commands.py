@@ -55,6 +55,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("terminal", "", "new, list, attach, kill: programs that outlive this terminal", _WORK),
     Subcommand("serve", "web.serve", "serve sessions to scripts and to your phone", _WORK),
     Subcommand("device", "", "pair, list, confirm, revoke the phones that may use the server", _WORK),
+    Subcommand("grants", "", "list, revoke what you have allowed: devices, commands, sessions", _WORK),
     Subcommand(
         "changes", "worktrees.changes", "what a session has changed; stage, discard, comment on lines", _BRANCHES
     ),
@@ -147,6 +148,8 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("device link", "web.device", "make a link for somebody who may look and nothing more", ""),
     Subcommand("device confirm", "web.device", "let a device put code on this computer for a quarter of an hour", ""),
     Subcommand("device revoke", "web.device", "make a device worthless, at once", ""),
+    Subcommand("grants list", "web.grants", "list what you have allowed, of every kind", ""),
+    Subcommand("grants revoke", "web.grants", "withdraw one of them, at once", ""),
     #
     Subcommand("terminal new", "terminals", "run any command in a terminal of its own", "", ("terminal",)),
     Subcommand("terminal list", "terminals", "list the terminals that are running", "", ("terminals",)),

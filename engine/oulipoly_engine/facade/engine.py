@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.programs import Programs
     from oulipoly_engine.facade.terminals.terminals import Terminals
     from oulipoly_engine.facade.web.access import WebAccess
+    from oulipoly_engine.facade.web.grants import Grants
     from oulipoly_engine.facade.worktrees.changes import Changes
     from oulipoly_engine.facade.worktrees.retention import Retention
     from oulipoly_engine.facade.worktrees.work import WorkSessions
@@ -242,6 +243,13 @@ class Engine:
         from oulipoly_engine.facade.worktrees.work import WorkSessions
 
         return WorkSessions(self._home, self.live, lambda: self.worktrees)
+
+    @made_once
+    def grants(self) -> Grants:
+        """Return what a person has allowed, of every kind."""
+        from oulipoly_engine.facade.web.grants import Grants
+
+        return Grants(self._home, self.web, self.worktrees, self.live)
 
     @made_once
     def terminals(self) -> Terminals:

@@ -93,6 +93,8 @@ TOP_LEVEL = {
     "device list": [[], ["--json"], [LINES]],
     "device pair": [["--url", LINES], ["--name", LINES, "--url", LINES, "--json"], ["--scopes", LINES], [LINES]],
     "device revoke": [["d1"], [ACCOUNT, "--json"], [LINES]],
+    "grants list": [[], ["--json"], [LINES]],
+    "grants revoke": [["d2"], ["d3", "--json"], [LINES]],
     "serve": [["--host", LINES], ["--port", LINES], ["--allow-host", LINES], [LINES]],
     "doctor": [[], ["--json"], [LINES], ["--timeout", LINES]],
     "config migrate": [
@@ -276,6 +278,7 @@ NOUNS = (
     "artifact",
     "config",
     "device",
+    "grants",
     "quota",
     "requests",
     "runtime",
@@ -452,11 +455,15 @@ def spoil(state):
                 )
                 for name, state in (("tree", "ready"), (LINES, "creating"), (f"{LINES}2", "removed"))
             ),
-            (
-                "INSERT INTO web_devices(device_id, kind, name, token_hash, scopes, created_at)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                ("d1", "device", LINES, "", f"view operate {HOSTILE.split()[0]}", AT),
+            *(
+                (
+                    "INSERT INTO web_devices(device_id, kind, name, token_hash, scopes, created_at)"
+                    " VALUES (?, ?, ?, ?, ?, ?)",
+                    (device_id, "device", LINES, "", f"view operate {HOSTILE.split()[0]}", AT),
+                )
+                for device_id in ("d1", "d2", "d3")
             ),
+            ("INSERT INTO worktree_permissions VALUES (?, ?, ?)", (LINES, LINES, AT)),
             ("INSERT INTO session_chains VALUES (?, ?, ?, ?)", (BAD_CHAIN, AT, AT, LINES)),
             (
                 "INSERT INTO session_chain_segments(chain_id, provider_name, session_id, started_at, transition_reason)"

@@ -36,6 +36,7 @@ WRONG = {  # what a command is told that it cannot do, with the slug that says s
     "config get nope": "config-invalid",
     "device revoke nope": "device-not-found",
     "device confirm nope": "device-not-found",
+    "grants revoke nope": "grant-not-found",
     f"requests show {UNKNOWN}": "request-not-found",
     f"requests approve {UNKNOWN}": "request-not-found",
     f"session status {UNKNOWN}": "session-not-found",

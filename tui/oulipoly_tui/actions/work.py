@@ -55,4 +55,11 @@ ACTIONS = (
         method="server",
         command=Command("server", f"{_RUN}:server", (), "show the server for phones and scripts"),
     ),
+    Action(
+        "frame.grants",
+        "grants",
+        "List what you have allowed, devices, commands and sessions, and revoke it",
+        synonyms=("permissions", "trust", "revoke", "allowed", "approvals", "devices"),
+        command=Command("grants", f"{_RUN}:grants"),
+    ),
 )

@@ -102,6 +102,17 @@ class Worktrees:
         except RepositoryUnusable:
             return None
 
+    def permissions(self) -> tuple[tuple[str, str, datetime], ...]:
+        """Return (git folder, digest, when) of the commands of repositories that a person has allowed, oldest first."""
+        with self._home.lend_store_to_read() as store:
+            return permissions.list_all(store)
+
+    def withdraw_permission(self, git_folder: str, digest: str) -> None:
+        """Forget what `allow_setup` has noted: the commands run no more, in worktrees that are there neither."""
+        self._home.refuse_if_read_only("withdraw a permission")
+        with self._home.lend_store() as store:
+            permissions.withdraw(store, git_folder, digest)
+
     # Using -----------------------------------------------------------------------------------------------------------
     def guard(self, session_id: str) -> None:
         """Raise WorktreeBlocked unless the session's worktree is what it was made as."""

@@ -36,7 +36,7 @@ from oulipoly_engine.service.worktrees.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.files import bring_files
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports
-from oulipoly_engine.service.worktrees.setup.settings import find_setup, require_permission
+from oulipoly_engine.service.worktrees.setup.settings import find_setup, require_permission, require_permission_still
 from oulipoly_engine.service.worktrees.setup.submodules import init_submodules
 from oulipoly_engine.store.worktrees import operations, worktrees
 
@@ -224,13 +224,14 @@ def _tell_exclude(file: Path) -> None:
 
 
 def furnish(resources: Resources, repository: Repository, worktree: Worktree, setup: Setup) -> None:
-    """Give a worktree its submodules and files, and run its set-up. Raises SetupFailed."""
+    """Give a worktree its submodules and files, and run its set-up. Raises SetupFailed or SetupNotAllowed."""
     folder = Path(worktree.path)
     empty = init_submodules(Git(folder), repository.git_folder / "modules")
     if empty:
         settings = {**worktree.settings, "empty_submodules": list(empty)}
         worktrees.note(resources.store, worktree.session_id, settings=settings)
     bring_files(repository.folder, folder, setup)
+    require_permission_still(resources.store, worktree, setup)
     run_commands(worktree, setup.setup, setup.timeout_s, log_of(resources, worktree.session_id))
 
 

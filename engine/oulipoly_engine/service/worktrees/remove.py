@@ -24,6 +24,7 @@ from oulipoly_engine.service.worktrees.repository import (
 from oulipoly_engine.service.worktrees.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
+from oulipoly_engine.service.worktrees.setup.settings import require_permission_still
 from oulipoly_engine.service.worktrees.setup.submodules import find_unsaved_submodule
 from oulipoly_engine.service.worktrees.survey import is_merged, look_at
 from oulipoly_engine.store.worktrees import operations, worktrees
@@ -187,9 +188,10 @@ def _end_operations(resources: Resources, worktree: Worktree, event: str) -> Non
 
 
 def _tear_down(resources: Resources, worktree: Worktree) -> None:
-    """Run the tear-down that was allowed when the worktree was made; a folder that is gone needs none."""
+    """Run the tear-down that was allowed when the worktree was made, and still is; a folder that is gone needs none."""
     setup = setup_from(worktree.settings)
     if setup.teardown and os.path.isdir(worktree.path):  # noqa: PTH112 - a text
+        require_permission_still(resources.store, worktree, setup)
         run_commands(worktree, setup.teardown, setup.timeout_s, log_of(resources, worktree.session_id))
 
 

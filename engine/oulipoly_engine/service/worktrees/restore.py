@@ -10,6 +10,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import (
     BranchInUse,
     RepositoryUnusable,
     SetupFailed,
+    SetupNotAllowed,
     WorktreeNotFound,
 )
 from oulipoly_engine.core.worktrees.worktrees import Worktree
@@ -75,6 +76,8 @@ def _furnish(resources: Resources, repository: Repository, worktree: Worktree) -
         furnish(resources, repository, worktree, setup_from(worktree.settings))
     except SetupFailed as error:
         return f"its set-up failed: {error.message}"
+    except SetupNotAllowed as error:
+        return f"its set-up was not run: {error.message}"
     return ""
 
 

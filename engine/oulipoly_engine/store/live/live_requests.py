@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.live import LiveRequestRow
 
@@ -77,6 +79,14 @@ def asking_sessions(store: Store) -> set[str]:
     row = LiveRequestRow
     with store.read():
         return {session_id for (session_id,) in store.rows(row.select(row.session_id).where(row.status == "pending"))}
+
+
+def approved_for_session(store: Store, session_ids: Collection[str]) -> tuple[LiveRequest, ...]:
+    """Return the requests of some sessions whose like a person has allowed for the rest of the session."""
+    row = LiveRequestRow
+    mine = row.session_id.in_(each_of(session_ids)) & (row.decision == "approve_for_session")
+    with store.read():
+        return tuple(map(_read, store.rows(row.select(*_FIELDS).where(mine).order_by(row.created_at))))
 
 
 def latest(store: Store, limit: int) -> tuple[LiveRequest, ...]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import msgspec
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.live import states
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, read_profile
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions, Turn
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import asdict, replace
@@ -94,6 +97,21 @@ def list_sessions(store: Store, limit: int = 200) -> tuple[LiveSession, ...]:
     with store.read():
         query = row.select(*_SESSION).order_by(row.updated_at.desc(), row.session_id).limit(limit)
         return tuple(map(_read_session, store.rows(query)))
+
+
+def list_acting_unasked(store: Store) -> tuple[LiveSession, ...]:
+    """Return the sessions that can go on and may do more unasked than a new one, oldest first."""
+    row = LiveSessionRow
+    can_go_on = (row.status != "fenced") & ((row.lifecycle != "oneshot") | (row.ended == ""))
+    words = [row.opening.contains(word) for word in (*PROFILES, "never_asks") if word != OF_NEW_SESSIONS]
+    query = row.select(*_SESSION).where(can_go_on & reduce(or_, words)).order_by(row.created_at, row.session_id)
+    with store.read():
+        sessions = tuple(map(_read_session, store.rows(query)))
+    return tuple(session for session in sessions if _acts_unasked(session.opening))
+
+
+def _acts_unasked(options: SessionOptions) -> bool:
+    return options.never_asks or read_profile(options.profile) != OF_NEW_SESSIONS
 
 
 def update(store: Store, session_id: str, now: datetime, **changes: Any) -> None:  # noqa: ANN401 - columns' values

@@ -24,3 +24,18 @@ def list_allowed(store: Store, repository: str) -> Mapping[str, datetime]:
     with store.read():
         found = store.rows(row.select(row.digest, row.allowed_at).where(row.repository == repository))
     return {digest: from_text(at) for digest, at in found}
+
+
+def list_all(store: Store) -> tuple[tuple[str, str, datetime], ...]:
+    """Return (repository, digest, when) of all that a person has allowed, oldest first."""
+    row = WorktreePermissionRow
+    query = row.select(row.repository, row.digest, row.allowed_at).order_by(row.allowed_at, row.repository, row.digest)
+    with store.read():
+        return tuple((repository, digest, from_text(at)) for repository, digest, at in store.rows(query))
+
+
+def withdraw(store: Store, repository: str, digest: str) -> bool:
+    """Forget that commands were allowed. Returns whether they were."""
+    row = WorktreePermissionRow
+    with store.write():
+        return store.run(row.delete().where(row.repository == repository, row.digest == digest)) == 1

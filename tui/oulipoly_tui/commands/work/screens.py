@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.paths import expand_user
 from oulipoly_tui.commands.live import show
+from oulipoly_tui.view.transcript.spans import Row, fit_text
 from oulipoly_tui.view.work.works import work_name
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.web.grants import Grant
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.worktrees.work import BegunWork, Work
     from oulipoly_tui.app_interface import AppInterface
 
 _TITLE = 40  # characters
+_KIND, _SUBJECT = 8, 24  # columns
 
 
 def _engine(app: AppInterface) -> Engine:
@@ -65,6 +71,43 @@ def server(app: AppInterface, _arguments: list[str] | None = None) -> None:
     from oulipoly_tui.screens.work.server import ServerScreen  # noqa: PLC0415 - only when it is opened
 
     app.push_screen(ServerScreen())
+
+
+def grants(app: AppInterface, _arguments: list[str] | None = None) -> None:
+    """List what is allowed to anybody; what is chosen is revoked, once that was agreed to."""
+    from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - the same
+
+    engine = _engine(app)
+
+    def on_listed(listed: tuple[Grant, ...]) -> None:
+        if not listed:
+            app.say("Nothing is allowed to anybody")
+            return
+        by_id = {grant.grant_id: grant for grant in listed}
+        text = "Who may what. enter revokes the chosen one, after a question."
+        app.push_screen(Choice("Grants", [_grant_row(grant) for grant in listed], text), partial(on_chosen, by_id))
+
+    def on_chosen(by_id: Mapping[str, Grant], grant_id: str | None) -> None:
+        if grant_id is None:
+            return
+        grant = by_id[grant_id]
+        subject = visible_line(grant.subject)
+        text = f"{grant.kind} {subject}: {visible_line(grant.right)}. Revoking it {grant.revoking}."
+
+        def on_answered(agreed: bool | None) -> None:
+            if agreed:
+                revoke = partial(engine.grants.revoke, grant.grant_id)
+                app.work("revoke", revoke, lambda _: app.say(f"Revoked: {grant.kind} {subject}"))
+
+        app.push_screen(Confirm("Revoke?", text, "revoke"), on_answered)
+
+    app.work("grants", engine.grants.list, on_listed)
+
+
+def _grant_row(grant: Grant) -> Row:
+    kind, subject = fit_text(grant.kind, _KIND), fit_text(visible_line(grant.subject), _SUBJECT)
+    return Row(grant.grant_id, ((f"{kind} ", "dim"), (f"{subject} ", "strong"), (visible_line(grant.right), "")))
 
 
 def _offered_folders(app: AppInterface) -> tuple[Path, ...]:

@@ -6,6 +6,7 @@ import os
 
 from oulipoly_engine.core.worktrees.setup_file import NAME, Setup, read_setup
 from oulipoly_engine.core.worktrees.worktree_refusals import SetupInvalid, SetupNotAllowed
+from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.regular_files import CONFIGURATION_LIMIT, read_regular
 from oulipoly_engine.service.worktrees.repository import Repository
 from oulipoly_engine.store.base.db import Store
@@ -30,14 +31,9 @@ def find_setup(repository: Repository, commit: str) -> Setup:
         raise SetupInvalid(f"{NAME} cannot be read: {error.strerror or error}") from error
 
 
-def is_allowed(store: Store, repository: Repository, setup: Setup) -> bool:
-    """Tell whether there is nothing to allow, or a person has allowed it."""
-    return not setup.commands or setup.digest in permissions.list_allowed(store, str(repository.git_folder))
-
-
 def require_permission(store: Store, repository: Repository, setup: Setup) -> None:
     """Raise SetupNotAllowed, which shows the commands, unless a person has allowed them."""
-    if is_allowed(store, repository, setup):
+    if _is_allowed(store, str(repository.git_folder), setup):
         return
     shown = "; ".join(setup.commands)
     raise SetupNotAllowed(
@@ -46,6 +42,23 @@ def require_permission(store: Store, repository: Repository, setup: Setup) -> No
         digest=setup.digest,
         commands=list(setup.commands),
     )
+
+
+def require_permission_still(store: Store, worktree: Worktree, setup: Setup) -> None:
+    """Raise SetupNotAllowed where the commands that a worktree was made with have been withdrawn since."""
+    if _is_allowed(store, worktree.git_folder, setup):
+        return
+    raise SetupNotAllowed(
+        f"the commands that the worktree of session {worktree.session_id} was made with are not allowed any more: "
+        f"{'; '.join(setup.commands)}. `agents worktree allow` allows those that {NAME} has now; "
+        "`worktree remove --force` does without",
+        digest=setup.digest,
+        commands=list(setup.commands),
+    )
+
+
+def _is_allowed(store: Store, git_folder: str, setup: Setup) -> bool:
+    return not setup.commands or setup.digest in permissions.list_allowed(store, git_folder)
 
 
 def _decode(data: bytes) -> str:

@@ -44,6 +44,32 @@ def test_commands_run_only_once_a_person_has_allowed_just_these(repo, trees):
     assert (repo.folder / ".agent-runner-worktrees" / "gone").exists()
 
 
+def test_withdrawn_commands_run_no_more_neither_in_new_worktrees_nor_in_those_there_are(repo, trees, engine):
+    write_setup(repo, "setup = 'echo up >> ../ran'\nteardown = 'echo down >> ../ran'")
+    allow(trees, repo)
+    for session in ("s1", "s2"):
+        trees.create(session, repo.folder)
+    trees.remove("s2")
+    (grant,) = engine.grants.list()
+    assert ("commands", str(repo.folder)) == (grant.kind, grant.subject)
+    assert trees.setup_of(repo.folder).setup.digest == grant.digest
+
+    engine.grants.revoke(grant.grant_id[:6])
+
+    assert () == engine.grants.list()
+    assert not trees.setup_of(repo.folder).is_allowed
+    with pytest.raises(SetupNotAllowed):
+        trees.create("s3", repo.folder)
+    with pytest.raises(SetupNotAllowed, match=r"not allowed any more: echo up .*--force"):
+        trees.remove("s1")
+    assert "its set-up was not run" in trees.restore("s2").reason
+    trees.remove("s1", force=True)
+    assert "up\nup\ndown\n" == (repo.folder / ".agent-runner-worktrees/ran").read_text()
+    allow(trees, repo)
+    trees.remove("s2")
+    assert [grant.grant_id] == [again.grant_id for again in engine.grants.list()]
+
+
 def test_a_set_up_that_fails_leaves_nothing_and_says_what_it_printed(repo, trees, home):
     write_setup(repo, "setup = ['echo TOKEN=sk-ant-0123456789abcdef0123; echo why >&2; touch x; false']")
     allow(trees, repo)

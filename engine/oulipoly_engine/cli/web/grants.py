@@ -1,0 +1,66 @@
+"""`grants …`: what a person has allowed, of every kind: listed and revoked in one place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.core.text.columns import plain, table
+from oulipoly_engine.core.text.quantities import ago
+from oulipoly_engine.core.web.grants import grant_document
+from oulipoly_engine.facade import diagnostics, output
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+SCHEMA_VERSION = 1
+_TEXTS = {
+    "list": "List what you have allowed: devices and links of the server, commands of repositories, "
+    "and what live sessions do without asking.",
+    "revoke": "Withdraw, at once, something that you have allowed.",
+}
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Serve one of the verbs."""
+    verb = name.partition(" ")[2]
+    parser = Parser(prog=f"{context.program} {name}", description=_TEXTS[verb])
+    if verb == "revoke":
+        parser.add_argument("grant", metavar="ID", help="its id, of `grants list`; its beginning is enough")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    options = parser.parse(arguments)
+    return _revoke(context, options) if verb == "revoke" else _list(context, options)
+
+
+def _list(context: Context, options: Namespace) -> int:
+    grants = context.engine.grants.list()
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, "grants": [grant_document(grant) for grant in grants]})
+        return 0
+    if not grants:
+        diagnostics.note("nothing is allowed to anybody")
+        return 0
+    now = context.clock.now()
+    rows = [
+        (
+            grant.grant_id,
+            grant.kind,
+            plain(grant.subject),
+            plain(grant.right),
+            ago(grant.allowed_at, now),
+            grant.revoking,
+        )
+        for grant in grants
+    ]
+    output.write_lines(table([("grant", "kind", "who", "may", "allowed", "revoking it"), *rows]))
+    return 0
+
+
+def _revoke(context: Context, options: Namespace) -> int:
+    grant = context.engine.grants.revoke(options.grant)
+    if options.json:
+        output.write_json({"schema_version": SCHEMA_VERSION, **grant_document(grant)})
+    else:
+        output.write_line(f"{plain(grant.subject)} ({grant.kind} {grant.grant_id}): revoked; {grant.revoking}")
+    return 0

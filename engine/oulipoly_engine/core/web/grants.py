@@ -1,0 +1,94 @@
+"""What a person has allowed, of every kind, in one form; each is kept where it was allowed. Pure.
+
+| kind     | subject        | right                      | kept as                                      |
+|----------|----------------|----------------------------|----------------------------------------------|
+| device   | its name       | its scopes                 | the device                                   |
+| link     | its name       | its scopes                 | the same                                     |
+| commands | the repository | its commands, by a digest  | the permission of `worktree allow`           |
+| approval | the session    | what its CLI asks no more  | the answer "for the session" of a request    |
+| profile  | the session    | what it may do unasked     | the options that the session is opened with  |
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.live.permissions import read_profile
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
+from oulipoly_engine.core.web.devices import Device
+from oulipoly_engine.core.worktrees.setup_file import NAME
+from oulipoly_engine.records import Record
+
+Kind = Literal["device", "link", "commands", "approval", "profile"]
+REVOKING: Mapping[Kind, str] = {
+    "device": "shuts it out at once; it has to be paired anew",
+    "link": "makes it worthless at once",
+    "commands": "they run no more until they are allowed again",
+    "approval": "ends the session's process; the next one asks again",
+    "profile": "ends the session's process; the next one asks first",
+}
+_ID_DIGITS = 12
+
+
+class Grant(Record):
+    """Something that a person has allowed."""
+
+    grant_id: str
+    kind: Kind
+    subject: str
+    right: str
+    allowed_at: datetime
+    digest: str | None = None  # SHA-256 of what may be run; None: the right says all
+    revoked_at: datetime | None = None
+
+    @property
+    def revoking(self) -> str:
+        """Return what revoking it does."""
+        return REVOKING[self.kind]
+
+
+def grant_of_device(device: Device) -> Grant:
+    """Return what a device or a link may do."""
+    kind: Kind = "link" if device.kind == "link" else "device"
+    return Grant(device.device_id, kind, device.name, ", ".join(device.scopes), device.created_at)
+
+
+def grant_of_commands(git_folder: str, digest: str, allowed_at: datetime) -> Grant:
+    """Return what a repository may run. git_folder: its own, as the permission has it."""
+    words = f"{git_folder}\0{digest}".encode("utf-8", "surrogatepass")
+    grant_id = hashlib.sha256(words).hexdigest()[:_ID_DIGITS]
+    repository = git_folder.removesuffix("/.git")
+    return Grant(grant_id, "commands", repository, f"run the commands of its {NAME}", allowed_at, digest)
+
+
+def grant_of_approval(request: LiveRequest) -> Grant:
+    """Return what a session may do without asking again, as its request was answered "for the session"."""
+    allowed_at = request.resolved_at or request.created_at
+    right = request.prompt.reach or request.prompt.title
+    return Grant(request.request_id, "approval", request.session_id, right, allowed_at)
+
+
+def grant_of_profile(session: LiveSession) -> Grant:
+    """Return what a session may do without asking, as it was begun."""
+    right = read_profile(session.opening.profile).replace("_", " ")
+    if session.opening.never_asks:
+        right = f"{right}, and asks nothing"
+    return Grant(session.session_id, "profile", session.session_id, right, session.created_at)
+
+
+def grant_document(grant: Grant) -> dict[str, Any]:
+    """Return a grant as scripts get it (docs/json.md)."""
+    return {
+        "id": grant.grant_id,
+        "kind": grant.kind,
+        "subject": grant.subject,
+        "right": grant.right,
+        "digest": grant.digest,
+        "allowed_at": to_text(grant.allowed_at),
+        "revoked_at": None if grant.revoked_at is None else to_text(grant.revoked_at),
+        "revoking": grant.revoking,
+    }
