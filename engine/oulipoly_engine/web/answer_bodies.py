@@ -221,6 +221,7 @@ class Request(BaseModel):
 
     id: str
     call_id: str
+    origin: str
     session_id: str
     turn_id: str | None
     kind: str

@@ -1,7 +1,10 @@
 """What live sessions may do unasked: listed, and withdrawn with what ends it."""
 
+import json
+
 import pytest
 
+from oulipoly_engine.cli.main import main
 from oulipoly_engine.errors import GrantNotFound
 from oulipoly_engine.store.live import live_sessions
 
@@ -18,9 +21,11 @@ def asked(live, session):
     return live.request(session)
 
 
-def test_what_was_approved_for_the_session_is_asked_again_once_it_is_revoked(live):
+def test_what_was_approved_for_the_session_is_asked_again_once_it_is_revoked(live, capfd):
     session = live.begin(runtime="demo-claude1")
     request = asked(live, session)
+    assert 0 == main(["requests", "list", "--json"])
+    assert ["live"] == [each["origin"] for each in json.loads(capfd.readouterr().out)["requests"]]
     live.live.answer(request.request_id, "approve_for_session")
     (grant,) = live.engine.grants.list()
     assert ("approval", session, request.prompt.reach) == (grant.kind, grant.subject, grant.right)

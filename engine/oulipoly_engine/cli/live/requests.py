@@ -11,7 +11,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.live.session import SCHEMA_VERSION
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.live.requests import describe_end
+from oulipoly_engine.core.live.requests import ORIGIN, describe_end
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
@@ -76,6 +76,7 @@ def request_json(request: LiveRequest) -> dict[str, Any]:
     """Return a request as scripts get it."""
     return {
         "id": request.request_id,
+        "origin": ORIGIN,
         "session_id": request.session_id,
         "turn_id": request.turn_id or None,
         "kind": request.kind,

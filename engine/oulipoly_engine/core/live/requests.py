@@ -18,6 +18,7 @@ STATUS: Mapping[Decision, str] = {
     "cancel": "cancelled",
     "expire": "expired",
 }
+ORIGIN = "live"  # of all requests that are kept; set-up and worktrees ask while they run, and keep nothing
 DIFF_LIMIT = 4096  # characters of a diff that a request keeps
 
 _WORDS: Mapping[str, Decision] = {

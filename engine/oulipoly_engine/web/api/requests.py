@@ -8,6 +8,7 @@ import msgspec
 from fastapi import APIRouter
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.live.requests import ORIGIN
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.answers import Json
@@ -42,6 +43,7 @@ def request_row(request: LiveRequest) -> dict[str, Any]:
     return {
         "id": request.request_id,
         "call_id": request.native_id,
+        "origin": ORIGIN,
         "session_id": request.session_id,
         "turn_id": request.turn_id or None,
         "kind": request.kind,
