@@ -64,14 +64,14 @@ class Undecodable(Record):
 Received = Response | ServerRequest | Notification | Undecodable
 Settle = Callable[[Json, "Failure | None"], None]
 
-_SHOWN = 200  # characters of a line that is not a message
+_SHOWN = 800  # characters of a line that is not a message
 
 
 def decode(line: bytes) -> Received:
     """Return what a line says; unknown fields are kept in `raw` of a response."""
     if not line or line.isspace():
         return Undecodable("empty-line", "")
-    text = line[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]  # never all of it: lines of 6 MB were seen
+    text = line[:_SHOWN].decode("utf-8", "replace")  # never all of it: lines of 6 MB were seen
     try:
         message = decode_json(line)
     except ValueError:

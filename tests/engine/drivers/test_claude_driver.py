@@ -146,6 +146,18 @@ def test_a_command_that_fails_has_its_exit_code():
     assert ("failed", 3) == (ended.events[-1].item.status, ended.events[-1].item.exit_code)
 
 
+def test_a_secret_that_would_be_cut_with_a_title_is_not_shown_in_part():
+    """Half of it has no form that the redactor knows."""
+    one, key = driver(), "ghp_" + "aB3dE5gH7jK9mN1pQ3" * 2
+    one.send("t", "hello")
+    told = tell(one, init(), tool_call("Grep", pattern=f"{'x' * 190} {key}"))
+    one.receive(f"{'x' * 170} {key}".encode())
+
+    shown = f"{told.events}{one.take().events}"
+    assert "is not a message" in shown
+    assert "ghp_" not in shown
+
+
 def test_an_answer_that_does_not_fit_never_allows():
     one = driver()
     one.send("turn", "x")

@@ -27,6 +27,7 @@ from oulipoly_engine.core.live.events import (
     SettingsChanged,
     SteerSettled,
 )
+from oulipoly_engine.core.text.redact import redact_beginning
 from oulipoly_engine.drivers.acp import questions
 from oulipoly_engine.drivers.acp.failure_codes import describe
 from oulipoly_engine.drivers.acp.handshake import Handshake
@@ -246,7 +247,7 @@ class AcpDriver(Driver):
             case Undecodable(why="empty-line"):
                 pass
             case Undecodable(text=text):
-                shown = text[:_SHOWN]
+                shown = redact_beginning(text, _SHOWN)
                 self._say(Notice(f"the agent wrote a line that is not a message: {shown}", "warning", "undecodable"))
 
     def _take_notification(self, told: Notification) -> None:

@@ -28,6 +28,7 @@ from oulipoly_engine.core.live.events import (
     TurnRetrying,
 )
 from oulipoly_engine.core.live.permissions import choose_policy
+from oulipoly_engine.core.text.redact import redact_beginning
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution, ReviewTarget
 from oulipoly_engine.drivers.claude import lines, requests, results
 from oulipoly_engine.drivers.claude.turns import Turn, Turns
@@ -178,7 +179,7 @@ class ClaudeDriver(Driver):
             return
         message = lines.decode(line)
         if message is None:
-            shown = line[:_SHOWN].decode("utf-8", "replace")
+            shown = redact_beginning(line[: 4 * _SHOWN].decode("utf-8", "replace"), _SHOWN)
             self._say(Notice(f"claude wrote a line that is not a message: {shown}", "warning", "undecodable"))
             return
         match message.get("type"):

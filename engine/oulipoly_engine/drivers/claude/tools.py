@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oulipoly_engine.core.live.events import FileChange, Item, ItemKind
+from oulipoly_engine.core.text.redact import redact_beginning
 from oulipoly_engine.drivers.json_values import Json, count, listing, mapping, text_of
 from oulipoly_engine.drivers.turn_items import change_of
 
@@ -47,7 +48,7 @@ def title_of(tool: str, given: Mapping[str, Json]) -> str:
     if tool == "Bash" and text_of(given.get("command")):
         return text_of(given.get("command"))
     shown = next((text_of(given[name]) for name in _SHOWN_FIRST if text_of(given.get(name))), "")
-    first = shown.splitlines()[0][:_TITLE_LENGTH] if shown.strip() else ""
+    first = redact_beginning(shown.splitlines()[0], _TITLE_LENGTH) if shown.strip() else ""
     return f"{tool} {first}".strip()
 
 

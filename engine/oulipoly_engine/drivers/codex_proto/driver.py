@@ -21,6 +21,7 @@ from oulipoly_engine.core.live.events import (
     TurnEnd,
 )
 from oulipoly_engine.core.live.lines import decode_json
+from oulipoly_engine.core.text.redact import redact_beginning
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening, Resolution
 from oulipoly_engine.drivers.codex.policy import policy_of
 from oulipoly_engine.drivers.codex_proto.turn import ProtoTurn, file_changes, patch_prompt
@@ -138,7 +139,8 @@ class CodexProtoDriver(Driver):
             case "session_configured":
                 self._open(message)
             case "error" if turn is None:
-                self._say(Notice(text_of(message.get("message"))[: 4 * _SHOWN] or "codex tells of an error", "error"))
+                shown = redact_beginning(text_of(message.get("message")), 4 * _SHOWN)
+                self._say(Notice(shown or "codex tells of an error", "error"))
             case _ if turn is None:
                 self._say(Raw(kind[:_SHOWN]))
             case "apply_patch_approval_request":

@@ -1,6 +1,7 @@
 """The log of a wire: what it keeps, and what it does not."""
 
 import json
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -26,15 +27,21 @@ def log(tmp_path):
         ("client->cli", {"id": 1, "result": {"answers": {"key": {"answers": ["CANARY"]}}}}),
         ("client->cli", {"id": 1, "result": {"action": "accept", "content": {"key": "CANARY"}}}),
         ("client->cli", {"type": "control_response", "response": {"updatedInput": {"answers": {"Key?": "CANARY"}}}}),
+        (
+            "cli->client",
+            {"id": "", "msg": {"type": "exec_command_output_delta", "chunk": b64encode(b"CANARY").decode()}},
+        ),
         ("cli->client", {"method": "warning", "params": {"text": f"cannot reach {PROXY}"}}),
         ("cli->client", {"method": "warning", "params": {"text": f"not valid: {DRAWN}"}}),
     ],
-    ids=["codex", "acp", "claude", "proxy", "drawn"],
+    ids=["codex", "acp", "claude", "bytes", "proxy", "drawn"],
 )
 def test_secrets_are_not_kept(log, tmp_path, direction, message):
     log.write(direction, json.dumps(message).encode())
 
-    assert "CANARY" not in (tmp_path / "log").read_text()
+    kept = (tmp_path / "log").read_text()
+    assert "CANARY" not in kept
+    assert b64encode(b"CANARY").decode() not in kept
 
 
 PIECES = {

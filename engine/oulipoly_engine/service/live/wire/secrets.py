@@ -20,6 +20,7 @@ _KIND_KEYS = ("method", "type", "sessionUpdate")
 _PIECE = re.compile(r"delta|chunk", re.IGNORECASE)
 _TEXT_KEYS = ("delta", "text", "thinking", "partial_json", "data")
 _STREAM_KEYS = ("itemId", "item_id", "index", "toolCallId", "sessionId", "session_id", "summaryIndex", "contentIndex")
+_ENCODED_KEY = "chunk"  # base64, or a list of bytes: what a command prints through `codex proto`
 _MOST_STREAMS = 64  # of which more is waited for; of older ones the last word is lost
 
 
@@ -52,10 +53,10 @@ class WireCleaner:
 
     def _hide(self, value: Any, key: str, stream: tuple[str, ...]) -> Any:  # noqa: ANN401 - as above
         if isinstance(value, dict):
-            return {
-                name: _HIDDEN if _is_secret(name, each) else self._hide(each, name, stream)
-                for name, each in value.items()
-            }
+            hidden = {name for name, each in value.items() if _is_secret(name, each)}
+            if stream:
+                hidden |= {_ENCODED_KEY}
+            return {name: _HIDDEN if name in hidden else self._hide(each, name, stream) for name, each in value.items()}
         if isinstance(value, list):
             return [self._hide(each, key, stream) for each in value]
         if not isinstance(value, str):
