@@ -323,6 +323,14 @@ def test_pages_show_what_their_viewer_may_do(app, viewer, words, monkeypatch):
     assert {*words} == shown
 
 
+@pytest.mark.parametrize("place", [f"{S}/move?act=merge", f"{S}/promote", "/confirm", "/sessions/new", "/devices"])
+def test_who_may_only_look_gets_no_form_of_an_order(app, place, monkeypatch):
+    for viewer in ("link", "view"):
+        page = client_of(app, viewer, monkeypatch).get(place, headers={"accept": "text/html"})
+
+        assert (403, False) == (page.status_code, "<form" in page.text)
+
+
 def find_request(app):
     """Return the one request, as it was opened."""
     with app.state.engine.web._home.lend_store_to_read() as store:

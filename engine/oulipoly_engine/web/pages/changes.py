@@ -166,7 +166,7 @@ def lines_of(diff: FileDiff, begin: int) -> tuple[list[DiffLine], int, int]:
 
 def _show_move(page: Page) -> Response:
     """Say what a merge, a rebase or an apply will do, before it is done."""
-    work = find_work(page.engine, page.path["session_id"])
+    work = _find(page)
     act = page.query.get("act", "merge")
     if act not in _MOVES:
         raise UsageInvalid(f"a branch is merged, rebased or applied: not {act[:40]!r}")
@@ -210,7 +210,7 @@ def _count(things: Sequence[object], one: str, many: str) -> str:
 
 
 def _show_promote(page: Page) -> Response:
-    work = find_work(page.engine, page.path["session_id"])
+    work = _find(page)
     check_promote(page.engine)
     found = page.engine.changes.preflight(work.session.session_id)
     return page.show("promote.html", work=work, session=work.session, found=found)

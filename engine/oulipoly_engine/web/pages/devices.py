@@ -49,6 +49,7 @@ def _name_of(agent: str) -> str:
 
 
 def _show_confirm(page: Page) -> Response:
+    check_scope(page.viewer, "answer")
     back = page.query.get("back", "/")
     return page.show("confirm.html", back=back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
 
