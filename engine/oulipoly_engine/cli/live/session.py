@@ -240,7 +240,13 @@ def _status(context: Context, options: Namespace) -> int:
     status = context.engine.live.status(options.session)
     if options.json:
         output.write_json({"schema_version": SCHEMA_VERSION, **status_json(status)})
-        return 0
+    else:
+        output.write_lines(status_lines(context.program, status))
+    return 0
+
+
+def status_lines(program: str, status: LiveStatus) -> list[str]:
+    """Return how a session stands, and what of it waits for its user, for people."""
     session = status.session
     how = f", {session.ended}" if status.status == "closed" and session.ended not in ("", "closed") else ""
     lines = [
@@ -251,17 +257,19 @@ def _status(context: Context, options: Namespace) -> int:
         f"may do:   {plain(describe_policy(session.opening.profile, status.policy))}",
         f"folder:   {plain(session.workspace)}",
     ]
+    if status.turn_input:
+        lines.append(f"turn:     {plain(status.turn_input)}")
+    if status.status == "recoverable":
+        lines.append(f"cut off:  `{program} turn resume {status.turn_id}` has the agent go on with that turn")
     if status.pending_approval:
-        lines.append(f"it asks:  `{context.program} requests list` tells what")
+        lines.append(f"it asks:  `{program} requests list` tells what")
     clients = status.clients
     if clients.controller:
         since = from_text(clients.since).astimezone()
         lines.append(f"control:  {plain(clients.controller)} since {since:%Y-%m-%d %H:%M}")
     if clients.attached:
         lines.append(f"attached: {len(clients.attached)}: {plain(', '.join(clients.attached))}")
-    lines += [f"waits:    {one.message_id[:8]}  {plain(one.text)}" for one in status.queue]
-    output.write_lines(lines)
-    return 0
+    return [*lines, *(f"waits:    {one.message_id[:8]}  {plain(one.text)}" for one in status.queue)]
 
 
 def list_live(context: Context, limit: int | None, *, as_json: bool) -> int:
