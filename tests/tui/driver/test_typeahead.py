@@ -1,9 +1,12 @@
 """Keys that come faster than they are done: each goes where the ones before it led."""
 
+from types import SimpleNamespace
+
 import pytest
 from textual import events
 from textual.widgets import Input, TextArea
 
+from oulipoly_tui.driver.driver import LoopDriver
 from oulipoly_tui.screens.command_line import CommandLine
 from oulipoly_tui.screens.prompt import Prompt
 
@@ -71,6 +74,24 @@ async def test_a_key_that_comes_as_a_dialog_closes_by_itself_does_nothing(app_wo
         assert [before] == ignored
         app.post_message(late)
         await settled(pilot, lambda: app.frame.current.id == "sessions")
+
+
+@pytest.mark.slow_hand
+async def test_a_key_that_comes_as_a_dialog_closes_by_itself_goes_to_no_terminal_either(app_world, running, settled):
+    async with running((120, 30)) as (app, pilot):
+        app.push_screen(Prompt("Any", "", "do it"))
+        await settled(pilot, lambda: isinstance(app.screen, Prompt))
+        app.pop_screen()
+        await settled(pilot, lambda: app.screen is app.frame)
+        typed = []
+        app.focused.take_key = lambda event: typed.append(event.time) or True  # as a terminal's pane does
+        driver = SimpleNamespace(_app=app)
+        for seconds in (0.1, 0.6):
+            key = events.Key("3", "3")
+            key.time = app._closed_at + seconds
+            LoopDriver._was_taken(driver, key)
+
+        assert [app._closed_at + 0.6] == typed
 
 
 async def test_a_paste_waits_for_its_turn(app_world, running, settled):

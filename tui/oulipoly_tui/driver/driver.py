@@ -27,6 +27,7 @@ from textual.app import App
 from textual.keys import Keys
 
 from oulipoly_tui.driver.pastes import BEGINS, Pastes
+from oulipoly_tui.driver.typeahead import KeysInTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -322,7 +323,7 @@ class LoopDriver(LinuxDriver):
         app = self._app
         if not app.screen_stack or not app.app_focus or not _is_at_rest(app):
             return False
-        if getattr(app, "has_keys_under_way", False):  # in nobody's queue, but ahead of it all the same
+        if isinstance(app, KeysInTurn) and app.must_hand_out(event):  # what is ahead of it is in nobody's queue
             return False
         screen = app.screen
         widget = screen.focused

@@ -60,6 +60,13 @@ class KeysInTurn(App[str]):
         """Return whether a key has been handed out and not been done yet, or waits for that."""
         return self._on_its_way is not None or bool(self._typed_ahead)
 
+    def must_hand_out(self, event: events.Key) -> bool:
+        """Return whether a key may go to no widget but through here: others are ahead of it, or it comes too soon."""
+        return self.has_keys_under_way or self._comes_too_soon(event)
+
+    def _comes_too_soon(self, event: events.Event) -> bool:
+        return event.time - self._closed_at < self.PAUSE_S
+
     async def on_event(self, event: events.Event) -> None:
         """Hand out a key, or keep it until the one before it has been done."""
         if isinstance(event, events.MouseDown | events.MouseUp):
@@ -67,7 +74,7 @@ class KeysInTurn(App[str]):
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
             return
-        if event.time - self._closed_at < self.PAUSE_S:
+        if self._comes_too_soon(event):
             self.say_too_soon()
             return
         self._typed_ahead.append(event)

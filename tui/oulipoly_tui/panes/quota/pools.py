@@ -408,7 +408,7 @@ class PoolsPane(Pane):
             shot.exit_code, shot.failure = event.exit_code, event.failure
 
     def _show_empty(self, snapshot: Snapshot) -> None:
-        if not is_standing(self):
+        if not is_standing(self) or not self.size.width:  # while hidden it has no width; it is resized when it is shown
             return
         from oulipoly_tui.view.frame.first_run import first_run, store_lost  # noqa: PLC0415 - only where nothing is configured
 
