@@ -209,6 +209,15 @@ def test_a_session_has_one_id_and_one_name_in_every_list(live, capfd, runtime):
     assert "Alpha" == live.live.status(session).session.title
 
 
+def test_a_name_given_by_a_command_is_told_to_those_who_look_at_the_session(live):
+    session, turn = live.begin_turn("hello")
+    live.live.wait(session, turn)
+    live.engine.sessions.notes.rename(live.live.find(session).native_id, "Alpha")
+
+    told = [one.event.name for one in live.live.events(session) if type_of(one.event) == "name_changed"]
+    assert ["hello", "Alpha"] == told
+
+
 def test_a_session_of_an_earlier_release_is_found_by_its_id_in_the_list_too(live):
     session, turn = live.begin_turn("hello")
     live.live.wait(session, turn)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.live.orders import Rename
 from oulipoly_engine.core.text.columns import plain
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.protocol import Client
+from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.sessions import notes
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
 _LONGEST = {"name": 200, "note": 10_000}  # characters
+_HOST_PATIENCE_S = 5.0  # with a live session's host, which may be stopped
 
 
 class SessionNotes(SessionPart):
@@ -24,7 +30,18 @@ class SessionNotes(SessionPart):
         """Give a session a name, an empty one takes it away; return the former one. Raises UsageInvalid."""
         self._home.refuse_if_read_only("write notes")
         checked = plain(_check_text("name", name))
-        return self._change(text, notes.rename, checked).name
+        before = self._change(text, notes.rename, checked).name
+        if checked:
+            self._tell_hosts(text, checked)
+        return before
+
+    def _tell_hosts(self, text: str, name: str) -> None:
+        """Have those who look at the session now, and its CLI, learn its name. The name is kept without them."""
+        with self._session(text) as (store, session):
+            sessions = live_sessions.find(store, session.chain_id)
+        for live in sessions:
+            with suppress(RunnerError), hosts.connect(self._home.paths, live.session_id, Client("agents")) as client:
+                client.order(Rename(name), _HOST_PATIENCE_S)
 
     def annotate(self, text: str, note: str) -> str | None:
         """Keep a note, an empty one takes it away; return the former one. Raises UsageInvalid."""
