@@ -382,6 +382,19 @@ def test_a_model_or_effort_that_the_runtime_does_not_have_is_refused_with_near_n
     assert live.live.set_model(session, known.id, known.efforts[0])
 
 
+def test_a_model_whose_name_is_a_key_is_refused_without_it(live):
+    key = "sk-" + "ant-api03-7QxCanaryOfAnApiKey42"
+    session = live.begin(runtime=live.scripted())
+    for attempt in (
+        lambda: live.live.set_model(session, key),
+        lambda: live.begin(runtime="scripted", cli_model=key),
+        lambda: live.begin(runtime="scripted", effort=key),
+    ):
+        with pytest.raises(RunnerError, match="looks like a secret") as error:
+            attempt()
+        assert key not in str(error.value)
+
+
 def test_a_model_that_the_cli_refuses_is_not_kept(live):
     session, turn = live.begin_turn("hello", runtime="demo-claude1")
     live.live.wait(session, turn)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from oulipoly_engine.core.live.events import ModelInfo
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.errors import UsageInvalid
 
 _IMAGES = ("image", "vision")
 _MOST_PAGES = 100
@@ -28,6 +30,12 @@ def merge_models(told: Iterable[ModelInfo], custom: Sequence[str]) -> tuple[Mode
     for model in (*told, *added):
         merged.setdefault(model.id, model)
     return tuple(merged.values())
+
+
+def refuse_secrets(*words: str) -> None:
+    """Raise UsageInvalid for the name of a model or an effort that holds a secret: such names are kept and shown."""
+    if any(redact(word) != word for word in words):
+        raise UsageInvalid("the model or the effort holds what looks like a secret: name a model")
 
 
 def has_vision(model: ModelInfo) -> bool:

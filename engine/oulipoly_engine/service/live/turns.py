@@ -15,6 +15,7 @@ import msgspec
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, orders, requests, states
+from oulipoly_engine.core.live.models import refuse_secrets
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.nearest import nearest
@@ -428,6 +429,7 @@ class SessionTurns:
         """Raise UsageInvalid for a model or an effort that the runtime, as it has told, does not have."""
         if not model:
             raise UsageInvalid("name a model: `agents runtime models RUNTIME` lists them")
+        refuse_secrets(model, effort)
         kept = probes.read_all(self._store).get(self.session.runtime_id)
         told = () if kept is None else kept.probe.models
         if not told or model in self._driver.opening.custom_models:
