@@ -84,7 +84,7 @@ def read_version(
     timeout_s: float = TIMEOUT_S,
 ) -> Version:
     """Ask a program for its version; it makes no home for itself by that, which would pass for a login."""
-    with _spare_home(cli, environ) as variables:
+    with spare_home(cli, environ) as variables:
         done = _ask((program, *cli.version_words), {**environ, **variables}, timeout_s)
     if done.exit_code in (_NOT_FOUND, _NOT_EXECUTABLE):
         return Version(problem="cannot be started: its interpreter is missing, or it is for another machine")
@@ -97,7 +97,7 @@ def read_version(
 
 
 @contextmanager
-def _spare_home(cli: Cli, environ: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+def spare_home(cli: Cli, environ: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
     """Give the variables that lead a CLI which was never used to a home that is thrown away; none if it has a home.
 
     Some make their home at every start: opencode 1.18 a database, also for `--version`.

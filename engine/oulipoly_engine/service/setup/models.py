@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.setup.models import is_model_name, model_names, model_names_in_help
 from oulipoly_engine.process.script import run_script
+from oulipoly_engine.service.accounts.logins import spare_home
 
 _TIMEOUT_S = 10.0  # of one question
 _LONGEST = 1 << 20  # bytes
@@ -19,8 +21,14 @@ def discover_models(program: str, environ: Mapping[str, str], cli: Cli | None = 
 
     cli: what the program is, where that is known. A program that is not known is asked with `models list`, `models` and
     `--help` in turn. Of the known ones Claude Code and Gemini CLI would send these words to a model as a prompt (seen
-    with 2.1.197 and 0.61), so each is asked with the words of its own bundle, or for its help.
+    with 2.1.197 and 0.61), so each is asked with the words of its own bundle, or for its help. One that was never used
+    makes no home for itself by that, which would pass for a login.
     """
+    with nullcontext({}) if cli is None else spare_home(cli, environ) as variables:
+        return _ask(program, {**environ, **variables}, cli)
+
+
+def _ask(program: str, environ: Mapping[str, str], cli: Cli | None) -> tuple[str, ...]:
     for words, read in _questions(cli):
         done = run_script(
             'exec "$@"', environ, timeout_s=_TIMEOUT_S, arguments=(program, *words), output_limit=_LONGEST

@@ -18,6 +18,7 @@ from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts import new_account, setup
 from oulipoly_engine.service.accounts.logins import Version, read_version
 from oulipoly_engine.service.accounts.setup import find_folders, write_set_up
+from oulipoly_engine.service.setup.models import discover_models
 
 CLIS = ("claude", "codex", "gemini", "opencode")
 FOLDERS = {
@@ -209,7 +210,7 @@ def test_a_home_that_a_file_names_is_not_taken_away(logins):
     assert {"kept": True, "gone": False} == {name: place.exists() for name, place in homes.items()}
 
 
-def test_asking_a_cli_for_its_version_makes_no_home_that_passes_for_a_login(tmp_path):
+def test_asking_a_cli_for_its_version_or_models_makes_no_home_that_passes_for_a_login(tmp_path):
     program = tmp_path / "opencode"
     program.write_text(
         '#!/bin/sh\nd="${XDG_DATA_HOME:-$HOME/.local/share}/opencode"\n'
@@ -219,6 +220,7 @@ def test_asking_a_cli_for_its_version_makes_no_home_that_passes_for_a_login(tmp_
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
 
     assert Version("1.18.33") == read_version(OPENCODE, str(program), environ)
+    discover_models(str(program), environ, OPENCODE)
     assert [] == list(find_folders(OPENCODE, tmp_path))
 
 
