@@ -23,7 +23,7 @@ from oulipoly_tui.view.live.composer_keys import completion_keys, composer_keys
 from oulipoly_tui.view.live.conversation import elapsed_s
 from oulipoly_tui.view.live.request_lines import answer_line, break_answers, request_lines, title_line
 from oulipoly_tui.view.live.working_line import Standing, composer_hint, queue_lines, working_line, writer_line
-from oulipoly_tui.view.transcript.spans import Line, cut
+from oulipoly_tui.view.transcript.spans import Line, cut, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.live.composer import Composer
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
@@ -232,7 +232,8 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
     # ---- drawing
 
     def on_resize(self) -> None:
-        """Fit what is below the conversation."""
+        """Fit what is below the conversation, and what is said while nothing is open."""
+        self.query_one("#live-empty", Lines).show_lines(wrap_lines(_EMPTY, max(20, self.size.width - 6)))
         self.call_after_refresh(self.draw)
 
     def _tick(self) -> None:
