@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.setup.models import is_model_name, model_names, model_names_in_help
@@ -24,7 +23,9 @@ def discover_models(program: str, environ: Mapping[str, str], cli: Cli | None = 
     with 2.1.197 and 0.61), so each is asked with the words of its own bundle, or for its help. One that was never used
     makes no home for itself by that, which would pass for a login.
     """
-    with nullcontext({}) if cli is None else spare_home(cli, environ) as variables:
+    if cli is None:
+        return _ask(program, environ, None)
+    with spare_home(cli, environ) as variables:
         return _ask(program, {**environ, **variables}, cli)
 
 
