@@ -72,9 +72,14 @@ class Live:
 
     async def write(self, text):
         """Write a message and send it."""
-        self.composer.focus()
+        await self.focus(self.composer)
         self.composer.put(text)
         await self.press("enter")
+
+    async def focus(self, widget):
+        """Give a widget the keys, and return when it has them: a key pressed before would go elsewhere."""
+        widget.focus()
+        await self.until(lambda: widget.has_focus)
 
     async def begin(self, model=MODEL, **more):
         """Begin a session and show it."""
@@ -97,8 +102,7 @@ class Live:
     async def asked(self):
         """Wait for a request, and until it was seen long enough to be answered."""
         await self.until(lambda: self.pane.request is not None)
-        self.panel.focus()
-        await self.pilot.pause()
+        await self.focus(self.panel)
         await self.pause()
 
     async def pause(self):

@@ -86,7 +86,7 @@ async def test_keys_written_into_a_message_answer_nothing(live, key):
         await one.begin()
         await one.write(f"[[approve:{COMMAND}]] please")
         await one.until(lambda: one.pane.request is not None)
-        one.composer.focus()
+        await one.focus(one.composer)
         await one.pause()
         await one.press(key)
 
