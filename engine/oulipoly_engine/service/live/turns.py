@@ -158,6 +158,8 @@ class SessionTurns:
             case ev.OrderFailed(order="set_model") if self._model_before is not None:
                 self._change_opening(**self._model_before)  # else the next process would be started with it
                 self._model_before = None
+            case ev.NameChanged(name=name) if name == self.session.title:
+                return  # the CLI says again what it was told
             case ev.NameChanged():
                 self._change(title=event.name)
             case ev.TurnStarted():
