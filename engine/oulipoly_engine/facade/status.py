@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
 
 UNKNOWN = "?"
+UNKNOWN_WORST = "quota ?"
 LONGEST_TEXT = 120  # cells of what wants the user
 
 
@@ -24,6 +25,11 @@ def values(snapshot: Snapshot) -> dict[str, str]:
     `reset:ACCOUNT/WINDOW`; without a window they mean the one that is spent furthest.
     """
     return dict(_all(snapshot))
+
+
+def known_values(values: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the same values for programs: null for what is not known."""
+    return {name: None if text in (UNKNOWN, UNKNOWN_WORST) else text for name, text in values.items()}
 
 
 def _all(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -83,7 +89,7 @@ def _worst(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "worst_used", used
     yield "worst_reset", UNKNOWN if window is None else clock(window.resets_at, snapshot.at)
     yield "worst_left", UNKNOWN if window is None else duration(window.resets_at - snapshot.at)
-    yield "worst", "quota ?" if window is None else f"{name} {window.name} {used}"
+    yield "worst", UNKNOWN_WORST if window is None else f"{name} {window.name} {used}"
     yield "reset_mark", "" if window is None else f"→ {clock(window.resets_at, snapshot.at)} ·"
 
 

@@ -53,12 +53,29 @@ def test_json_has_every_placeholder(status):
     found = json.loads(status("--json").stdout)
 
     assert {"worst", "next", "next:opus", "attention", "at_risk", "age", "used:ada"} <= set(found)
+    assert (None, None, None, "ada") == (found["worst"], found["age"], found["used:ada"], found["next:opus"])
 
 
 def test_without_any_configuration_there_is_a_line_too(agents):
     done = agents("status")
 
-    assert (0, b"no account yet: `agents account add`\n") == (done.returncode, done.stdout)
+    assert (1, b"no account yet: `agents account add`\n", b"") == (done.returncode, done.stdout, done.stderr)
+
+
+def test_json_without_any_configuration_knows_nothing_and_says_why(agents):
+    done = agents("status", "--json")
+
+    error = json.loads(done.stderr)["error"]
+    assert (1, "not-configured") == (done.returncode, error["code"])
+    assert "`agents account add`" in error["message"]
+    values = json.loads(done.stdout)
+    assert ([None, "0"], []) == ([values["next"], values["running"]], [text for text in values.values() if text == "?"])
+
+
+def test_a_template_in_a_prompt_breaks_nothing_without_any_configuration(agents):
+    done = agents("status", "--format", "{worst}")
+
+    assert (0, b"quota ?\n", b"") == (done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture

@@ -8,12 +8,16 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.text import status_line
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import NotConfigured, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output, status
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
-    """Print the line; nothing is read from any vendor, so that a bar may ask every few seconds."""
+    """Print the line; nothing is read from any vendor, so that a bar may ask every few seconds.
+
+    Where there is no account yet, that is said and the command ends with 1, as the others do; a template of the user's
+    own is filled in and ends with 0 even then, for it stands in a prompt.
+    """
     parser = Parser(
         prog=f"{context.program} {name}",
         description="One line for tmux, a prompt or a bar, from what is stored: no vendor is asked.",
@@ -26,13 +30,16 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     template = options.format if options.format is not None else _find_template(context, options.template)
     snapshot = context.engine.snapshot()
     values = status.values(snapshot)
-    if options.json:
-        output.write_json(values)
-        return 0
     is_empty = not (snapshot.accounts or snapshot.pools or values["attention_mark"])
-    if template is None and is_empty:
-        output.write_line(f"no account yet: `{context.command} account add`")
+    how_to_begin = f"no account yet: `{context.command} account add`"
+    if options.json:
+        output.write_json(status.known_values(values))
+        if is_empty:
+            raise NotConfigured(how_to_begin)
         return 0
+    if template is None and is_empty:
+        output.write_line(how_to_begin)  # on stdout, so that a bar shows it
+        return NotConfigured.exit_code
     if template is None:
         output.write_line(status_line.fill_default(values, output.columns()))
         return 0
