@@ -1,6 +1,8 @@
-"""A session of a runtime that no turn script reads is in list, search, show and export as every other one."""
+"""What was said in a live session is in list, search, show and export, whoever reads it: no turn script, no echo."""
 
 import json
+
+from oulipoly_engine.core.live.events import TurnStarted
 
 LS = "hello [[approve:ls -la]]"
 
@@ -48,3 +50,30 @@ def test_a_session_of_a_further_runtime_is_found_shown_and_exported_until_its_tr
 
     assert "live" == row["kind"]
     assert (hit["chain_id"], "demo-claude3") == (now["chain_id"], now["account"]) == (row["chain_id"], row["account"])
+
+
+def test_a_message_whose_cli_dies_before_it_says_it_again_has_its_text_everywhere(live, agents):
+    session, turn = live.begin_turn("greet the walrus", runtime=live.scripted("dies-at-a-turn"))
+    live.until_closed(session)
+    (left,) = json.loads(agents("recover", "--json").stdout)["recoverable"]
+    told = {
+        "recover": agents("recover"),
+        "status": agents("session", "status", session),
+        "status --json": agents("session", "status", session, "--json"),
+        "follow": agents("session", "follow", session, "--until-idle"),
+        "follow --json": agents("session", "follow", session, "--until-idle", "--json"),
+        "show": agents("session", "show", session),
+        "search": agents("session", "search", "walrus", "role:user"),
+        "export": agents("session", "export", session),
+    }
+
+    assert (turn, "greet the walrus") == (left["turn_id"], left["input"])
+    assert [] == [face for face, answer in told.items() if b"greet the walrus" not in answer.stdout]
+
+
+def test_a_message_is_an_entry_while_its_turn_runs(live, agents):
+    session, _ = live.begin_turn('[["listen"], ["say", "greet the walrus"]]', runtime=live.scripted())
+    live.until(session, lambda event: isinstance(event, TurnStarted))
+
+    assert b"greet the walrus" in agents("session", "show", session).stdout
+    assert b"greet the walrus" in agents("session", "search", "walrus", "role:user").stdout
