@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from html import unescape
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -462,3 +462,22 @@ def test_a_session_whose_account_is_exhausted_offers_another_one(browser):
     other = re.search(r"<option>([^<]+)</option>", page)[1]
     place = browser.post(f"/sessions/{key}/fork", runtime_id=other).headers["location"]
     assert other == browser.client.get(place, headers=script).json()["runtime_id"]
+
+
+def test_a_message_whose_cli_dies_before_it_says_it_again_is_on_the_page(browser):
+    key, _ = browser.live.begin_turn("greet the walrus", runtime=browser.live.scripted("dies-at-a-turn"))
+    browser.live.until_closed(key)
+    page = browser.page(f"/sessions/{key}")
+
+    (said,) = re.findall(r'<article class="entry user".*?</article>', page, re.DOTALL)
+    assert '<div class="text" dir="auto">greet the walrus</div>' in said
+    assert "Its process has ended (exited)" in page
+
+
+def test_what_a_person_wrote_is_on_the_page_as_typed(browser):
+    typed = "+ return 1\n1. x\n# x\n  * `y`\n<b>"
+    key, turn = browser.live.begin_turn(typed)
+    browser.live.live.wait(key, turn)
+
+    assert f'<div class="text" dir="auto">{escape(typed)}</div>' in browser.page(f"/sessions/{key}")
+    assert b".text { white-space: pre-wrap;" in static_file("app.css")

@@ -230,7 +230,7 @@ def test_a_streamed_line_is_shown_as_the_markdown_that_it_is(line):
 
 
 def test_what_a_person_wrote_is_shown_as_typed_and_an_answer_as_markdown():
-    typed = "+ return 1\n# *not* a heading"
+    typed = "+ return 1\n1. x\n# *not* a heading\n<b>"
     asked = told(ev.ItemEnded(Item("u", "user_message", "completed", typed)))
     answered = told(ev.ItemEnded(Item("a", "agent_message", "completed", typed)))
     lines = [plain(line.line).strip() for line in block_lines(asked.blocks[0], 60, is_open=False)]

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 from textual.events import Paste
@@ -22,6 +24,7 @@ from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
 
 COMMAND = "rm -rf build"
+SCRIPTED = Path(__file__).resolve().parents[2] / "fixtures" / "scripted_codex.py"
 
 
 async def test_a_message_is_sent_by_enter_and_its_answer_is_shown(live):
@@ -376,6 +379,22 @@ async def test_a_turn_whose_process_was_lost_is_told_and_gone_on_with(live):
         await one.sees("● turn cut off")
         await one.write("/resume")
         await one.sees("✓ done", "● ready", "its process ended before it did")
+
+
+async def test_a_message_whose_cli_dies_before_it_says_it_again_is_in_the_conversation(live, live_world):
+    program = live_world.root / "dying"
+    program.write_text(f"#!{sys.executable} -IS\n{SCRIPTED.read_text()}")
+    program.chmod(0o755)
+    with (live_world.config / "config.toml").open("a") as config:
+        words = [f"program = {str(program)!r}", 'kind = "codex"', 'env = { SCRIPTED = "dies-at-a-turn" }']
+        config.write("\n".join(["", "[runtimes.dying]", *words, ""]))
+    async with live() as one:
+        session = await one.begin(model=None, runtime="dying")
+        await one.write("greet the walrus")
+        await one.sees("greet the walrus", "exit code 1", "turn cut off", "/resume goes on with the turn")
+    async with live() as one:  # who looks later is shown the same
+        await one.open(session.session_id)
+        await one.sees("greet the walrus", "exit code 1", "turn cut off", "/resume goes on with the turn")
 
 
 async def test_the_inbox_lists_what_is_asked_and_goes_to_it(live):

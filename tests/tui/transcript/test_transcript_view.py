@@ -88,10 +88,10 @@ def test_a_call_a_result_and_a_thought_take_a_line_each_until_they_are_unfolded(
 
 
 def test_what_a_person_wrote_is_shown_as_typed():
-    part = Part(Kind.TEXT, "+ return 1\n  * `x`")
+    part = Part(Kind.TEXT, "+ return 1\n  * `x`\n1. x\n# x\n<b>")
 
-    assert ["  + return 1", "    * `x`"] == shown(entry(part, role="user"))[2:]
-    assert ["  • return 1", "    • x"] == shown(entry(part))[2:]
+    assert ["  + return 1", "    * `x`", "  1. x", "  # x", "  <b>"] == shown(entry(part, role="user"))[2:]
+    assert ["  • return 1", "    • x"] == shown(entry(part))[2:4]
 
 
 def test_a_side_chains_turn_is_one_line_until_it_is_unfolded():
