@@ -28,9 +28,10 @@ def test_what_is_begun_is_found(before, found):
 
 
 def test_our_commands_come_first_and_no_name_twice():
-    found = complete_command("re", [("review", "the CLI's own"), ("release", "")])
+    found = complete_command("re", [("review", "the CLI's own"), ("resume", "another one"), ("release", "")])
 
-    assert ["/review ", "/rename ", "/resume ", "/release "] == [one.text for one in found]
+    assert ["/rename ", "/resume ", "/review ", "/release "] == [one.text for one in found]
+    assert "the CLI's own" == found[2].note
 
 
 def test_folders_come_first_and_hidden_names_only_when_asked_for():
@@ -48,10 +49,16 @@ def test_folders_come_first_and_hidden_names_only_when_asked_for():
         ("/context", None),
         ("compact", None),
         ("/review", ("review", "")),
+        ("/compact", ("compact", "")),
     ],
 )
 def test_commands_of_ours_are_told_from_those_of_the_cli(text, found):
-    assert found == own_command(text)
+    assert found == own_command(text, [("context", "")])
+
+
+@pytest.mark.parametrize("text", ["/review", "/review 123", "/review the names of tests", "/compact keep the plan"])
+def test_a_cli_gets_its_own_review_and_what_it_is_to_keep_as_typed(text):
+    assert own_command(text, [("review", ""), ("compact", "")]) is None
 
 
 def test_questions_become_answers_by_their_ids():

@@ -84,7 +84,7 @@ class LiveOrders:
 
     def submit(self, text: str, *, is_queued: bool = False) -> None:
         """Send what was written: begin a turn, steer the running one, or wait for its end; or run a command of ours."""
-        own = own_command(text)
+        own = own_command(text, self.talk.commands)
         if own is not None:
             self.composer.put("")
             self._run_own(*own)

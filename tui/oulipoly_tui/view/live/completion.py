@@ -12,9 +12,10 @@ from oulipoly_tui.view.transcript.spans import Row, fit_text
 MOST = 200
 _COMMAND = re.compile(r"/([\w:.-]*)")
 _FILE = re.compile(r"(?:^|(?<=\s))@(\S*)$")
+_REVIEW = "review"  # a CLI that has it itself gets it as typed
 OWN_COMMANDS = (  # those of ours, which no CLI is given
     ("compact", "shorten the past"),
-    ("review", "review what is not committed"),
+    (_REVIEW, "review what is not committed"),
     ("rename", "call the session so: /rename NAME"),
     ("fork", "begin another session with this past"),
     ("model", "choose another model"),
@@ -53,8 +54,10 @@ def find_wanted(before: str) -> Wanted | None:
 
 def complete_command(begun: str, commands: Sequence[tuple[str, str]]) -> tuple[Completion, ...]:
     """Return the commands that begin so, ours first."""
-    names = {name for name, _ in OWN_COMMANDS}
-    every = (*OWN_COMMANDS, *((name, note) for name, note in commands if name not in names))
+    clis = dict(commands)
+    own = tuple((name, note) for name, note in OWN_COMMANDS if not (name == _REVIEW and name in clis))
+    names = {name for name, _ in own}
+    every = (*own, *((name, note) for name, note in commands if name not in names))
     fits = [Completion(f"/{name} ", note) for name, note in every if name.casefold().startswith(begun.casefold())]
     return tuple(fits[:MOST])
 
@@ -89,9 +92,15 @@ def completion_rows(found: Sequence[Completion], width: int) -> tuple[Row, ...]:
     )
 
 
-def own_command(text: str) -> tuple[str, str] | None:
-    """Return the command of ours that a message is, and what stands behind it; None: it is for the CLI."""
+def own_command(text: str, commands: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the command of ours that a message is, and what stands behind it; None: it is for the CLI.
+
+    commands: the CLI's own. Its review takes what ours does not, and so does its compaction with words behind it.
+    """
     if not text.startswith("/") or "\n" in text:
         return None
     name, _, rest = text[1:].partition(" ")
-    return (name, rest.strip()) if name in {one for one, _ in OWN_COMMANDS} else None
+    rest = rest.strip()
+    if name in dict(commands) and (name == _REVIEW or (name == "compact" and rest)):
+        return None
+    return (name, rest) if name in dict(OWN_COMMANDS) else None
