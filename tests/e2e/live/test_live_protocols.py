@@ -41,10 +41,11 @@ def test_turns_requests_interrupts_and_the_next_process(live, session):
             told = live.live.order(session, orders.read_order(verb, {}), starts=True)
             assert "completed" == live.live.wait(session, told["turn_id"]).status
         else:
-            before = live.live.turns(session)
+            before = live.live.turns(session), live.live.events(session, limit=1000)
             with pytest.raises(RunnerError, match="cannot"):
                 live.live.order(session, orders.read_order(verb, {}), starts=True)
-            assert before == live.live.turns(session)  # a refused order is no turn
+            # A refused order is no turn: neither kept, nor told to app, page and `follow`.
+            assert before == (live.live.turns(session), live.live.events(session, limit=1000))
 
 
 def test_a_killed_turn_goes_on(live, session):

@@ -481,3 +481,16 @@ def test_what_a_person_wrote_is_on_the_page_as_typed(browser):
 
     assert f'<div class="text" dir="auto">{escape(typed)}</div>' in browser.page(f"/sessions/{key}")
     assert b".text { white-space: pre-wrap;" in static_file("app.css")
+
+
+def test_a_session_has_its_id_and_name_of_the_list_in_rest_and_on_the_page(browser):
+    key, turn = browser.live.begin_turn("hello")
+    browser.live.live.wait(key, turn)
+    browser.engine.sessions.notes.rename(key, "Alpha")
+    script = {"accept": "application/json"}
+    (row,) = browser.client.get("/sessions", headers=script).json()
+    shown = browser.client.get(f"/sessions/{key}", headers=script).json()
+
+    assert [(key, "Alpha")] * 2 == [(one["id"], one["title"]) for one in (row, shown)]
+    assert f'href="/sessions/{key}"' in browser.page("/sessions?all=1")
+    assert "Alpha</h1>" in browser.page(f"/sessions/{key}")
