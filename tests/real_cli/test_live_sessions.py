@@ -93,6 +93,26 @@ def test_command_waits_for_a_person(cli, talk, api, plan, seen, verb):
     seen(f"command_{verb}")
 
 
+@pytest.mark.parametrize("cli", ["claude"])
+@pytest.mark.parametrize("place", ["project", "outside"])
+def test_command_allowed_for_the_session_is_asked_once(cli, talk, api, plan, tmp_path, place):
+    folder = talk.world.project if place == "project" else tmp_path / "outside"
+    folder.mkdir(exist_ok=True)
+    command = f"touch {folder / 'made.txt'}"
+    api.plans[f"{cli}-one"] = plan(tool_command=command)
+    talk.begin("make a file", waits=False)
+    request = talk.wait_request()
+    talk.reply_to(request, "approve", "--for-session")
+    talk.wait_idle()
+    (folder / "made.txt").unlink()
+    again = talk.send("make it again")
+
+    assert "until this session's process ends" in request["prompt"]["reach"]
+    assert "touch" in request["prompt"]["reach"]
+    assert ("completed", True) == (again["status"], (folder / "made.txt").exists())
+    assert 1 == len(talk.events("request_opened"))
+
+
 @EACH
 def test_change_of_a_file_is_shown_before_it_is_made(cli, talk, api, plan, seen):
     api.plans[f"{cli}-one"] = plan(tool=writing(talk))
