@@ -6,7 +6,7 @@ so it must neither lead out of a folder nor begin an option.
 
 from __future__ import annotations
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
+from oulipoly_engine.late_pattern import LatePattern
 
 RULE = "an id holds letters, digits, `-`, `_` and `.` alone, at most 128 of them, and begins with no `-`"
 _SHOWN = 80  # characters of one that breaks the rule

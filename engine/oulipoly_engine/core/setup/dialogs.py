@@ -12,9 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
 from oulipoly_engine.core.text.secrets.names import IN_OTHER_LANGUAGES, NAME_OF_ONE
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.late_pattern import LatePattern
 from oulipoly_engine.records import Record
 
 SHORT = 200  # characters of a title, a label, a name

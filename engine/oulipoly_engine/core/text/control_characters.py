@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
+from oulipoly_engine.late_pattern import LatePattern
 
 _JOINERS = "\u200c\u200d"
 _BEYOND_C0 = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
 from oulipoly_engine.core.text.secrets.commands import find_here_tag
 from oulipoly_engine.core.text.secrets.names import HEADER_OF_ONE, NAME_OF_ONE
 from oulipoly_engine.core.text.secrets.rule import REDACTED as REDACTED
@@ -17,6 +16,7 @@ from oulipoly_engine.core.text.secrets.rule import Rule, keep_reference, take_ou
 from oulipoly_engine.core.text.secrets.rules import RULES, SHORT_FLAGS, find_blocks, is_secret_of_flag
 from oulipoly_engine.core.text.secrets.shapes import ANY_DOTTED, DOTTED, SHAPES, Shape
 from oulipoly_engine.core.text.secrets.values import is_ordinary, is_random
+from oulipoly_engine.late_pattern import LatePattern
 
 # A removed secret can bring a name and a value together that did not touch before, so passes go on until nothing
 # changes. Three were the most that 150,000 random mixtures of secrets and quotes needed; the bound is for hostile

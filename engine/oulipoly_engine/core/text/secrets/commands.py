@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
 from oulipoly_engine.core.text.secrets.names import MORE_NAMES, NAME_OF_ONE
 from oulipoly_engine.core.text.secrets.rule import REDACTED, line_rule, rule, take_out, take_out_value
 from oulipoly_engine.core.text.secrets.values import has_digit, is_reference
+from oulipoly_engine.late_pattern import LatePattern
 
 # A secret in a command: quoted, perhaps with escaped quotes, or up to the next blank.
 _WORD = r"""(?:(?P<quote>\\{0,3}["'])(?P<quoted>[^"'\r\n\\]+)|(?P<word>[^\s"'`<>;|&\\][^\s"'`<>;|&\\]*))"""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
 from oulipoly_engine.core.text.secrets.values import is_ordinary, is_reference
+from oulipoly_engine.late_pattern import LatePattern
 
 REDACTED = "[redacted]"
 STRING_PREFIX = r"""(?:[rbfuRBFU]{1,2}(?=["']))?"""

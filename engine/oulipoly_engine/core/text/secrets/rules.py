@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
 from oulipoly_engine.core.text.secrets.commands import COMMANDS
 from oulipoly_engine.core.text.secrets.names import (
     HEADER_OF_ONE,
@@ -42,6 +41,7 @@ from oulipoly_engine.core.text.secrets.values import (
     is_reference,
 )
 from oulipoly_engine.core.text.secrets.vendors import VENDORS
+from oulipoly_engine.late_pattern import LatePattern
 
 # To the end of the block, or of the text when the block is cut.
 _KEY_BLOCK = LatePattern(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
+from oulipoly_engine.late_pattern import LatePattern
 
 
 class Shape(NamedTuple):

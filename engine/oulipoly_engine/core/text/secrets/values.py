@@ -6,7 +6,7 @@ import base64
 import re
 from itertools import pairwise
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
+from oulipoly_engine.late_pattern import LatePattern
 
 # Words that stand after `token:` in prose and logs and are no secrets, and what people write in place of one.
 _ORDINARY = LatePattern(

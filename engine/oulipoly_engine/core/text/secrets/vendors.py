@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from oulipoly_engine.core.text.late_pattern import LatePattern
 from oulipoly_engine.core.text.secrets.rule import rule, take_out
 from oulipoly_engine.core.text.secrets.values import is_random
+from oulipoly_engine.late_pattern import LatePattern
 
 # Of what a key is: a letter, and how many. h: hexadecimal, n: letters and digits, w: and `_`, `-`, `=`, `.`, b: base64;
 # c: hexadecimal and colons; u: a UUID.
