@@ -115,8 +115,8 @@ def entry_reading(
         from oulipoly_engine.adapters.opencode import turns as opencode_entries  # noqa: PLC0415 - 5 ms, only scans of such accounts
 
         return opencode_entries.OpencodeEntries(call.folder, state_dir, afresh=afresh)
+    from oulipoly_engine.adapters import entry_decoder as decoder  # noqa: PLC0415 - msgspec, 8 ms, only scans read transcripts
     from oulipoly_engine.adapters.scripts import turns  # noqa: PLC0415 - 10 ms, as above
-    from oulipoly_engine.adapters.turns import decoder  # noqa: PLC0415 - msgspec, 8 ms, only scans read transcripts
 
     return turns.Reading(decoder.form(call.name), call.folder, state_dir, afresh, longest_line)
 

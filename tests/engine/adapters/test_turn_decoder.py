@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oulipoly_engine.adapters.entry_decoder import form
 from oulipoly_engine.adapters.scripts.turns import FORMATS, Place, Reading
-from oulipoly_engine.adapters.turns.decoder import form
 from oulipoly_engine.core.transcripts.turn_script import parse_line
 from oulipoly_engine.records import replace
 

@@ -27,7 +27,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts import entries
 
 if TYPE_CHECKING:
-    from oulipoly_engine.adapters.turns.memory import EntryMemory
+    from oulipoly_engine.adapters.entry_memory import EntryMemory
 
 _WAIT_S = 1.0  # without any event; nobody is kept waiting by it
 _DATABASE_EVERY_S = 0.25  # two `stat`s an account
@@ -140,7 +140,7 @@ class _Work:
         ready: threading.Event,
         walk_every_s: float,
     ) -> None:
-        from oulipoly_engine.adapters.turns.memory import EntryMemory  # noqa: PLC0415 - msgspec, 8 ms, only followers
+        from oulipoly_engine.adapters.entry_memory import EntryMemory  # noqa: PLC0415 - msgspec, 8 ms, only followers
 
         self._following = following
         self._stopped = stopped

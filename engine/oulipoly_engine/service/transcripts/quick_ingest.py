@@ -26,7 +26,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts import entries as turns
 
 if TYPE_CHECKING:
-    from oulipoly_engine.adapters.turns.memory import EntryMemory
+    from oulipoly_engine.adapters.entry_memory import EntryMemory
     from oulipoly_engine.service.transcripts.ingest import Ingester, IngestResult
 
 BUDGET_S = 0.15  # of reading; looking for changes comes before
@@ -90,8 +90,8 @@ class QuickIngest(Record, frozen=False):
         self, name: str, call: SessionCall, state_dir: Path, found: Sequence[tuple[int, int, str]], is_new: bool
     ) -> bool:
         """Read an account's transcripts, the youngest first; tells whether nothing is left."""
+        from oulipoly_engine.adapters.entry_memory import EntryMemory  # noqa: PLC0415 - as above
         from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 20 ms with the next, to read
-        from oulipoly_engine.adapters.turns.memory import EntryMemory  # noqa: PLC0415 - as above
 
         memory = EntryMemory(call, state_dir, self.ingester().longest_line)
         if is_new:

@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from oulipoly_engine.adapters import entry_decoder as decoder
 from oulipoly_engine.adapters.bundled import SessionCall
 from oulipoly_engine.adapters.scripts.turns import LONGEST_LINE, Cursor, Format, Reading
-from oulipoly_engine.adapters.turns import decoder
 from oulipoly_engine.core.transcripts.turn_script import Told
 
 _Stamp = tuple[int, int, int]

@@ -1,1 +1,0 @@
-"""The turn adapters in process: decoding lines and remembering where they ended."""
