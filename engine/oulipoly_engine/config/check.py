@@ -13,7 +13,7 @@ from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, neares
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.core.accounts.clis.table import read_env
-from oulipoly_engine.core.live.catalogue import derive_runtimes
+from oulipoly_engine.core.live.launch.catalogue import derive_runtimes
 from oulipoly_engine.core.live.runtimes import RuntimeEntry
 from oulipoly_engine.paths import Paths
 

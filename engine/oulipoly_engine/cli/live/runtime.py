@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core.live.catalogue import SESSIONS_LOST, SESSIONS_LOST_CODE
 from oulipoly_engine.core.live.events import ModelInfo
+from oulipoly_engine.core.live.launch.catalogue import SESSIONS_LOST, SESSIONS_LOST_CODE
 from oulipoly_engine.core.live.models import model_json
 from oulipoly_engine.core.live.runtime_status import (
     CAPABILITIES,

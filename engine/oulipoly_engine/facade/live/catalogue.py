@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import small_files
 from oulipoly_engine.core.accounts.accounts import Account
-from oulipoly_engine.core.live.catalogue import Catalogue, derive_runtimes
+from oulipoly_engine.core.live.launch.catalogue import Catalogue, derive_runtimes
 from oulipoly_engine.paths import Paths
 
 if TYPE_CHECKING:

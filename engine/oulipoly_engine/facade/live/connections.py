@@ -24,7 +24,7 @@ from oulipoly_engine.store.live import live_events, live_sessions
 from oulipoly_engine.store.quota import quotas
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.live.catalogue import Catalogue
+    from oulipoly_engine.core.live.launch.catalogue import Catalogue
     from oulipoly_engine.core.runs.markers import ParentRef
     from oulipoly_engine.service.live.session_host import LiveHost
     from oulipoly_engine.store.base.db import Store

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts.clis.cli import LoginCommand
-from oulipoly_engine.core.live.catalogue import SESSIONS_LOST, SESSIONS_LOST_CODE, Catalogue, describe_left_out
 from oulipoly_engine.core.live.events import ModelInfo
+from oulipoly_engine.core.live.launch.catalogue import SESSIONS_LOST, SESSIONS_LOST_CODE, Catalogue, describe_left_out
 from oulipoly_engine.core.live.runtime_status import (
     AnyStatus,
     Diagnostic,

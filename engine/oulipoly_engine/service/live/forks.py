@@ -8,7 +8,7 @@ from datetime import datetime
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures
-from oulipoly_engine.core.live.catalogue import Catalogue
+from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession, Turn, why_elsewhere
 from oulipoly_engine.drivers.table import driver_of

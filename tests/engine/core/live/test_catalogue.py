@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, PoolMember, StorageSpec, StorageType
-from oulipoly_engine.core.live.catalogue import derive_runtimes
+from oulipoly_engine.core.live.launch.catalogue import derive_runtimes
 from oulipoly_engine.core.live.launch.words import live_words
 from oulipoly_engine.core.live.runtimes import Runtime, RuntimeEntry, normalise_id
 

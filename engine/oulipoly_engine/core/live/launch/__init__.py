@@ -1,1 +1,1 @@
-"""What a live session's CLI is started with."""
+"""Which runtimes there are, and what a live session's CLI is started with."""
