@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_tui.widgets.lines import VirtualList
-from oulipoly_tui.widgets.transcript_view import TranscriptView
+from oulipoly_tui.widgets.places.transcript_view import TranscriptView
 
 keys = pytest.mark.keys
 MODELS = 30

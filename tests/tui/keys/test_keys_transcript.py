@@ -5,7 +5,7 @@ from hashlib import sha256
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
-from oulipoly_tui.widgets.transcript_view import TranscriptView
+from oulipoly_tui.widgets.places.transcript_view import TranscriptView
 
 keys = pytest.mark.keys
 ROOF = "11111111-1111-4111-8111-111111111111"

@@ -15,7 +15,7 @@ from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
-from oulipoly_tui.widgets.transcript_view import TranscriptView
+from oulipoly_tui.widgets.places.transcript_view import TranscriptView
 
 FIRST, SECOND = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 HOSTILE = "a \x1b]0;owned\x07 [bold]tag[/] \x1b[31mred\x1b[0m \x9b5n end"

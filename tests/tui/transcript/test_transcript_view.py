@@ -7,8 +7,8 @@ from oulipoly_engine.service.reading.pages import PlacedEntry
 from oulipoly_tui.view.transcript.markdown import code_blocks, markdown
 from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.view.transcript.transcript import Folds, entry_lines, message_text, part_with
+from oulipoly_tui.widgets.places.transcript_layout import Layout
 from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
-from oulipoly_tui.widgets.transcript_layout import Layout
 
 TEXT = """# A heading
 

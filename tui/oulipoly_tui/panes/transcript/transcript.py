@@ -42,8 +42,8 @@ from oulipoly_tui.view.transcript.transcript import (
     says,
 )
 from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.places.transcript_view import TranscriptView
 from oulipoly_tui.widgets.transcript_entries import PAGE
-from oulipoly_tui.widgets.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.artifacts.versions import Version

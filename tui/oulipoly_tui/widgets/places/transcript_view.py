@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from oulipoly_tui.widgets.places.transcript_layout import Layout
 from oulipoly_tui.widgets.places.view import PlacesView
 from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
-from oulipoly_tui.widgets.transcript_layout import Layout
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import PlacedEntry
