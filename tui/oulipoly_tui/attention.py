@@ -10,7 +10,7 @@ from oulipoly_tui.driver.progress import UNKNOWN, Progress, together
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.toasts import Toasts, toast_room
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.frame.attention import PROBLEMS, Attention, alerts_text, collect_attention, find_next
 from oulipoly_tui.view.frame.header import worst_window
 from oulipoly_tui.widgets.standing import is_standing

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.commands.frame_keys import leave
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import SetUp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot

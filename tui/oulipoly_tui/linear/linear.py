@@ -19,7 +19,7 @@ from oulipoly_engine.records import Record
 from oulipoly_tui import find_app_faults
 from oulipoly_tui.linear.pools import pool_lines, quota_lines
 from oulipoly_tui.linear.talk import Talk
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.frame.attention import alert_text, risk_text
 from oulipoly_tui.view.frame.problems import cause_of
 

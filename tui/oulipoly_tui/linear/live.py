@@ -10,7 +10,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.orders import Interrupt, Send
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable, LiveClient, LiveStatus, NewSession
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.live.lists import name_of, state_words
 from oulipoly_tui.view.live.spoken import spoken, spoken_request
 

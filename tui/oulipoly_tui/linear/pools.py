@@ -13,7 +13,7 @@ from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.events import OneShotEnded, OneShotSaid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.snapshot import Snapshot
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 
 if TYPE_CHECKING:
     from queue import SimpleQueue

@@ -15,7 +15,7 @@ from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.paths import expand_user
 from oulipoly_tui.actions import row_values
 from oulipoly_tui.linear import custom
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.sessions.sessions import badges, title_of
 from oulipoly_tui.view.transcript.transcript import Target
 

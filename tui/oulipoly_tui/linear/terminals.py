@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.linear.interactive import run_own_command
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 
 if TYPE_CHECKING:
     from datetime import datetime

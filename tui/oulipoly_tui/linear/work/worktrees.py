@@ -10,7 +10,7 @@ from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.retention import why_kept
 from oulipoly_tui.linear.work.changes import ChangesMenu, far_words
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.view.work.works import GitLook, short_branch, work_name
 from oulipoly_tui.view.work.worktrees import prune_lines, remove_text, size_text, state_words

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.text.status_line import fill
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.frame.words import duration
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, cells, cut, fit_text
+from oulipoly_tui.view.words import duration
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.command_log import RanCommand

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record
 from oulipoly_tui.keys.keymap import CLASH_FIX, format_first_key
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.frame.attention import PROBLEMS
 from oulipoly_tui.view.transcript.spans import Line, cells, cut
 

@@ -10,7 +10,7 @@ from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.permissions import OWN_SETTINGS, Profile, choose_policy
 from oulipoly_engine.core.sessions.facets import STATUSES
 from oulipoly_engine.core.text.control_characters import visible_line
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.live.request_lines import KINDS
 from oulipoly_tui.view.transcript.spans import Line, Row, Tone, cells, cut, fit_text
 

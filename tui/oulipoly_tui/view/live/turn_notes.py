@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from oulipoly_engine.core.live.events import TurnEnded, Usage
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import Tone
 
 _MANY, _MANY_MORE = 10_000, 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.live.conversation import Conversation
 from oulipoly_tui.view.live.turn_notes import cost, duration
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, cut

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.ledger.report import Grouping
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut, fit_text, wrap_lines
 
 if TYPE_CHECKING:

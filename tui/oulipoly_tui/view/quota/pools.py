@@ -13,7 +13,7 @@ from oulipoly_engine.core.balance.decision import METHOD_WORDS, Decision, Exclus
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.frame.problems import format_broken_file
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text, plain
 

@@ -10,7 +10,7 @@ from oulipoly_engine.core.balance.balance import SPENT_AT
 from oulipoly_engine.core.quota.forecast import State
 from oulipoly_engine.core.quota.windows import length_h
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.quota.burn_chart import Ahead, Burn, legend_of
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text, plain
 

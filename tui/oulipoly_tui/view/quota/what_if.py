@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.text.control_characters import visible_line
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import Line, Row, cut, fit_text
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.retention import describe_ignored, describe_size, why_kept
-from oulipoly_tui.view.frame import words
+from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, fit_text
 from oulipoly_tui.view.work.works import GitLook, git_words, short_branch
 
