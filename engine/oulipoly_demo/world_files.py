@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from oulipoly_demo.clis.context import HOME_VARIABLES
+from oulipoly_demo.base.context import HOME_VARIABLES
 from oulipoly_engine.records import Record
 
 ACCOUNTS = {

@@ -29,16 +29,16 @@ def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] | None = 
 def _run(vendor: str, words: list[str], env: Mapping[str, str]) -> int:
     # Each face is imported where it is chosen: the others would cost 5 ms a start.
     if vendor == "quota":
-        from oulipoly_demo.clis import context  # noqa: PLC0415
-        from oulipoly_demo.quota import quota_cli  # noqa: PLC0415
+        from oulipoly_demo.base import context  # noqa: PLC0415
+        from oulipoly_demo.clis import quota_cli  # noqa: PLC0415
 
         return quota_cli.run(words, context.clock(env))
-    from oulipoly_demo.clis import streams  # noqa: PLC0415
+    from oulipoly_demo.base import streams  # noqa: PLC0415
 
     if vendor not in ("claude", "codex"):
         streams.complain("usage: agent_cli claude|codex|quota [ARGUMENTS…]  (a demo: its answers are made up)")
         return 2
-    from oulipoly_demo.clis.context import from_environment  # noqa: PLC0415
+    from oulipoly_demo.base.context import from_environment  # noqa: PLC0415
     from oulipoly_demo.quota.meter import MeterBroken  # noqa: PLC0415
 
     try:

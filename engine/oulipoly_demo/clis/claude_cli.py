@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-from oulipoly_demo import ids
-from oulipoly_demo.clis import claude_files, streams, turn
-from oulipoly_demo.clis.claude_files import ClaudeConversation
-from oulipoly_demo.clis.context import VERSION, CliContext
-from oulipoly_demo.clis.options import STYLE_OPTIONS, OptionWrong, Parsed, Style, Syntax, parse, style_of
-from oulipoly_demo.clis.turn import Outcome
+from oulipoly_demo.base import claude_files, ids, streams, turn
+from oulipoly_demo.base.claude_files import ClaudeConversation
+from oulipoly_demo.base.context import VERSION, CliContext
+from oulipoly_demo.base.options import STYLE_OPTIONS, OptionWrong, Parsed, Style, Syntax, parse, style_of
+from oulipoly_demo.base.turn import Outcome
 from oulipoly_demo.live.claude_lines import init_line, model_usage, rate_limit, result_line
 from oulipoly_demo.quota.levels import Tokens
 

@@ -10,13 +10,12 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from oulipoly_demo import ids
-from oulipoly_demo.clis import codex_files, streams, turn
-from oulipoly_demo.clis.codex_files import CodexConversation, SessionOpen
-from oulipoly_demo.clis.context import VERSION, CliContext
-from oulipoly_demo.clis.failures import Failure
-from oulipoly_demo.clis.options import STYLE_OPTIONS, OptionWrong, Parsed, Style, Syntax, parse, style_of
-from oulipoly_demo.clis.turn import Outcome
+from oulipoly_demo.base import codex_files, ids, streams, turn
+from oulipoly_demo.base.codex_files import CodexConversation, SessionOpen
+from oulipoly_demo.base.context import VERSION, CliContext
+from oulipoly_demo.base.failures import Failure
+from oulipoly_demo.base.options import STYLE_OPTIONS, OptionWrong, Parsed, Style, Syntax, parse, style_of
+from oulipoly_demo.base.turn import Outcome
 
 SYNTAX = Syntax(
     vendor="codex",

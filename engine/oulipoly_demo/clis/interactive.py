@@ -10,13 +10,13 @@ import time
 from datetime import datetime
 from typing import NamedTuple
 
-from oulipoly_demo import answers, directives
-from oulipoly_demo.clis import claude_files, codex_files, screen, turn
-from oulipoly_demo.clis.context import CliContext
-from oulipoly_demo.clis.conversation import Conversation, Turn
+from oulipoly_demo.base import answers, claude_files, codex_files, directives, turn
+from oulipoly_demo.base.context import CliContext
+from oulipoly_demo.base.conversation import Conversation, Turn
+from oulipoly_demo.base.directives import Directives
+from oulipoly_demo.base.options import Style
+from oulipoly_demo.clis import screen
 from oulipoly_demo.clis.keys import Key, KeyReader
-from oulipoly_demo.clis.options import Style
-from oulipoly_demo.directives import Directives
 from oulipoly_demo.quota import levels
 
 _TICK_S = 0.1

@@ -13,9 +13,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from oulipoly_demo.clis import claude_files, turn
-from oulipoly_demo.clis.claude_files import ClaudeConversation
-from oulipoly_demo.clis.context import VERSION, CliContext
+from oulipoly_demo.base import claude_files, turn
+from oulipoly_demo.base.claude_files import ClaudeConversation
+from oulipoly_demo.base.context import VERSION, CliContext
 from oulipoly_demo.live import wire
 from oulipoly_demo.live.acp_session import AcpSession, Prompt
 from oulipoly_demo.live.wire import Task, Wire

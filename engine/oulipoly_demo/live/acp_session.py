@@ -7,12 +7,11 @@ import signal
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from oulipoly_demo import answers, directives, ids
-from oulipoly_demo.clis import streams, turn
-from oulipoly_demo.clis.claude_files import ClaudeConversation
-from oulipoly_demo.clis.context import CliContext
-from oulipoly_demo.clis.failures import Failure
-from oulipoly_demo.directives import Directives, Step
+from oulipoly_demo.base import answers, directives, ids, streams, turn
+from oulipoly_demo.base.claude_files import ClaudeConversation
+from oulipoly_demo.base.context import CliContext
+from oulipoly_demo.base.directives import Directives, Step
+from oulipoly_demo.base.failures import Failure
 from oulipoly_demo.live import edits
 from oulipoly_demo.live.pieces import is_flood, pieces_of
 from oulipoly_demo.live.wire import Steps, Task, Wire

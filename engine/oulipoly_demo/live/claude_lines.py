@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oulipoly_demo import ids
-from oulipoly_demo.clis import claude_files
-from oulipoly_demo.clis.context import VERSION, CliContext
-from oulipoly_demo.clis.failures import Failure
+from oulipoly_demo.base import claude_files, ids
+from oulipoly_demo.base.context import VERSION, CliContext
+from oulipoly_demo.base.failures import Failure
 from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.levels import Tokens
 

@@ -11,11 +11,10 @@ import os
 import re
 from typing import Any
 
-from oulipoly_demo import directives, ids, jsonl
-from oulipoly_demo.clis import claude_files, streams, turn
-from oulipoly_demo.clis.claude_files import ClaudeConversation
-from oulipoly_demo.clis.context import CliContext
-from oulipoly_demo.directives import Directives
+from oulipoly_demo.base import claude_files, directives, ids, jsonl, streams, turn
+from oulipoly_demo.base.claude_files import ClaudeConversation
+from oulipoly_demo.base.context import CliContext
+from oulipoly_demo.base.directives import Directives
 from oulipoly_demo.live import claude_lines, wire
 from oulipoly_demo.live.claude_steps import ClaudeSteps, Interrupted
 from oulipoly_demo.live.claude_talk import Running, Talk

@@ -7,9 +7,9 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from oulipoly_demo import answers
-from oulipoly_demo.clis.context import CliContext
-from oulipoly_demo.directives import Step
+from oulipoly_demo.base import answers
+from oulipoly_demo.base.context import CliContext
+from oulipoly_demo.base.directives import Step
 from oulipoly_demo.live import claude_lines, edits
 from oulipoly_demo.live.claude_talk import Talk
 from oulipoly_demo.live.edits import Edit

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from oulipoly_demo import ids
-from oulipoly_demo.clis.claude_files import ClaudeConversation, api_message, synthetic_message, usage
-from oulipoly_demo.clis.context import CliContext
-from oulipoly_demo.clis.failures import Failure
+from oulipoly_demo.base import ids
+from oulipoly_demo.base.claude_files import ClaudeConversation, api_message, synthetic_message, usage
+from oulipoly_demo.base.context import CliContext
+from oulipoly_demo.base.failures import Failure
 from oulipoly_demo.live import wire
 from oulipoly_demo.live.wire import Steps, Task
 from oulipoly_demo.quota.levels import Tokens

@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_demo import ids
-from oulipoly_demo.clis import codex_files, streams, turn
-from oulipoly_demo.clis.codex_files import SessionOpen
-from oulipoly_demo.clis.context import CliContext
+from oulipoly_demo.base import codex_files, ids, streams, turn
+from oulipoly_demo.base.codex_files import SessionOpen
+from oulipoly_demo.base.context import CliContext
 from oulipoly_demo.live import codex_models, wire
 from oulipoly_demo.live.codex_thread import Thread
 from oulipoly_demo.live.codex_words import LONGEST_INPUT, VERSION, Refused, input_of

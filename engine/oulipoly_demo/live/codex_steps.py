@@ -8,10 +8,10 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from oulipoly_demo import answers, ids
-from oulipoly_demo.clis.codex_files import CodexConversation
-from oulipoly_demo.clis.context import CliContext
-from oulipoly_demo.directives import Step
+from oulipoly_demo.base import answers, ids
+from oulipoly_demo.base.codex_files import CodexConversation
+from oulipoly_demo.base.context import CliContext
+from oulipoly_demo.base.directives import Step
 from oulipoly_demo.live import codex_words as words
 from oulipoly_demo.live import edits
 from oulipoly_demo.live.codex_messages import Messages

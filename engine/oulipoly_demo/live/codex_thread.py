@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from oulipoly_demo import answers, directives, ids
-from oulipoly_demo.clis import failures, streams, turn
-from oulipoly_demo.clis.codex_files import CodexConversation
-from oulipoly_demo.clis.context import CliContext
-from oulipoly_demo.clis.options import Style
-from oulipoly_demo.directives import Directives
+from oulipoly_demo.base import answers, directives, failures, ids, streams, turn
+from oulipoly_demo.base.codex_files import CodexConversation
+from oulipoly_demo.base.context import CliContext
+from oulipoly_demo.base.directives import Directives
+from oulipoly_demo.base.options import Style
 from oulipoly_demo.live import codex_models
 from oulipoly_demo.live import codex_words as words
 from oulipoly_demo.live.codex_messages import Messages, RunningTurn, Sender

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from oulipoly_demo import answers
-from oulipoly_demo.clis import turn
-from oulipoly_demo.clis.conversation import Turn
-from oulipoly_demo.clis.options import Style
-from oulipoly_demo.directives import Directives
+from oulipoly_demo.base import answers, turn
+from oulipoly_demo.base.conversation import Turn
+from oulipoly_demo.base.directives import Directives
+from oulipoly_demo.base.options import Style
 
 _BLOCK = 1 << 16
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Any
 
-from oulipoly_demo.clis import streams
+from oulipoly_demo.base import streams
 
 Steps = Generator[float | None, Any, Any]
 _STDIN = 0

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from oulipoly_demo import ids, jsonl
-from oulipoly_demo.clis.claude_files import ClaudeConversation, api_message, synthetic_message
-from oulipoly_demo.clis.context import CliContext
+from oulipoly_demo.base import ids, jsonl
+from oulipoly_demo.base.claude_files import ClaudeConversation, api_message, synthetic_message
+from oulipoly_demo.base.context import CliContext
 from oulipoly_demo.past.stories import Story, Workspace
 from oulipoly_demo.past.talk import Exchange, Step, errand, summary
 from oulipoly_demo.quota.levels import Tokens

@@ -7,11 +7,11 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from oulipoly_demo import ids
-from oulipoly_demo.clis.codex_files import CodexConversation, rollout
-from oulipoly_demo.clis.context import CliContext
-from oulipoly_demo.clis.conversation import Answer
-from oulipoly_demo.clis.failures import Failure
+from oulipoly_demo.base import ids
+from oulipoly_demo.base.codex_files import CodexConversation, rollout
+from oulipoly_demo.base.context import CliContext
+from oulipoly_demo.base.conversation import Answer
+from oulipoly_demo.base.failures import Failure
 from oulipoly_demo.past.quota import AccountPast
 from oulipoly_demo.past.stories import Story, Workspace
 from oulipoly_demo.past.talk import Exchange, Step, summary

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from oulipoly_demo import ids
-from oulipoly_demo.clis import turn
-from oulipoly_demo.clis.context import CliContext
+from oulipoly_demo.base import ids, turn
+from oulipoly_demo.base.context import CliContext
 from oulipoly_demo.past.claude import PastClaude
 from oulipoly_demo.past.codex import PastCodex
 from oulipoly_demo.past.quota import AccountPast, Habit, account_past

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_demo.clis import failures
+from oulipoly_demo.base import failures
 from oulipoly_demo.quota import levels
 
 NOW = datetime(2026, 11, 21, 5, 0, tzinfo=UTC).timestamp()

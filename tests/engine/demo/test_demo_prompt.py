@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_demo import answers, directives
-from oulipoly_demo.answers import Talk
-from oulipoly_demo.clis.options import OptionWrong, Style, Syntax, parse, style_of
-from oulipoly_demo.directives import Directives, Step
+from oulipoly_demo.base import answers, directives
+from oulipoly_demo.base.answers import Talk
+from oulipoly_demo.base.directives import Directives, Step
+from oulipoly_demo.base.options import OptionWrong, Style, Syntax, parse, style_of
 
 SYNTAX = Syntax(
     vendor="claude",

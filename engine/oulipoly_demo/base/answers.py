@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
-from oulipoly_demo.clis.options import Style
+from oulipoly_demo.base.options import Style
 
 _CHUNKS = 8
 _STOP = frozenset(

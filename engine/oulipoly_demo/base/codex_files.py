@@ -12,10 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from oulipoly_demo import ids, jsonl
-from oulipoly_demo.clis.context import VERSION, CliContext
-from oulipoly_demo.clis.conversation import Answer, Turn, kept
-from oulipoly_demo.clis.failures import Failure
+from oulipoly_demo.base import ids, jsonl
+from oulipoly_demo.base.context import VERSION, CliContext
+from oulipoly_demo.base.conversation import Answer, Turn, kept
+from oulipoly_demo.base.failures import Failure
 from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.levels import Tier, Tokens
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from oulipoly_demo.clis.failures import Failure
+from oulipoly_demo.base.failures import Failure
 from oulipoly_demo.quota.levels import Tokens
 
 KEPT_CHARACTERS = 20_000  # of one answer: a transcript is no place for `[[big:100000000]]`

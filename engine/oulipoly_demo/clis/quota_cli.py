@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from oulipoly_demo.clis import streams
-from oulipoly_demo.clis.options import OptionWrong, Syntax, parse
+from oulipoly_demo.base import streams
+from oulipoly_demo.base.options import OptionWrong, Syntax, parse
 from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.meter import Meter, MeterBroken
 

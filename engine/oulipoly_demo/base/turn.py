@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from oulipoly_demo import answers, directives
-from oulipoly_demo.clis import failures
-from oulipoly_demo.clis.context import CliContext
-from oulipoly_demo.clis.conversation import Answer, Conversation, Turn
-from oulipoly_demo.clis.failures import Failure
-from oulipoly_demo.clis.options import Style
-from oulipoly_demo.directives import Directives
+from oulipoly_demo.base import answers, directives, failures
+from oulipoly_demo.base.context import CliContext
+from oulipoly_demo.base.conversation import Answer, Conversation, Turn
+from oulipoly_demo.base.directives import Directives
+from oulipoly_demo.base.failures import Failure
+from oulipoly_demo.base.options import Style
 from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.levels import Tokens
 
@@ -102,7 +101,7 @@ def play(
 
 def _hand_on(asked: Directives, text: str, complain: Callable[[str], None]) -> str:
     """Ask another agent as well, and return the answer as a file; gives the whole answer."""
-    from oulipoly_demo.clis import delegation  # noqa: PLC0415 - most prompts ask for neither
+    from oulipoly_demo.base import delegation  # noqa: PLC0415 - most prompts ask for neither
 
     if asked.delegate is not None:
         text += f"\n\n{asked.delegate} says:\n{delegation.ask(asked.delegate, asked.text).strip()}"
