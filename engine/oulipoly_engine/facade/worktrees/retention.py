@@ -29,8 +29,8 @@ from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.process.open_files import list_workers
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees import remove, unused
+from oulipoly_engine.service.worktrees.base.repository import Resources, open_repository
 from oulipoly_engine.service.worktrees.remove import RemovalWish
-from oulipoly_engine.service.worktrees.repository import Resources, open_repository
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.worktrees import worktrees

@@ -535,7 +535,7 @@ def _reply_so_far(store: Store, turn: Turn, unfinished: str, last_number: int | 
 
 def _check_branch(folder: Path, branch: str) -> None:
     """Raise where a folder that is worked in as it is has another branch than the one asked for."""
-    from oulipoly_engine.service.worktrees.git import Git  # noqa: PLC0415 - few ask
+    from oulipoly_engine.service.worktrees.base.git import Git  # noqa: PLC0415 - few ask
 
     current = Git(folder).text("symbolic-ref", "--quiet", "--short", "HEAD")
     if current != branch:

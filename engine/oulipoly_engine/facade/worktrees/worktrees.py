@@ -20,11 +20,12 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.home import Home, find_only
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.service.worktrees import create, guard, reconcile, remove, restore, survey
+from oulipoly_engine.service.worktrees import create, reconcile, remove, restore, survey
+from oulipoly_engine.service.worktrees.base import guard
+from oulipoly_engine.service.worktrees.base.repository import Resources, commit_of, open_repository
 from oulipoly_engine.service.worktrees.create import NewWorktree
 from oulipoly_engine.service.worktrees.reconcile import Settled
 from oulipoly_engine.service.worktrees.remove import Removal, RemovalWish
-from oulipoly_engine.service.worktrees.repository import Resources, commit_of, open_repository
 from oulipoly_engine.service.worktrees.setup import settings
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store

@@ -32,8 +32,8 @@ from oulipoly_engine.service.live.forks import PREFACE_EVENTS, make_preface
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.runtimes.programs import launch_environment, prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
-from oulipoly_engine.service.worktrees.git import without_repository
-from oulipoly_engine.service.worktrees.guard import hold_for_start
+from oulipoly_engine.service.worktrees.base.git import without_repository
+from oulipoly_engine.service.worktrees.base.guard import hold_for_start
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_sessions

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from oulipoly_engine.core.worktrees.work import Repository
 from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX
-from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.looking import offline
+from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.looking import offline
 
 _MOST = 500
 _TIMEOUT_S = 5.0

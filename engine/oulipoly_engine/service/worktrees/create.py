@@ -18,11 +18,9 @@ from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX, FOLDER, Oper
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.private_files import make_folder, open_private, write_private
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.worktrees.branches import list_branches
-from oulipoly_engine.service.worktrees.discard import discard
-from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.guard import check_worktree
-from oulipoly_engine.service.worktrees.repository import (
+from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.guard import check_worktree
+from oulipoly_engine.service.worktrees.base.repository import (
     LONG_S,
     Repository,
     Resources,
@@ -32,7 +30,9 @@ from oulipoly_engine.service.worktrees.repository import (
     hold_session,
     open_repository,
 )
-from oulipoly_engine.service.worktrees.repository_lock import lock_repository
+from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
+from oulipoly_engine.service.worktrees.branches import list_branches
+from oulipoly_engine.service.worktrees.discard import discard
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.files import bring_files
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports

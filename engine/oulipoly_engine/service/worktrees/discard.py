@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.worktrees import FOLDER, Worktree
-from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.repository import commit_of, read_link_file
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.repository import commit_of, read_link_file
 
 
 def discard(worktree: Worktree) -> None:

@@ -13,10 +13,10 @@ from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.base.repository import Resources, hold_session
+from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.discard import discard
 from oulipoly_engine.service.worktrees.remove import finish_removal, keep
-from oulipoly_engine.service.worktrees.repository import Resources, hold_session
-from oulipoly_engine.service.worktrees.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.store.worktrees import operations, worktrees
 

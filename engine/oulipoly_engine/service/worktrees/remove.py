@@ -11,17 +11,17 @@ from oulipoly_engine.core.worktrees.setup_file import setup_from
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy, WorktreeKept, WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.worktrees.create import begin_operation, log_of
-from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
-from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.looking import for_looking, list_ignored, offline
-from oulipoly_engine.service.worktrees.repository import (
+from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.looking import for_looking, list_ignored, offline
+from oulipoly_engine.service.worktrees.base.repository import (
     Resources,
     commit_of,
     find_admin_folder,
     hold_session,
 )
-from oulipoly_engine.service.worktrees.repository_lock import lock_repository
+from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
+from oulipoly_engine.service.worktrees.create import begin_operation, log_of
+from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.settings import require_permission_still

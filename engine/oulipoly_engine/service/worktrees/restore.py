@@ -16,15 +16,8 @@ from oulipoly_engine.core.worktrees.worktree_refusals import (
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.worktrees.create import (
-    begin_operation,
-    furnish,
-    make_ready,
-    prepare_folder,
-    undone_if_it_fails,
-)
-from oulipoly_engine.service.worktrees.guard import check_place
-from oulipoly_engine.service.worktrees.repository import (
+from oulipoly_engine.service.worktrees.base.guard import check_place
+from oulipoly_engine.service.worktrees.base.repository import (
     LONG_S,
     Repository,
     Resources,
@@ -33,7 +26,14 @@ from oulipoly_engine.service.worktrees.repository import (
     hold_session,
     open_repository,
 )
-from oulipoly_engine.service.worktrees.repository_lock import lock_repository
+from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
+from oulipoly_engine.service.worktrees.create import (
+    begin_operation,
+    furnish,
+    make_ready,
+    prepare_folder,
+    undone_if_it_fails,
+)
 from oulipoly_engine.service.worktrees.salvage.bring_back import bring_back, set_submodules
 from oulipoly_engine.service.worktrees.salvage.take import Salvage, read_salvage
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports

@@ -10,11 +10,11 @@ from oulipoly_engine.core.worktrees.retention import Look
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBlocked
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.guard import check_worktree
-from oulipoly_engine.service.worktrees.looking import for_looking, offline
-from oulipoly_engine.service.worktrees.repository import commit_of, find_admin_folder
-from oulipoly_engine.service.worktrees.unread import pass_over_large
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.guard import check_worktree
+from oulipoly_engine.service.worktrees.base.looking import for_looking, offline
+from oulipoly_engine.service.worktrees.base.repository import commit_of, find_admin_folder
+from oulipoly_engine.service.worktrees.base.unread import pass_over_large
 
 _STATUS_S = 10.0
 _LARGE = 1 << 28  # bytes of output

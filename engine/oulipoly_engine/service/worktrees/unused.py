@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.private_files import make_folder, write_private
-from oulipoly_engine.service.worktrees.repository import Resources, find_admin_folder
+from oulipoly_engine.service.worktrees.base.repository import Resources, find_admin_folder
 
 _WRITTEN_BY_GIT = ("HEAD", "index", "logs/HEAD")  # with each order; our own looks leave the index alone
 _LARGEST_COMPARED = 16 << 20  # bytes of an ignored file

@@ -10,13 +10,13 @@ from pathlib import Path
 from oulipoly_engine.core.worktrees.changes import CommitLine, MergePreview
 from oulipoly_engine.core.worktrees.refusals import BranchRefused
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.guard import branch_of as branch_on_the_way
+from oulipoly_engine.service.worktrees.base.looking import for_looking
 from oulipoly_engine.service.worktrees.changes import tree_files
 from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, look, look_at, refusal
 from oulipoly_engine.service.worktrees.changes.place import Checkout, base_branch, branch_of, commit_of, has_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
-from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.guard import branch_of as branch_on_the_way
-from oulipoly_engine.service.worktrees.looking import for_looking
 
 _MOST_COMMITS = 200
 

@@ -15,6 +15,8 @@ from oulipoly_engine.core.worktrees.refusals import (
     GitUnavailable,
     MergeConflicts,
 )
+from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.looking import for_looking
 from oulipoly_engine.service.worktrees.changes.merge_plan import (
     changed_files,
     files_in_the_way,
@@ -28,8 +30,6 @@ from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, or
 from oulipoly_engine.service.worktrees.changes.place import Checkout, branch_of, commit_of, current_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
 from oulipoly_engine.service.worktrees.changes.uncommitted import commit_files
-from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.looking import for_looking
 
 _MOST_REBASED = 500
 _SHOWN = 5

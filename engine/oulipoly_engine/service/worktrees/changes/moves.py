@@ -20,14 +20,14 @@ from oulipoly_engine.core.worktrees.refusals import BranchMoved, IndexLocked
 from oulipoly_engine.core.worktrees.worktrees import Operation
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.looking import for_looking
+from oulipoly_engine.service.worktrees.base.repository_lock import common_folder, lock_repository
 from oulipoly_engine.service.worktrees.changes.checkout_files import has_files_of, restore_files
 from oulipoly_engine.service.worktrees.changes.kept import reference_time
 from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
 from oulipoly_engine.service.worktrees.changes.orders import git_in, look_at, order
 from oulipoly_engine.service.worktrees.changes.place import commit_of
-from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.looking import for_looking
-from oulipoly_engine.service.worktrees.repository_lock import common_folder, lock_repository
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.worktrees import operations
 

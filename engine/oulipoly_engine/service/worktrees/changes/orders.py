@@ -16,8 +16,8 @@ from oulipoly_engine.core.worktrees.refusals import (
 )
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.script import ScriptResult
-from oulipoly_engine.service.worktrees.git import Git, GitFailed, describe_failure
-from oulipoly_engine.service.worktrees.looking import OFFLINE
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, describe_failure
+from oulipoly_engine.service.worktrees.base.looking import OFFLINE
 
 LITERAL = "--literal-pathspecs"
 _LOOKING = ("-c", "log.showSignature=false", "-c", "submodule.recurse=false", "-c", "core.bigFileThreshold=16m")

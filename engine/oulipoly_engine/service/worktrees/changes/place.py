@@ -7,10 +7,10 @@ from pathlib import Path
 
 from oulipoly_engine.core.worktrees.refusals import BranchRefused, GitUnavailable
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.looking import for_looking
+from oulipoly_engine.service.worktrees.base.repository import find_admin_folder
 from oulipoly_engine.service.worktrees.changes.orders import git_in, look
-from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.looking import for_looking
-from oulipoly_engine.service.worktrees.repository import find_admin_folder
 
 
 class Place(Record):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from oulipoly_engine.core.worktrees.refusals import CheckoutDirty
+from oulipoly_engine.service.worktrees.base.git import STREAMED
 from oulipoly_engine.service.worktrees.changes.kept import US, copy_index
 from oulipoly_engine.service.worktrees.changes.orders import look_at, order
 from oulipoly_engine.service.worktrees.changes.place import Checkout
 from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
-from oulipoly_engine.service.worktrees.git import STREAMED
 
 _LONG_S = 600.0  # for files of many gigabytes
 _LEAVE_OUT = "or leave out what is not committed with --committed-only"

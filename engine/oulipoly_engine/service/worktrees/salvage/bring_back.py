@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
-from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.repository import LONG_S, check, find_admin_folder
+from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.repository import LONG_S, check, find_admin_folder
 from oulipoly_engine.service.worktrees.salvage.scratch import LARGE, Entry, Scratch, scratch
 from oulipoly_engine.service.worktrees.salvage.take import Salvage, is_sparse
 from oulipoly_engine.service.worktrees.setup.files import make_folders

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from oulipoly_engine.core.worktrees.retention import KeptReference
 from oulipoly_engine.core.worktrees.worktrees import Worktree
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.looking import offline
+from oulipoly_engine.service.worktrees.base.repository import Resources, check, hold_session
+from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.changes.kept import DISCARDED
 from oulipoly_engine.service.worktrees.changes.moves import BACKUP
-from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.looking import offline
-from oulipoly_engine.service.worktrees.repository import Resources, check, hold_session
-from oulipoly_engine.service.worktrees.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.salvage.take import PREFIX
 from oulipoly_engine.store.worktrees import worktrees
 

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.worktrees.git import STREAMED, Git
-from oulipoly_engine.service.worktrees.repository import LONG_S, check, explain
+from oulipoly_engine.service.worktrees.base.git import STREAMED, Git
+from oulipoly_engine.service.worktrees.base.repository import LONG_S, check, explain
 
 LARGE = 1 << 28  # bytes of output: a million files
 _LEFT_OUT = re.compile(rb"^Ignoring path (.*)$", re.MULTILINE)

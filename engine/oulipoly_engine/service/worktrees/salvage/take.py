@@ -21,9 +21,9 @@ from pathlib import Path
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record, asdict
-from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.looking import for_looking, list_ignored, offline
-from oulipoly_engine.service.worktrees.repository import check, commit_of, find_admin_folder
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.looking import for_looking, list_ignored, offline
+from oulipoly_engine.service.worktrees.base.repository import check, commit_of, find_admin_folder
 from oulipoly_engine.service.worktrees.salvage.scratch import Entry, Scratch, scratch
 
 PREFIX = "refs/agent-runner/salvage"

@@ -11,7 +11,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import SetupFailed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.process.script import run_script
-from oulipoly_engine.service.worktrees.git import clean_environment
+from oulipoly_engine.service.worktrees.base.git import clean_environment
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 
 _OUTPUT_LIMIT = 16 << 20

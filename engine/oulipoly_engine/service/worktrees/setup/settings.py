@@ -8,7 +8,7 @@ from oulipoly_engine.core.worktrees.setup_file import NAME, Setup, read_setup
 from oulipoly_engine.core.worktrees.worktree_refusals import SetupInvalid, SetupNotAllowed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.regular_files import CONFIGURATION_LIMIT, read_regular
-from oulipoly_engine.service.worktrees.repository import Repository
+from oulipoly_engine.service.worktrees.base.repository import Repository
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.worktrees import permissions
 

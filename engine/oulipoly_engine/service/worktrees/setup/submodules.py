@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.worktrees.git import Git
-from oulipoly_engine.service.worktrees.looking import for_looking, offline
+from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.looking import for_looking, offline
 
 _GITLINK = "160000"
 _CLONE_S = 300.0

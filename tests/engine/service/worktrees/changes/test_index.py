@@ -18,11 +18,11 @@ from oulipoly_engine.core.worktrees.refusals import (
     PathRefused,
 )
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.service.worktrees.base.git import GitFailed
 from oulipoly_engine.service.worktrees.changes import index, kept
 from oulipoly_engine.service.worktrees.changes.diffs import file_diff
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
-from oulipoly_engine.service.worktrees.git import GitFailed
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=1)

@@ -17,12 +17,17 @@ from oulipoly_engine.core.worktrees.refusals import (
 )
 from oulipoly_engine.core.worktrees.worktrees import Operation
 from oulipoly_engine.process.lock import hold_lock
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.repository_lock import (
+    RepositoryBusy,
+    common_folder,
+    lock_path,
+    lock_repository,
+)
 from oulipoly_engine.service.worktrees.changes import merging, moves
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
 from oulipoly_engine.service.worktrees.changes.moves import Journal, settle_all
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
-from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.repository_lock import RepositoryBusy, common_folder, lock_path, lock_repository
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.worktrees import operations
 from oulipoly_engine.testing import FakeClock

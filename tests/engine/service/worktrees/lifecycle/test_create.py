@@ -15,7 +15,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import (
     WorktreeNotFound,
 )
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
-from oulipoly_engine.service.worktrees.git import GitFailed
+from oulipoly_engine.service.worktrees.base.git import GitFailed
 
 
 def test_a_worktree_has_its_own_branch_at_the_base_and_is_hidden_from_the_main_checkout(repo, trees):

@@ -22,10 +22,11 @@ from oulipoly_engine.core.worktrees.worktree_refusals import (
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.host import runtime_folder
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.service.worktrees import branches, repository, survey, unread
+from oulipoly_engine.service.worktrees import branches, survey
+from oulipoly_engine.service.worktrees.base import repository, unread
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.guard import hold_for_start
 from oulipoly_engine.service.worktrees.branches import find_repository
-from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.guard import hold_for_start
 from oulipoly_engine.service.worktrees.remove import RemovalWish, remove
 from oulipoly_engine.service.worktrees.salvage.take import read_salvage, take_salvage
 from oulipoly_engine.service.worktrees.survey import measure

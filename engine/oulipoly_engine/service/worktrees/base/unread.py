@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from oulipoly_engine.private_files import write_private
-from oulipoly_engine.service.worktrees.git import Git
+from oulipoly_engine.service.worktrees.base.git import Git
 
 _READ_AT_MOST = 64 << 20  # bytes in one look, the smallest files first: half a second of a busy machine
 _LARGE = 1 << 28  # bytes of output

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.lock import hold_lock_with_children
-from oulipoly_engine.service.worktrees.git import Git, hold_in_children
+from oulipoly_engine.service.worktrees.base.git import Git, hold_in_children
 
 _PATIENCE_S = 60.0
 

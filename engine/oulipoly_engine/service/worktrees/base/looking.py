@@ -21,8 +21,8 @@ from pathlib import Path
 
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.private_files import make_folder, write_private
-from oulipoly_engine.service.worktrees.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.repository import explain, read_link_file
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.repository import explain, read_link_file
 
 # An object that is missing must not be fetched, by whatever program the configuration names for that.
 OFFLINE = {"GIT_ALLOW_PROTOCOL": ""}

@@ -10,7 +10,7 @@ from pathlib import Path
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBlocked, WorktreeBusy
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.process.lock import hold_lock
-from oulipoly_engine.service.worktrees.repository import PATIENCE_S, find_admin_folder, lock_of, read_link_file
+from oulipoly_engine.service.worktrees.base.repository import PATIENCE_S, find_admin_folder, lock_of, read_link_file
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.worktrees import worktrees
 

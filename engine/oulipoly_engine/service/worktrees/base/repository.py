@@ -17,7 +17,7 @@ from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.process.lock import hold_lock_with_children
 from oulipoly_engine.process.script import ScriptResult
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.worktrees.git import Git, GitFailed, describe_failure, hold_in_children
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, describe_failure, hold_in_children
 from oulipoly_engine.store.base.db import Store
 
 LONG_S = 900.0  # for a checkout, which may be large
