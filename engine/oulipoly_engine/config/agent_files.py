@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.config import snapshot, text_file
+from oulipoly_engine.config import snapshot
+from oulipoly_engine.config.base import text_file
+from oulipoly_engine.config.base.problem import Loaded
 from oulipoly_engine.config.model_files import is_name
-from oulipoly_engine.config.problem import Loaded
 from oulipoly_engine.core.accounts.accounts import Agent
 from oulipoly_engine.paths import Paths
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine.config import snapshot
-from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
-from oulipoly_engine.config.problem import Loaded, Problem
+from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
+from oulipoly_engine.config.base.problem import Loaded, Problem
 from oulipoly_engine.paths import Paths
 
 _NAME = "app.toml"

@@ -6,10 +6,11 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import accounts_file, agent_files, app_file, load, mask, prices_file, small_files
-from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
+from oulipoly_engine.config import accounts_file, agent_files, app_file, load, prices_file, small_files
+from oulipoly_engine.config.base import mask
+from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
+from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem, nearest
 from oulipoly_engine.config.model_files import is_name
-from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.core.accounts.clis.table import read_env

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.config import accounts_file, agent_files, model_files, small_files
-from oulipoly_engine.config.problem import Level, Loaded, nearest, settle, summary
+from oulipoly_engine.config.base.problem import Level, Loaded, nearest, settle, summary
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ModelUnknown
 from oulipoly_engine.paths import Paths

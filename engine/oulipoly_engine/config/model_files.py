@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from oulipoly_engine.config import snapshot
-from oulipoly_engine.config.problem import Fault, Loaded
+from oulipoly_engine.config.base.problem import Fault, Loaded
 from oulipoly_engine.core.accounts.accounts import Account, Model, codex_overlap
 from oulipoly_engine.paths import Paths
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from oulipoly_engine.config import snapshot
-from oulipoly_engine.config.problem import Loaded
+from oulipoly_engine.config.base.problem import Loaded
 from oulipoly_engine.core.ledger.prices import Rate
 from oulipoly_engine.paths import Paths
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import accounts_file, agent_files, load, mask, small_files
+from oulipoly_engine.config import accounts_file, agent_files, load, small_files
+from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.parse import settings_keys
 from oulipoly_engine.core.accounts.accounts import (
     AcceptanceSpec,

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from oulipoly_engine import __version__
-from oulipoly_engine.config.problem import Loaded
+from oulipoly_engine.config.base.problem import Loaded
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.records import Record
@@ -43,6 +43,7 @@ _SUFFIX = ".part"
 _SOURCES = (  # folders of the package
     ".",
     "config",
+    "config/base",
     "config/parse",
     "config/schema",
     "config/toml",

@@ -9,8 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from oulipoly_engine import __version__
+from oulipoly_engine.config.base.problem import Level, Problem
 from oulipoly_engine.config.edit import undo
-from oulipoly_engine.config.problem import Level, Problem
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.checks import accounts as account_checks

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import app_file
-from oulipoly_engine.config.app_settings import PLACEHOLDERS, AppSettings, CustomCommand, ThemeFile, fill
-from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem
+from oulipoly_engine.config.base.app_settings import PLACEHOLDERS, AppSettings, CustomCommand, ThemeFile, fill
+from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record, replace
 
@@ -89,7 +89,7 @@ class Configuration:
 
     def migration(self) -> Migration:
         """Return how files of an older form would be changed; nothing is written. Raises ConfigInvalid."""
-        from oulipoly_engine.config import mask
+        from oulipoly_engine.config.base import mask
         from oulipoly_engine.config.migration import migrate
 
         plan = migrate.plan(self._home.paths, self._home.models_dir)

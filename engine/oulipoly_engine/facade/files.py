@@ -19,7 +19,7 @@ from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
-    from oulipoly_engine.config.problem import Loaded
+    from oulipoly_engine.config.base.problem import Loaded
     from oulipoly_engine.core.accounts.accounts import Agent
     from oulipoly_engine.core.ledger.prices import Rate
     from oulipoly_engine.facade.wiring import Note

@@ -26,8 +26,8 @@ from oulipoly_engine.paths import Paths, from_environment
 from oulipoly_engine.records import Record, field, replace
 
 if TYPE_CHECKING:
-    from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
-    from oulipoly_engine.config.problem import Fault, Problem
+    from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
+    from oulipoly_engine.config.base.problem import Fault, Problem
     from oulipoly_engine.facade.files import CheckedFiles, Files
     from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
     from oulipoly_engine.service.following.notices import Notices

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.config.problem import Level, Problem
+from oulipoly_engine.config.base.problem import Level, Problem
 from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.balance.decision import Decision

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.config import mask
+from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.edit import account_edit, backup, settings_edit, write_files
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.clis.account_files import Login

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.config.base.legacy import derive_provider_name, split_command
 from oulipoly_engine.config.check import check
-from oulipoly_engine.config.legacy import derive_provider_name, split_command
 from oulipoly_engine.config.migration import migrate
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ConfigDict, Field
 
-from oulipoly_engine.config.problem import Fault, Level
+from oulipoly_engine.config.base.problem import Fault, Level
 from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.app import AppTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.faults import check

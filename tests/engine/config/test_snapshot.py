@@ -22,8 +22,8 @@ from oulipoly_engine.config import (
     small_files,
     snapshot,
 )
+from oulipoly_engine.config.base.problem import Loaded
 from oulipoly_engine.config.parse import accounts as accounts_parser
-from oulipoly_engine.config.problem import Loaded
 from oulipoly_engine.config.snapshot import Snapshot
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import replace

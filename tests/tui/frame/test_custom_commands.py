@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 from textual.widgets import Input
 
-from oulipoly_engine.config.app_settings import CustomCommand, fill
+from oulipoly_engine.config.base.app_settings import CustomCommand, fill
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
 from oulipoly_tui.keys.keymap import resolve

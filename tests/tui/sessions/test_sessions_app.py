@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.config.app_settings import CustomCommand
+from oulipoly_engine.config.base.app_settings import CustomCommand
 from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.sessions.lease import Leases

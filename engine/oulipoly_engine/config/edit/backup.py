@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import load, mask
+from oulipoly_engine.config import load
+from oulipoly_engine.config.base import mask
+from oulipoly_engine.config.base.problem import Level
 from oulipoly_engine.config.edit.account_edit import append_tables, read_file
 from oulipoly_engine.config.edit.write_files import FileChange
-from oulipoly_engine.config.problem import Level
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.clis import account_files
 from oulipoly_engine.core.text.control_characters import escape_toml

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
-from oulipoly_engine.config.problem import Fault, KeyPath, Level
+from oulipoly_engine.config.base.problem import Fault, KeyPath, Level
 from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.app import AppTable, CommandTable
 from oulipoly_engine.config.schema.faults import check

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.config import app_file, load, mask
+from oulipoly_engine.config import app_file, load
+from oulipoly_engine.config.base import mask
+from oulipoly_engine.config.base.problem import KeyPath
 from oulipoly_engine.config.edit import commands_edit
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
-from oulipoly_engine.config.problem import KeyPath
 from oulipoly_engine.config.toml import toml_file, toml_lines
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.accounts.clis import account_files

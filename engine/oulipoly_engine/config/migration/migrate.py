@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.config import legacy, mask, model_files
+from oulipoly_engine.config import model_files
+from oulipoly_engine.config.base import legacy, mask
+from oulipoly_engine.config.base.problem import Fault, summary
 from oulipoly_engine.config.edit import write_files
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
 from oulipoly_engine.config.migration import old_models, old_runtimes
 from oulipoly_engine.config.migration.old_models import OldEntry
-from oulipoly_engine.config.problem import Fault, summary
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.errors import ConfigInvalid

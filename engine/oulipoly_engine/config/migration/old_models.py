@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from oulipoly_engine.config import legacy
-from oulipoly_engine.config.legacy import OLD_TOP_KEYS
-from oulipoly_engine.config.problem import Fault, KeyPath, describe_value
+from oulipoly_engine.config.base import legacy
+from oulipoly_engine.config.base.legacy import OLD_TOP_KEYS
+from oulipoly_engine.config.base.problem import Fault, KeyPath, describe_value
 from oulipoly_engine.records import Record
 
 BLOCKS = ("resume", "session_capture", "session_storage", "resume_acceptance")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from oulipoly_engine.config.base.problem import summary
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
-from oulipoly_engine.config.problem import summary
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.live.runtimes import normalise_id
 from oulipoly_engine.errors import ConfigInvalid

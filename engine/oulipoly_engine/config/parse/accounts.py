@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from oulipoly_engine.config import legacy
-from oulipoly_engine.config.problem import Fault, KeyPath, Level, Loaded, describe_value, nearest
+from oulipoly_engine.config.base import legacy
+from oulipoly_engine.config.base.problem import Fault, KeyPath, Level, Loaded, describe_value, nearest
 from oulipoly_engine.config.schema.accounts import (
     AcceptanceTable,
     AccountTable,

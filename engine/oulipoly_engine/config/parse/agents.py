@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.config import text_file
-from oulipoly_engine.config.problem import Level, Loaded, Problem, describe_value, nearest
+from oulipoly_engine.config.base import text_file
+from oulipoly_engine.config.base.problem import Level, Loaded, Problem, describe_value, nearest
 from oulipoly_engine.config.schema.agents import AgentKeys
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.core.accounts.accounts import Agent

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from oulipoly_engine.config.app_settings import THEME_COLOURS, AppSettings, CustomCommand, ThemeFile
-from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem
+from oulipoly_engine.config.base.app_settings import THEME_COLOURS, AppSettings, CustomCommand, ThemeFile
+from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.config.schema.app import AppTable, CommandTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.toml import toml_file

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config.legacy import old_keys
-from oulipoly_engine.config.problem import Fault, Level, Loaded
+from oulipoly_engine.config.base.legacy import old_keys
+from oulipoly_engine.config.base.problem import Fault, Level, Loaded
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.schema.models import InputTable, MemberTable, ModelTable
 from oulipoly_engine.config.toml import toml_file

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from oulipoly_engine.config import legacy
-from oulipoly_engine.config.problem import Fault, Level, Loaded
+from oulipoly_engine.config.base import legacy
+from oulipoly_engine.config.base.problem import Fault, Level, Loaded
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.schema.runtimes import OldRuntimeTable, RuntimeTable
 from oulipoly_engine.config.toml import toml_file

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.config import legacy
+from oulipoly_engine.config.base import legacy
+from oulipoly_engine.config.base.problem import Fault, Level, Loaded
 from oulipoly_engine.config.parse import settings_keys
 from oulipoly_engine.config.parse.accounts import drop_blank, name_faults
-from oulipoly_engine.config.problem import Fault, Level, Loaded
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.schema.settings import PriceTable, ScriptsTable, SettingsTable
 from oulipoly_engine.config.toml import toml_file

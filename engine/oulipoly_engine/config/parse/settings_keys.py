@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oulipoly_engine.config import mask
+from oulipoly_engine.config.base import mask
 from oulipoly_engine.core.accounts.accounts import Settings
 
 # Fields with another name than their key: the key, and by how much the file's number is multiplied.

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from oulipoly_engine.config.problem import Fault
+from oulipoly_engine.config.base.problem import Fault
 from oulipoly_engine.config.schema.fields import AboveZero, Filled, OneOf, Table, Text, Variable
 
 

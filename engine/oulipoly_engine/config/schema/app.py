@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from oulipoly_engine.config.app_settings import PANES, PLACEHOLDERS, PRESETS, PROGRESS, RUNS, list_placeholders
-from oulipoly_engine.config.problem import Fault, nearest
+from oulipoly_engine.config.base.app_settings import PANES, PLACEHOLDERS, PRESETS, PROGRESS, RUNS, list_placeholders
+from oulipoly_engine.config.base.problem import Fault, nearest
 from oulipoly_engine.config.schema.fields import Filled, NameOf, OneOf, Table, Text, make_whole_check
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
 from oulipoly_engine.core.sessions.sessions import Sort

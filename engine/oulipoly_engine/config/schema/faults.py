@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
-from oulipoly_engine.config.problem import Fault, KeyPath, Level, describe_value, nearest
+from oulipoly_engine.config.base.problem import Fault, KeyPath, Level, describe_value, nearest
 from oulipoly_engine.config.schema.fields import REFUSED, Table, find_nested_table
 
 if TYPE_CHECKING:

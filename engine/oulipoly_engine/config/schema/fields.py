@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from oulipoly_engine.config.problem import Fault, describe_value
+from oulipoly_engine.config.base.problem import Fault, describe_value
 
 REFUSED = "refused"  # the kind of the errors that `refusal` makes
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from oulipoly_engine.config.problem import Fault
+from oulipoly_engine.config.base.problem import Fault
 from oulipoly_engine.config.schema.fields import Count, Filled, NameOf, Number, OneOf, Table, Text, make_whole_check
 
 Scalar = str | bool | int | float

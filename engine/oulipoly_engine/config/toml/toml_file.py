@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import text_file
-from oulipoly_engine.config.problem import Fault, KeyPath, Level, Problem
+from oulipoly_engine.config.base import text_file
+from oulipoly_engine.config.base.problem import Fault, KeyPath, Level, Problem
 from oulipoly_engine.records import Record, field
 
 _AT_LINE = re.compile(r" ?\(at line (\d+), column (\d+)\)$")

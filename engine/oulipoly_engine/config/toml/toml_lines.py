@@ -10,7 +10,7 @@ import contextlib
 import re
 from collections.abc import Mapping
 
-from oulipoly_engine.config.problem import KeyPath
+from oulipoly_engine.config.base.problem import KeyPath
 
 _BLANK = re.compile(r"[ \t\r\n]*(?:#[^\n]*[ \t\r\n]*)*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

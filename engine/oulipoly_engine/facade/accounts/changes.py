@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.config import mask
+from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.edit import account_edit, undo
 from oulipoly_engine.config.edit.undo import Carry, Step
 from oulipoly_engine.config.edit.write_files import FileChange

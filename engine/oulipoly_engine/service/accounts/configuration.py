@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from oulipoly_engine.config import accounts_file, app_file, load, small_files
+from oulipoly_engine.config.base.problem import Loaded, Problem
 from oulipoly_engine.config.check import check
-from oulipoly_engine.config.problem import Loaded, Problem
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.paths import Paths

@@ -15,10 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.config import app_file
+from oulipoly_engine.config.base.problem import Problem
 from oulipoly_engine.config.check import check
 from oulipoly_engine.config.edit.write_files import FileChange, read_text, write
 from oulipoly_engine.config.model_files import is_name
-from oulipoly_engine.config.problem import Problem
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ConfigInvalid, UsageInvalid
 from oulipoly_engine.paths import Paths

@@ -8,11 +8,11 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from oulipoly_engine.config import mask
+from oulipoly_engine.config.base import mask
+from oulipoly_engine.config.base.problem import Level
 from oulipoly_engine.config.edit.undo import Step
 from oulipoly_engine.config.edit.write_files import FileChange, read_text
 from oulipoly_engine.config.parse import accounts
-from oulipoly_engine.config.problem import Level
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.core.setup.actions import WriteConfig

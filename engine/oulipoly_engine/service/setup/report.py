@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from oulipoly_engine.config import mask
+from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.edit.write_files import read_text
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.config import mask
+from oulipoly_engine.config.base import mask
 from oulipoly_engine.core.text.redact import REDACTED, redact, redact_strictly
 
 _SHORTEST = 6  # characters; a shorter word would take innocent text along

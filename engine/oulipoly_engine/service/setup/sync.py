@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import mask
+from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.edit import mcp_files
 from oulipoly_engine.config.edit.folders import Folder, FolderChange, check_replaceable, clear_left, read_folder
 from oulipoly_engine.config.edit.mcp_files import McpFile

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from oulipoly_engine.config.problem import Fault
+from oulipoly_engine.config.base.problem import Fault
 from oulipoly_engine.core.accounts.accounts import StorageSpec, StorageType
 
 # What an account's entry holds today and a model's file held in older configurations.

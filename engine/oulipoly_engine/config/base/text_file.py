@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.config.problem import Level, Problem
+from oulipoly_engine.config.base.problem import Level, Problem
 from oulipoly_engine.regular_files import read_regular
 
 
