@@ -9,12 +9,12 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from oulipoly_engine import __version__
-from oulipoly_engine.web import bodies, errors
 from oulipoly_engine.web.access.gate import Gate, Serving, is_open
 from oulipoly_engine.web.api import access, changes, events, machine, push, requests, sessions
+from oulipoly_engine.web.api.streams import Hub
+from oulipoly_engine.web.base import bodies, errors
 from oulipoly_engine.web.links import add_links
 from oulipoly_engine.web.pages.router import page_routes
-from oulipoly_engine.web.streams import Hub
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine

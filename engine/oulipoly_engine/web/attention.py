@@ -20,8 +20,8 @@ from oulipoly_engine.web.api.sessions import session_row
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.web.api.streams import Hub
     from oulipoly_engine.web.notices import Notices
-    from oulipoly_engine.web.streams import Hub
 
 _EVERY_S = 0.4  # between two looks
 _DAY_S = 86_400.0  # between two looks at what may go by itself

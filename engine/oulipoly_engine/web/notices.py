@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.web import notices
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics
-from oulipoly_engine.web.push import WebPush
+from oulipoly_engine.web.base.push import WebPush
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import LiveRequest

@@ -22,11 +22,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.web.access.forwarded import Network
 from oulipoly_engine.web.access.gate import BODY_PATIENCE_S, Serving
+from oulipoly_engine.web.api.streams import Hub
 from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.attention import Attention
 from oulipoly_engine.web.connections import BoundedListener, Connections, find_limits
 from oulipoly_engine.web.notices import Notices
-from oulipoly_engine.web.streams import Hub
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine

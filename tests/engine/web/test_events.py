@@ -14,7 +14,7 @@ import pytest
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import Numbered, SessionClosed
 from oulipoly_engine.facade.live.sessions import HostUnreachable
-from oulipoly_engine.web import streams
+from oulipoly_engine.web.api import streams
 from oulipoly_engine.web.serve import start
 
 

@@ -14,8 +14,8 @@ from oulipoly_engine.facade.worktrees.work import NewWork
 from oulipoly_engine.store.web import devices
 from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.app import make_app
-from oulipoly_engine.web.pages.page_route import prefers_html
-from oulipoly_engine.web.pages.templates import KINDS, static_file
+from oulipoly_engine.web.base.page_route import prefers_html
+from oulipoly_engine.web.base.templates import KINDS, static_file
 
 SCOPES = ("view", "answer", "operate")
 HEAVIEST = 60 << 10

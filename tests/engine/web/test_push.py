@@ -26,8 +26,8 @@ from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.web.push import EndpointRefused, Subscription, check_endpoint, is_public
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.web import push
 from oulipoly_engine.web.access.authority import make_certificate
+from oulipoly_engine.web.base import push
 from oulipoly_engine.web.notices import Notices
 
 SECRET = "sk-ant-api03-" + "Ab1" * 30
@@ -159,7 +159,8 @@ KILLED = """
 import sys, time, msgspec
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.web import notices, push
+from oulipoly_engine.web import notices
+from oulipoly_engine.web.base import push
 push.TAKES_LOOPBACK = True
 notices.Notices(Engine(), "http://localhost").tell(msgspec.json.decode(sys.argv[1], type=LiveRequest))
 time.sleep(30)

@@ -10,7 +10,7 @@ from oulipoly_engine.facade.live.sessions import OrderRefused
 from oulipoly_engine.facade.worktrees.work import NewWork
 from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.app import make_app
-from oulipoly_engine.web.errors import status_of
+from oulipoly_engine.web.base.errors import status_of
 
 GONE = "00000000-0000-4000-8000-000000000000"
 

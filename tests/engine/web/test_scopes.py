@@ -17,7 +17,7 @@ from oulipoly_engine.store.live import live_requests, live_sessions
 from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
 from oulipoly_engine.web.app import make_app
-from oulipoly_engine.web.pages.page_route import PageRoute
+from oulipoly_engine.web.base.page_route import PageRoute
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
 OLD = ("view", "answer", "operate", "terminal")  # as devices were paired before

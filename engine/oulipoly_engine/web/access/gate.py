@@ -20,7 +20,7 @@ from oulipoly_engine.web.access.forwarded import Network, find_client, find_netw
 from oulipoly_engine.web.access.idempotency import serve_once
 from oulipoly_engine.web.access.own_user import is_own_user
 from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
-from oulipoly_engine.web.errors import answer_client, status_of
+from oulipoly_engine.web.base.errors import answer_client, status_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from oulipoly_engine.core.web.replies import BODY_LIMIT, KEY_LIMIT, Reply
-from oulipoly_engine.web.errors import answer
+from oulipoly_engine.web.base.errors import answer
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -1,1 +1,1 @@
-"""REST: one module a part of the table; bodies stand in `web/bodies.py`."""
+"""REST: one module a part of the table; bodies stand in `web/base/bodies.py`."""

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import PlainTextResponse
 
 from oulipoly_engine.core.web.devices import device_document
-from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import Viewer, check_scope, need
-from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine
+from oulipoly_engine.web.base import answer_bodies, bodies
+from oulipoly_engine.web.base.answers import Json
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -13,13 +13,13 @@ from oulipoly_engine.core.worktrees.refusals import SwitchedOff
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.worktrees.changes import Changes
-from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import check_confirmed
-from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_to_drive, find_work, work_of
 from oulipoly_engine.web.api.machine import find_repository
 from oulipoly_engine.web.api.sessions import milliseconds
-from oulipoly_engine.web.bodies import GitOrder, SessionId
+from oulipoly_engine.web.base import answer_bodies, bodies
+from oulipoly_engine.web.base.answers import Json
+from oulipoly_engine.web.base.bodies import GitOrder, SessionId
 
 router = APIRouter(tags=["changes"])
 

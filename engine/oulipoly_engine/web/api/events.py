@@ -9,12 +9,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from oulipoly_engine.core.live.events import to_json
-from oulipoly_engine.web import answer_bodies
-from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, TheEngine, find_work
-from oulipoly_engine.web.bodies import SessionId
-from oulipoly_engine.web.event_stream import EventStream
-from oulipoly_engine.web.streams import PAGE, Hub, Listener, follow, follow_all
+from oulipoly_engine.web.api.event_stream import EventStream
+from oulipoly_engine.web.api.streams import PAGE, Hub, Listener, follow, follow_all
+from oulipoly_engine.web.base import answer_bodies
+from oulipoly_engine.web.base.answers import Json
+from oulipoly_engine.web.base.bodies import SessionId
 
 router = APIRouter(tags=["events"])
 

@@ -17,10 +17,10 @@ from oulipoly_engine.errors import ModelUnknown, RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.snapshot import AccountView
 from oulipoly_engine.paths import expand_user
-from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import Viewer
-from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, lies_below_roots
+from oulipoly_engine.web.base import answer_bodies, bodies
+from oulipoly_engine.web.base.answers import Json
 
 router = APIRouter(tags=["machine"])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from oulipoly_engine.core.web.push import Subscription, check_endpoint
-from oulipoly_engine.web import answer_bodies, bodies, push
-from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, TheEngine
+from oulipoly_engine.web.base import answer_bodies, bodies, push
+from oulipoly_engine.web.base.answers import Json
 
 router = APIRouter(prefix="/me/push", tags=["devices"])
 

@@ -10,10 +10,10 @@ from fastapi import APIRouter
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live.requests import ORIGIN
 from oulipoly_engine.core.live.sessions import LiveRequest
-from oulipoly_engine.web import answer_bodies, bodies
-from oulipoly_engine.web.answers import Json
 from oulipoly_engine.web.api.engine import Anyone, TheEngine, answer, find_request
-from oulipoly_engine.web.bodies import RequestId
+from oulipoly_engine.web.base import answer_bodies, bodies
+from oulipoly_engine.web.base.answers import Json
+from oulipoly_engine.web.base.bodies import RequestId
 
 router = APIRouter(tags=["requests"])
 

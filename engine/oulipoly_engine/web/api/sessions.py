@@ -22,9 +22,7 @@ from oulipoly_engine.core.worktrees.work import Message
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.worktrees.work import NewWork, Work
-from oulipoly_engine.web import answer_bodies, bodies
 from oulipoly_engine.web.access.viewer import Viewer, check_grant
-from oulipoly_engine.web.answers import Json, page
 from oulipoly_engine.web.api.engine import (
     Anyone,
     Operator,
@@ -37,7 +35,9 @@ from oulipoly_engine.web.api.engine import (
     work_of,
 )
 from oulipoly_engine.web.api.machine import find_repository
-from oulipoly_engine.web.bodies import SessionId
+from oulipoly_engine.web.base import answer_bodies, bodies
+from oulipoly_engine.web.base.answers import Json, page
+from oulipoly_engine.web.base.bodies import SessionId
 
 router = APIRouter(tags=["sessions"])
 

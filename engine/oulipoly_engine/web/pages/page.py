@@ -15,9 +15,9 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.viewer import NotAllowed, Viewer
-from oulipoly_engine.web.errors import status_of
-from oulipoly_engine.web.pages.page_route import PageRoute
-from oulipoly_engine.web.pages.templates import render
+from oulipoly_engine.web.base.errors import status_of
+from oulipoly_engine.web.base.page_route import PageRoute
+from oulipoly_engine.web.base.templates import render
 
 if TYPE_CHECKING:
     from starlette.requests import Request

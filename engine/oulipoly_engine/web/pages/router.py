@@ -8,8 +8,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
+from oulipoly_engine.web.base.templates import KINDS, static_file
 from oulipoly_engine.web.pages import changes, dashboard, devices, requests, session, sessions
-from oulipoly_engine.web.pages.templates import KINDS, static_file
 
 if TYPE_CHECKING:
     from starlette.requests import Request

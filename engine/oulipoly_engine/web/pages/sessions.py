@@ -10,11 +10,11 @@ from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
 from oulipoly_engine.core.worktrees.worktree_refusals import SetupNotAllowed
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.records import replace
-from oulipoly_engine.web import bodies
 from oulipoly_engine.web.access.viewer import check_scope
 from oulipoly_engine.web.api.machine import list_folders
 from oulipoly_engine.web.api.sessions import read_wish
-from oulipoly_engine.web.errors import status_of
+from oulipoly_engine.web.base import bodies
+from oulipoly_engine.web.base.errors import status_of
 from oulipoly_engine.web.pages import setup
 from oulipoly_engine.web.pages.page import Page, get, post
 from oulipoly_engine.web.pages.words import ORDER, standing_of

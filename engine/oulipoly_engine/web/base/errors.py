@@ -14,8 +14,8 @@ from starlette.responses import HTMLResponse, JSONResponse
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RequestRefused, RunnerError, StoreLocked, UsageInvalid
 from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable, OrderRefused
-from oulipoly_engine.web.pages.page_route import PageRoute, prefers_html
-from oulipoly_engine.web.pages.templates import render
+from oulipoly_engine.web.base.page_route import PageRoute, prefers_html
+from oulipoly_engine.web.base.templates import render
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from oulipoly_engine.web.streams import Dropped, Listener
+from oulipoly_engine.web.api.streams import Dropped, Listener
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

@@ -15,7 +15,7 @@ from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
 from oulipoly_engine.core.worktrees.setup_file import Setup
 from oulipoly_engine.core.worktrees.trace import RunTrace
 from oulipoly_engine.facade.worktrees.work import AgentEntry
-from oulipoly_engine.web.record_models import make_model, model_of
+from oulipoly_engine.web.base.record_models import make_model, model_of
 
 
 class Done(BaseModel):
