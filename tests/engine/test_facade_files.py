@@ -9,8 +9,8 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.facade.base.home import made_once
 from oulipoly_engine.facade.engine import Engine, Surroundings
-from oulipoly_engine.facade.home import made_once
 from oulipoly_engine.facade.runs import detached
 from oulipoly_engine.service.interactive import terminal_host
 

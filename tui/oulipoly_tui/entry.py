@@ -177,6 +177,6 @@ def _tell_what_runs_on(found: Sequence[str]) -> None:
 def _become_demo() -> None:
     import sys  # noqa: PLC0415 - beside what it goes to
 
-    from oulipoly_engine.facade.own_process import inherited_environment, replace_process  # noqa: PLC0415 - only who goes there
+    from oulipoly_engine.facade.base.own_process import inherited_environment, replace_process  # noqa: PLC0415 - only who goes there
 
     replace_process((sys.executable, "-m", "oulipoly_tui", "demo", "--"), inherited_environment())

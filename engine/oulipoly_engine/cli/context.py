@@ -13,8 +13,8 @@ from oulipoly_engine.paths import Paths, from_environment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from oulipoly_engine.facade.base.home import FindAppFaults
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.home import FindAppFaults
     from oulipoly_engine.facade.terminals.terminals import Terminal
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from oulipoly_engine.cli.context import Context, Pane
-    from oulipoly_engine.facade.home import FindAppFaults
+    from oulipoly_engine.facade.base.home import FindAppFaults
 
 
 def main(

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from oulipoly_engine.facade import diagnostics
-from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.base.own_process import interruptible
 
 
 class Progress:

@@ -14,7 +14,7 @@ from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.quantities import duration
 from oulipoly_engine.errors import InvocationNotFound, RequestRefused, TerminalNotFound
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.own_process import require_terminal, window_size
+from oulipoly_engine.facade.base.own_process import require_terminal, window_size
 from oulipoly_engine.facade.terminals.terminals import (
     TERMINAL_VARIABLE,
     Survey,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.artifacts.addresses import RETURN, SCRATCHPAD, Address, returns_of, scratchpad_of
 from oulipoly_engine.core.artifacts.versions import Version
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.artifacts.artifact_store import ArtifactStore, Collected, make_store, opened
 from oulipoly_engine.service.artifacts.returned import append_receipt, find_channel

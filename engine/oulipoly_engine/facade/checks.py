@@ -19,7 +19,7 @@ from oulipoly_engine.core.checks import surroundings, work
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, count, sort_findings, to_document, to_lines
 from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.errors import ConfigInvalid, RunnerError
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.live.sessions import LiveSessions
 from oulipoly_engine.facade.runs.orphans import Orphans
 from oulipoly_engine.facade.terminals.terminals import Terminals

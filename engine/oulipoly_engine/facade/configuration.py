@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.base.app_settings import PLACEHOLDERS, AppSettings, CustomCommand, ThemeFile, fill
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:

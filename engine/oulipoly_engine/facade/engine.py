@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.facade.home import Home, Surroundings, made_once
+from oulipoly_engine.facade.base.home import Home, Surroundings, made_once
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.setup import AccountSetup

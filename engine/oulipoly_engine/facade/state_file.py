@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.records import Record
 
 # ruff: noqa: PLC0415 - repair is looked for at the start of every command

@@ -13,7 +13,7 @@ import oulipoly_engine
 from oulipoly_engine.cli.completion import complete
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.store.base.database_errors import make_refusal
 
 ROOT = Path(__file__).parents[3]

@@ -11,8 +11,8 @@ from oulipoly_demo import world
 from oulipoly_demo.past import state as demo_past
 from oulipoly_demo.past.stories import STORIES, WORKSPACES
 from oulipoly_engine.core.quota.forecast import State
+from oulipoly_engine.facade.base.home import Surroundings
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.facade.home import Surroundings
 from oulipoly_engine.facade.snapshot import SnapshotMaker
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts.configuration import Places

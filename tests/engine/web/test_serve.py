@@ -25,7 +25,7 @@ from uvicorn.server import ServerState
 from oulipoly_engine.cli.web.serve import start_again
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.web import notices
-from oulipoly_engine.facade import own_process
+from oulipoly_engine.facade.base import own_process
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web import serve
 from oulipoly_engine.web.access.authority import make_certificate

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.facade import own_process
+from oulipoly_engine.facade.base import own_process
 from oulipoly_tui.actions import row_values
 from oulipoly_tui.actions.custom import find_missing, prepare
 from oulipoly_tui.linear.terminals import choose_terminal

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.checks.finding import to_lines
-from oulipoly_engine.facade import own_process
+from oulipoly_engine.facade.base import own_process
 from oulipoly_engine.facade.setup.sync import find_filled, tell_empty
 from oulipoly_tui.linear.interactive import PROGRAM, run_own_command
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.facade import diagnostics, own_process
+from oulipoly_engine.facade import diagnostics
+from oulipoly_engine.facade.base import own_process
 from oulipoly_engine.facade.runs.interactive import InteractiveRequest, ResumeRequest
 
 if TYPE_CHECKING:

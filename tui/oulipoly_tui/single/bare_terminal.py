@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from oulipoly_engine.core.text.control_characters import visible_line
-from oulipoly_engine.facade.own_process import outer_prefixes
+from oulipoly_engine.facade.base.own_process import outer_prefixes
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui.driver import copying, driver, signals
 from oulipoly_tui.driver.clipboard_leave import ClipboardLeave

@@ -20,7 +20,7 @@ from oulipoly_engine.core.live.runtime_status import (
 from oulipoly_engine.core.live.runtimes import mask_proxy
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.base.own_process import interruptible
 
 SCHEMA_VERSION = 1
 _SHOWN_ERRORS = 10  # lines of stderr; the JSON form has all that are kept

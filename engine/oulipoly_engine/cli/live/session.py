@@ -20,7 +20,7 @@ from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.core.worktrees.work import LIFECYCLES
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.own_process import parent_invocation
+from oulipoly_engine.facade.base.own_process import parent_invocation
 from oulipoly_engine.records import replace
 
 if TYPE_CHECKING:

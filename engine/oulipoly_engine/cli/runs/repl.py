@@ -9,7 +9,7 @@ from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.runs.run import folder
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.own_process import interruptible, parent_invocation, require_terminal
+from oulipoly_engine.facade.base.own_process import interruptible, parent_invocation, require_terminal
 from oulipoly_engine.facade.runs.interactive import InteractiveRequest, ResumeRequest
 
 DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches

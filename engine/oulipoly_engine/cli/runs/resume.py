@@ -14,7 +14,7 @@ from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.sessions.resolve import full_id
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.own_process import parent_invocation
+from oulipoly_engine.facade.base.own_process import parent_invocation
 from oulipoly_engine.facade.runs.interactive import ResumeRequest
 from oulipoly_engine.facade.runs.one_shots import DispatchFailed, OneShotRunner
 

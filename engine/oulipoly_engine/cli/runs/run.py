@@ -12,7 +12,7 @@ from oulipoly_engine.core.accounts.accounts import Agent, Model
 from oulipoly_engine.core.runs import markers, prompt
 from oulipoly_engine.errors import AgentUnknown, OutputFailed, PromptMissing, RequestRefused
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.own_process import parent_invocation
+from oulipoly_engine.facade.base.own_process import parent_invocation
 from oulipoly_engine.facade.runs.one_shots import PROMPT_RESOLUTION, DispatchFailed, Invoked, OneShotRunner, Request
 
 _MANY = 64 << 10  # bytes at once, from which a wider pipe pays

@@ -8,7 +8,7 @@ from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.errors import MoveRefused, SessionNotFound, StorageUnsupported
 from oulipoly_engine.facade import diagnostics
-from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.base.own_process import interruptible
 from oulipoly_engine.facade.sessions.moves import MoveResult, Plan, move_receipt
 
 

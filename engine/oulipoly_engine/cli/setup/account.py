@@ -13,7 +13,7 @@ from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
 from oulipoly_engine.errors import Declined, HomeUnusable, LoginFailed, RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.accounts.changes import AccountChanges, Step
-from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.base.own_process import interruptible
 
 _TEXTS = {
     "show": "Show an account: its CLI, its home, who is logged in, its pools. No token is ever shown.",

@@ -25,7 +25,7 @@ from oulipoly_engine.errors import (
 )
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.accounts.additions import CLIS, check_name, check_pool, find_cli
-from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.base.own_process import interruptible
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate, FirstQuota
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.detection import Detection
     from oulipoly_engine.facade.accounts.logins import AccountLogins, LoginState
     from oulipoly_engine.facade.accounts.setup import AccountSetup
-    from oulipoly_engine.facade.own_process import Guard
+    from oulipoly_engine.facade.base.own_process import Guard
 
 _NAME_HELP = "The name is for you: `work`, `claude2`. It stands in lists and pools and can be changed later."
 _POOL_HELP = (

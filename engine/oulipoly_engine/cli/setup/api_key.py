@@ -10,7 +10,7 @@ from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.accounts.additions import check_provider
-from oulipoly_engine.facade.own_process import inherited_environment
+from oulipoly_engine.facade.base.own_process import inherited_environment
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate

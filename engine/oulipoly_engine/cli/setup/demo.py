@@ -14,7 +14,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.own_process import inherited_environment, replace_process
+from oulipoly_engine.facade.base.own_process import inherited_environment, replace_process
 from oulipoly_engine.paths import from_environment
 
 

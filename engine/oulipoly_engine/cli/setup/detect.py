@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.base.own_process import interruptible
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.detection import Detected

@@ -6,8 +6,8 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, seconds
 from oulipoly_engine.core.text.quantities import local
 from oulipoly_engine.facade import output
+from oulipoly_engine.facade.base.own_process import interruptible
 from oulipoly_engine.facade.checks import Limits, Severity, count, to_document, to_lines
-from oulipoly_engine.facade.own_process import interruptible
 
 _EXIT_ERRORS = 1
 

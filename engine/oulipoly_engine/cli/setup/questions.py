@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from oulipoly_engine.errors import Declined, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.own_process import interruptible, page, window_size
+from oulipoly_engine.facade.base.own_process import interruptible, page, window_size
 
 _LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
 

@@ -143,7 +143,7 @@ def start_again(port: int) -> None:
     """Become the same command again, at the port that it had."""
     import sys
 
-    from oulipoly_engine.facade.own_process import inherited_environment, replace_process
+    from oulipoly_engine.facade.base.own_process import inherited_environment, replace_process
 
     diagnostics.note("a file has changed: the server starts again")
     # The last --port counts: whoever talks to the server finds it where it was.

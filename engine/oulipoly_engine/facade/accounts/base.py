@@ -10,8 +10,8 @@ from oulipoly_engine.config.edit import account_edit
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.errors import AccountBusy
-from oulipoly_engine.facade.files import check_account
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.files import check_account
+from oulipoly_engine.facade.base.home import Home
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.detection import Detection
     from oulipoly_engine.facade.accounts.logins import AccountLogins
     from oulipoly_engine.facade.accounts.removals import AccountRemovals
-    from oulipoly_engine.facade.home import Home
+    from oulipoly_engine.facade.base.home import Home
 
 # ruff: noqa: PLC0415 - a command needs one or two parts
 

@@ -19,7 +19,7 @@ from oulipoly_engine.records import Record, replace
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.launch.catalogue import Catalogue
     from oulipoly_engine.core.runs.markers import ParentRef
-    from oulipoly_engine.facade.home import Home
+    from oulipoly_engine.facade.base.home import Home
     from oulipoly_engine.store.base.db import Store
 
 

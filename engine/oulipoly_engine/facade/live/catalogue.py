@@ -11,7 +11,7 @@ from oulipoly_engine.core.live.launch.catalogue import Catalogue, derive_runtime
 from oulipoly_engine.paths import Paths
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.home import Home
+    from oulipoly_engine.facade.base.home import Home
 
 
 def read_catalogue(paths: Paths, accounts: Mapping[str, Account]) -> tuple[Catalogue, tuple[str, ...]]:

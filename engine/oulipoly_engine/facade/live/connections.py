@@ -11,7 +11,7 @@ from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, Ses
 from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
 from oulipoly_engine.errors import AccountExhausted, AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
-from oulipoly_engine.facade.home import find_only
+from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
 from oulipoly_engine.facade.live.turn_results import last_end, wait_for_end
 from oulipoly_engine.host.link import HostGone, HostUnreachable

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RequestNotFound
-from oulipoly_engine.facade.home import Home, find_only
+from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, Client

@@ -24,7 +24,7 @@ from oulipoly_engine.core.live.runtime_status import (
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import LoginFailed, ProgramMissing, RequestRefused, RuntimeUnknown, RuntimeUnusable
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.live.catalogue import catalogue_of
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.records import asdict

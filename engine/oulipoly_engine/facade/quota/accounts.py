@@ -9,8 +9,8 @@ from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.facade.files import check_account
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.files import check_account
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts.api_keys import read_kept_profiles

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 
 from oulipoly_engine.core.ledger.report import Line
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.ledger.consumers import Consumer, TopConsumers, burners

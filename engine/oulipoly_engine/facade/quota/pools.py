@@ -11,7 +11,7 @@ from oulipoly_engine.core.balance.what_if import Supposition, parse, suppose
 from oulipoly_engine.core.quota.staleness import is_routing_stale
 from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.errors import AccountUnusable, InvocationNotFound
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota.choose import candidates, decide_among
 from oulipoly_engine.service.quota.refresh import RefreshOptions

@@ -14,8 +14,8 @@ from oulipoly_engine.core.quota import usage_table
 from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert
 from oulipoly_engine.core.quota.usage_table import AccountUsage
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.facade.files import check_account
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.files import check_account
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota.burn_history import BurnHistory, read_burn_history
 from oulipoly_engine.service.quota.forecasting import WindowForecast

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.quota.pools import Pools
 from oulipoly_engine.service.runs.background import Background, BackgroundRequest
 

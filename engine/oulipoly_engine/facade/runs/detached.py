@@ -16,7 +16,7 @@ from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.facade.wiring import Wiring
+from oulipoly_engine.facade.base.wiring import Wiring
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import asdict, replace
 from oulipoly_engine.service.interactive import terminals

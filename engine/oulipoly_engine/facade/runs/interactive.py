@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import restrict_to_account
 from oulipoly_engine.errors import AccountUnusable
-from oulipoly_engine.facade import upkeep
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base import upkeep
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.runs.resume import ResumeRequest, tell_choice

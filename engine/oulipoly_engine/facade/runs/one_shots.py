@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from oulipoly_engine import stopping
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.errors import AccountUnusable
-from oulipoly_engine.facade import upkeep
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base import upkeep
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.runs.attempt import Face

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from oulipoly_engine.core.runs.invocations import Invocation, Status
 from oulipoly_engine.errors import InvocationNotFound, RunnerError, RunStays
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.records import Record

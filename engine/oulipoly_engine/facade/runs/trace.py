@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.service.runs.trace import Tracer
 
 

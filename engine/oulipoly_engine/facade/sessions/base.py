@@ -13,7 +13,7 @@ from oulipoly_engine.service.sessions.locate import Locator, find_session, find_
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
     from oulipoly_engine.core.sessions.resolve import ResolvedSession
-    from oulipoly_engine.facade.home import Home
+    from oulipoly_engine.facade.base.home import Home
     from oulipoly_engine.service.archive.archive import Archive
     from oulipoly_engine.store.base.db import Store
 

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from oulipoly_engine.core.archive.bundle import Manifest
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.facade import upkeep
+from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.values import Unpacked, translate_disk_errors
 from oulipoly_engine.records import Record

@@ -17,7 +17,7 @@ from oulipoly_engine.store.sessions.sessions import list_sessions
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.spawned import Spawned
-    from oulipoly_engine.facade.home import Home
+    from oulipoly_engine.facade.base.home import Home
     from oulipoly_engine.service.search import Found
     from oulipoly_engine.service.sessions.board import Board, Boards, Inside
     from oulipoly_engine.store.base.db import Store

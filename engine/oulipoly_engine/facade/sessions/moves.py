@@ -9,7 +9,7 @@ from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.errors import translate_system_errors
-from oulipoly_engine.facade import upkeep
+from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.service.sessions.move import Mover, MoveResult, Plan
 from oulipoly_engine.service.sessions.move import receipt as move_receipt

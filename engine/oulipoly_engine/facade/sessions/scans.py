@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import AccountUnusable
-from oulipoly_engine.facade import upkeep
+from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import Counting, after_scan, count_nothing
 from oulipoly_engine.records import Record

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.home import Home
+    from oulipoly_engine.facade.base.home import Home
     from oulipoly_engine.facade.sessions.archive import SessionArchive
     from oulipoly_engine.facade.sessions.bundles import SessionBundles
     from oulipoly_engine.facade.sessions.catalogue import SessionCatalogue

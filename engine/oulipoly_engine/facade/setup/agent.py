@@ -19,8 +19,8 @@ from oulipoly_engine.errors import Interrupted, ModelUnknown, RequestRefused, Ru
 from oulipoly_engine.facade.accounts.additions import find_cli
 from oulipoly_engine.facade.accounts.changes import Step
 from oulipoly_engine.facade.accounts.setup import AccountSetup
-from oulipoly_engine.facade.files import check_account
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.files import check_account
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.runs.one_shots import OneShots, Request
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import inherited_environment

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from oulipoly_engine.core.setup.memory import Graph
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.setup.memory import Memory
 from oulipoly_engine.service.setup.sync import Sync, SyncHome, SyncPlan

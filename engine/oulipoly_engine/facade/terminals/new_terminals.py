@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.balance.explain import explain_choice
 from oulipoly_engine.core.runs.markers import without_channel
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.quota.pools import Pools
 from oulipoly_engine.facade.runs.interactive import Interactive, InteractiveRequest, ResumeRequest
 from oulipoly_engine.facade.terminals.terminals import Terminal

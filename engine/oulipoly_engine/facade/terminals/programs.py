@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine import stopping
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.process.user_programs import show_program

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.facade.home import Home
-from oulipoly_engine.facade.own_process import outer_prefixes
+from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.own_process import outer_prefixes
 from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import is_alive

@@ -26,7 +26,7 @@ from oulipoly_engine.core.web.devices import (
 from oulipoly_engine.core.web.replies import Reply
 from oulipoly_engine.errors import DeviceNotFound, IdAmbiguous, RequestRefused, ServerNotRunning, UsageInvalid
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.web.push import PushAccess
 from oulipoly_engine.facade.web.settings import WebSettings, web_settings
 from oulipoly_engine.process.liveness import was_alive_at

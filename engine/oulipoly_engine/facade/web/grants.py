@@ -14,7 +14,7 @@ from oulipoly_engine.core.live.requests import NoTurnRuns
 from oulipoly_engine.core.web import grants
 from oulipoly_engine.core.web.grants import Grant
 from oulipoly_engine.errors import GrantNotFound, RequestRefused
-from oulipoly_engine.facade.home import Home, find_only
+from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.facade.live.turn_results import wait_for_end
 from oulipoly_engine.host.link import HostGone
 from oulipoly_engine.records import replace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oulipoly_engine.core.web.push import Subscription
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.store.web import devices, subscriptions
 
 

@@ -16,7 +16,7 @@ from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.worktrees.prompts import Comment, comments_prompt
 from oulipoly_engine.core.worktrees.refusals import GitUnavailable
 from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, translate_system_errors
-from oulipoly_engine.facade.home import Home, find_only
+from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts

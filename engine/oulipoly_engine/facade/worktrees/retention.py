@@ -22,7 +22,7 @@ from oulipoly_engine.core.worktrees.retention import (
 )
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.worktrees.worktrees import Pruned, Worktrees
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.process.lock import hold_lock

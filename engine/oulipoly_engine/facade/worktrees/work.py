@@ -29,7 +29,7 @@ from oulipoly_engine.core.worktrees.work import (
     user_id,
 )
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid, translate_system_errors
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
 from oulipoly_engine.paths import expand_user
 from oulipoly_engine.process.lock import hold_lock

@@ -17,7 +17,7 @@ from oulipoly_engine.core.worktrees.setup_file import Setup
 from oulipoly_engine.core.worktrees.worktree_refusals import RepositoryUnusable, WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.facade.home import Home, find_only
+from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees import create, reconcile, remove, restore, survey

@@ -13,7 +13,7 @@ from oulipoly_engine.core.accounts.clis.opencode import OPENCODE
 from oulipoly_engine.errors import HomeUnusable, RequestRefused
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate, find_cli
-from oulipoly_engine.facade.home import Home, Surroundings
+from oulipoly_engine.facade.base.home import Home, Surroundings
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts import new_account, setup
 from oulipoly_engine.service.accounts.logins import Version, read_version

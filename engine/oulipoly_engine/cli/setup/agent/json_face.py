@@ -36,7 +36,7 @@ from oulipoly_engine.core.setup.dialogs import (
 )
 from oulipoly_engine.core.setup.events import Agreement, Failure, NeedInput, ShowResult, Told, event_document
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.base.own_process import interruptible
 from oulipoly_engine.facade.setup.agent import SetupCancelled
 
 _LONGEST = 1 << 20  # bytes of an answer

@@ -10,7 +10,7 @@ from oulipoly_engine.cli.setup import account_add
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.base.own_process import interruptible
 from oulipoly_engine.facade.setup.agent import Outcome, SetupEnd, SetupFace, SetupWish
 
 _DONE = (Outcome.SUCCESS, Outcome.DONE)

@@ -21,14 +21,14 @@ from oulipoly_engine.errors import (
     StoreUnusable,
 )
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.facade.wiring import Note, Wiring, ignore
+from oulipoly_engine.facade.base.wiring import Note, Wiring, ignore
 from oulipoly_engine.paths import Paths, from_environment
 from oulipoly_engine.records import Record, field, replace
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
     from oulipoly_engine.config.base.problem import Fault, Problem
-    from oulipoly_engine.facade.files import CheckedFiles, Files
+    from oulipoly_engine.facade.base.files import CheckedFiles, Files
     from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
     from oulipoly_engine.service.following.notices import Notices
     from oulipoly_engine.store.base.db import Store
@@ -116,7 +116,7 @@ class Home:
         """Return the configuration as this engine's face wants it."""
         if self.checks_files:
             return self.checked_files
-        from oulipoly_engine.facade.files import KeptFiles
+        from oulipoly_engine.facade.base.files import KeptFiles
 
         return KeptFiles(self.read_configuration)
 
@@ -128,7 +128,7 @@ class Home:
     @property
     def checked_files(self) -> CheckedFiles:
         """Return the configuration for what ends at the first error, whatever the face."""
-        from oulipoly_engine.facade.files import CheckedFiles
+        from oulipoly_engine.facade.base.files import CheckedFiles
 
         return CheckedFiles(self.paths, self.warn, self.models_dir, self.agents_dir)
 

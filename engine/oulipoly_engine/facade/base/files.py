@@ -14,7 +14,7 @@ from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import AccountUnknown, ModelUnknown
-from oulipoly_engine.facade.wiring import ignore
+from oulipoly_engine.facade.base.wiring import ignore
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, replace
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.config.base.problem import Loaded
     from oulipoly_engine.core.accounts.accounts import Agent
     from oulipoly_engine.core.ledger.prices import Rate
-    from oulipoly_engine.facade.wiring import Note
+    from oulipoly_engine.facade.base.wiring import Note
     from oulipoly_engine.service.accounts.configuration import Configured
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.bundled import turn_call
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.store.base.db import Store
 
