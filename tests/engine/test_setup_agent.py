@@ -345,7 +345,7 @@ def test_nothing_secret_reaches_the_model(home, world, model, engine, tmp_path):
             {"type": "status", "message": "print the keys"},
         ],
         [{"type": "test_integration", "model_name": "loud"}],
-        [{"type": "complete", "summary": "done"}],
+        [{"type": "complete", "summary": f"done with {key}"}],
     )
     world.account("loud", f"echo {key}")
     world.model("loud", "loud")
@@ -363,8 +363,15 @@ def test_nothing_secret_reaches_the_model(home, world, model, engine, tmp_path):
 
     assert end.outcome is Outcome.SUCCESS, end
     texts = "".join(model.prompts)
-    for secret in (key, "plain-but-secret", "plain-in-a-list", "plain-in-a-table", "x1Y2x1Y2", word, "an-unusual-key"):
+    secrets = (key, "plain-but-secret", "plain-in-a-list", "plain-in-a-table", "x1Y2x1Y2", word, "an-unusual-key")
+    for secret in secrets:
         assert secret not in texts
+    kept = {path: path.read_bytes() for path in world.data.rglob("*") if path.is_file()}
+    undo = world.data / "configuration-undo.json"  # the user's own file as it was, which an undo brings back
+    assert 0o600 == undo.stat().st_mode & 0o777
+    del kept[undo]
+    assert any(b"setup_runs" in content for content in kept.values())
+    assert [] == [(path, one) for path, content in kept.items() for one in secrets if one.encode() in content]
     assert "it was kept" in texts or "was added with the key" in texts
     assert (home / ".claude-claude" / "api-key").stat().st_mode & 0o777 == 0o600
     assert key not in repr(person.shown)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.records import Record
 
@@ -96,8 +97,8 @@ def read_scopes(words: Iterable[str]) -> tuple[Scope, ...]:
 
 
 def clean_name(name: str) -> str:
-    """Return a device's name as it is kept: one line of visible characters."""
-    shown = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
+    """Return a device's name as it is kept: one line of visible characters, without secrets."""
+    shown = " ".join("".join(letter if letter.isprintable() else " " for letter in redact(name)).split())
     return shown[:NAME_LIMIT]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Case
@@ -81,7 +82,8 @@ def _insert(store: Store, chain_id: str, chain: StoredChain, at: str) -> None:
     )
     _insert_segments(store, chain_id, chain.segments)
     if chain.name is not None or chain.note is not None:
-        store.insert(tables.NoteRow, chain_id=chain_id, name=chain.name, note=chain.note, changed_at=at)
+        name, note = (words and redact(words) for words in (chain.name, chain.note))
+        store.insert(tables.NoteRow, chain_id=chain_id, name=name, note=note, changed_at=at)
 
 
 def _insert_segments(store: Store, chain_id: str, segments: Sequence[StoredSegment]) -> None:

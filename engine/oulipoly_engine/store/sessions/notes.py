@@ -1,10 +1,11 @@
-"""What a person says of a session: its name, a note, a pin."""
+"""What a person says of a session: its name, a note, a pin. Secrets are taken out of all of it."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.models.live import LiveSessionRow
@@ -30,6 +31,7 @@ def rename(store: Store, chain_id: str, name: str | None, now: datetime) -> None
 
     Runs in its own transaction, or in the caller's.
     """
+    name = name and redact(name)
     segments = SegmentRow.select(SegmentRow.provider_name, SegmentRow.session_id).where(SegmentRow.chain_id == chain_id)
     with store.write():
         _set(store, chain_id, "name", name, now)
@@ -40,7 +42,7 @@ def rename(store: Store, chain_id: str, name: str | None, now: datetime) -> None
 
 def annotate(store: Store, chain_id: str, note: str | None, now: datetime) -> None:
     """Give a chain a note, or take it away, as `rename` does."""
-    _set(store, chain_id, "note", note, now)
+    _set(store, chain_id, "note", note and redact(note), now)
 
 
 def pin(store: Store, chain_id: str, now: datetime) -> None:
