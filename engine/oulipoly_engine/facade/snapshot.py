@@ -319,7 +319,7 @@ def _of_orphan(orphan: Orphan) -> Trouble:
 def _of_run(failure: Failure) -> Trouble:
     said = failure.text or failure.reason or "without a word"
     text = f"the last run of {failure.model} failed ({failure.category or failure.reason or 'unknown'}): {said}"
-    fix = fix_of(failure.category, failure.reason, run=failure.uuid[:8])
+    fix = fix_of(failure.category, failure.reason, account=failure.account, run=failure.uuid[:8])
     return Trouble(text, fix, failure.account, is_error=False, kind="run")
 
 
@@ -332,7 +332,7 @@ def _of_account(view: AccountView) -> tuple[Trouble, ...]:
         from oulipoly_engine.core.runs.vendor_text import heuristic  # noqa: PLC0415 - its patterns, only for a failure
 
         if heuristic(view.attempts.last_failure) is Category.AUTH_EXPIRED:
-            fix = f"{fix_of(Category.AUTH_EXPIRED)}; then {fix}"
+            fix = f"{fix_of(Category.AUTH_EXPIRED, account=view.name)}; then {fix}"
         if view.attempts.backoff_until is not None:
             until = to_text(view.attempts.backoff_until)[:16]
             fix = f"left alone until {until}Z; {fix} at once"

@@ -4,7 +4,8 @@ from functools import partial
 
 import pytest
 
-from oulipoly_engine.core.runs.recovery import fix_of
+from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.recovery import SPAWN_FAILED, fix_of
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
 from oulipoly_tui.live_settings import LiveSettings
@@ -113,7 +114,7 @@ async def test_a_failed_run_is_told_with_its_fix_until_one_succeeds(empty_world,
     empty_world.model("opus", "ada")
     async with running() as (app, pilot):
         app.order("prompt", ("opus", "hello"))
-        await settled(pilot, lambda: any("sign in again" in text for text in _troubles(app)))
+        await settled(pilot, lambda: any("`agents account login ada`" in text for text in _troubles(app)))
         assert any("Please run /login" in text for text in _troubles(app))
         (empty_world.home / "well").touch()
         await settled(pilot, lambda: not app.engine.background.running)
@@ -138,3 +139,9 @@ async def test_a_failed_run_is_told_with_its_fix_until_one_succeeds(empty_world,
 )
 def test_each_class_of_failure_has_a_fix_of_its_own(reason):
     assert fix_of(None, reason) != fix_of("unknown", None)
+
+
+def test_a_fix_names_the_account_or_runtime_that_it_mends():
+    """`codex login` would mend the usual home, and a runtime's program stands in config.toml."""
+    assert "`agents account login work`" in fix_of(Category.AUTH_EXPIRED, account="work")
+    assert "`program` of [runtimes.x] in config.toml" in fix_of(None, SPAWN_FAILED, account="x")

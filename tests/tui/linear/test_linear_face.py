@@ -58,7 +58,7 @@ def test_a_failed_prompt_shows_what_its_cli_said_and_the_way_out(empty_world, ag
 
     assert "Ended with exit code 3." in text
     assert "OAuth token has expired: 401" in text
-    assert "Fix: sign in again" in text
+    assert "Fix: log in again" in text
 
 
 def test_what_if_asks_before_it_is_true(app_world, agents):

@@ -133,7 +133,7 @@ async def test_a_failed_prompt_shows_what_its_cli_said_and_the_way_out(empty_wor
 
     assert "first" in text
     assert "OAuth token has expired: 401" in text
-    assert "→ sign in again" in text
+    assert "→ log in again: `agents account login" in text
 
 
 async def test_a_prompt_that_one_account_refused_names_it_and_who_answered(empty_world, running, settled):

@@ -292,7 +292,7 @@ def _judge_quota(one: SeenQuota, now: datetime) -> Iterator[Finding]:
         cause = f"its quota could not be read: {cut_line(one.last_failure)}"
         is_login = heuristic(one.last_failure) is Category.AUTH_EXPIRED
         fix = (
-            f"{fix_of(Category.AUTH_EXPIRED)}, then read it again"
+            f"{fix_of(Category.AUTH_EXPIRED, account=one.account)}, then read it again"
             if is_login
             else "mend what it says, then read it again"
         )

@@ -50,7 +50,7 @@ def judge_runs(orphans: Sequence[SeenOrphan], failures: Sequence[SeenFailure]) -
     for failure in failures:
         cause = f"its last run failed: {cut_line(failure.said)}"
         follows = "its next run may fail as well"
-        fix = fix_of(failure.category, failure.reason, run=failure.uuid[:ID_LENGTH])
+        fix = fix_of(failure.category, failure.reason, account=failure.account, run=failure.uuid[:ID_LENGTH])
         command = in_shell("agents", "trace", failure.uuid)
         yield Finding(Area.RUNS, Severity.WARNING, failure.account, cause, follows, fix, command)
     if not orphans and not failures:

@@ -9,7 +9,8 @@ from oulipoly_engine.core.runs.failure_categories import RETURNED_ARTIFACTS, Cat
 # Reasons beside the categories, as rows have them.
 SPAWN_FAILED, OUTPUT_FAILED, GUARD_DROP = "spawn_error", "stdout_failed", "guard_drop"
 _FIXES: Mapping[str, str] = {
-    Category.AUTH_EXPIRED: "sign in again: start the CLI by hand with this account, or `agents repl MODEL`",
+    # The CLI's own login, called by hand, would mend its usual home alone.
+    Category.AUTH_EXPIRED: "log in again: `agents account login {account}`",
     Category.CLI_VERSION_MISMATCH: "the CLI does not know a flag: update it, or correct `args` in providers.toml or "
     "the model's file",
     Category.NETWORK_ERROR: "nothing is wrong with the account: try again once the network or the vendor is back",
@@ -21,18 +22,24 @@ _FIXES: Mapping[str, str] = {
     Category.HUNG_SUBPROCESS: "raise `timeout_seconds` of the account, or `--timeout`, if it only needed longer",
     RETURNED_ARTIFACTS: "nothing is wrong with the account: have the agent return what it makes by `agent-messenger "
     "return`, which writes the receipt, and run it again",
-    SPAWN_FAILED: "install the program, or correct `command` in providers.toml; `agents config check` names it",
+    SPAWN_FAILED: "install the program, or correct where it is named: `command` of [{account}] in providers.toml, or "
+    "`program` of [runtimes.{account}] in config.toml",
     OUTPUT_FAILED: "who read the output went away, or the disk is full: run it again",
     GUARD_DROP: "its runner was killed: go on with the session by `agents repl --resume`",
 }
 _OTHER = "`agents trace {run}` shows what it printed; so does enter on it in the trace of Sessions"
 
 
-def find_fix(*reasons: str | None) -> str | None:
-    """Return what to do about a failure of a known kind. reasons: category or reason, the first known one decides."""
-    return next((_FIXES[reason] for reason in reasons if reason is not None and reason in _FIXES), None)
+def find_fix(*reasons: str | None, account: str | None = None) -> str | None:
+    """Return what to do about a failure of a known kind.
+
+    reasons: category or reason, the first known one decides. account: its name, or that of a runtime without
+    one; None: unknown.
+    """
+    fix = next((_FIXES[reason] for reason in reasons if reason is not None and reason in _FIXES), None)
+    return fix and fix.replace("{account}", account or "ACCOUNT")
 
 
-def fix_of(*reasons: str | None, run: str = "RUN") -> str:
-    """Return what to do about any failure, reasons as in `find_fix`. run: the id by which it can be looked at."""
-    return find_fix(*reasons) or _OTHER.format(run=run)
+def fix_of(*reasons: str | None, account: str | None = None, run: str = "RUN") -> str:
+    """Return what to do about any failure, arguments as in `find_fix`. run: the id by which it can be looked at."""
+    return find_fix(*reasons, account=account) or _OTHER.format(run=run)

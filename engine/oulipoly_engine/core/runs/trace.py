@@ -98,7 +98,7 @@ def failure_lines(node: Node, *, with_why: bool = True) -> Iterator[str]:
     if words is not None:
         yield f"prompt: {visible_line(_shorten(words.prompt))}"
         yield from (f"│ {visible_line(line)}" for line in words.output)
-    fix = find_fix(row.error_category, row.terminal_reason)
+    fix = find_fix(row.error_category, row.terminal_reason, account=row.account)
     if fix is not None:
         yield f"to do: {fix}"
     if with_why and node.decision is not None:
