@@ -19,10 +19,12 @@ from typing import Any, NoReturn
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
 
-from oulipoly_engine import errors  # noqa: E402
+from oulipoly_engine import errors, variables  # noqa: E402
 from oulipoly_engine.cli import commands, parser  # noqa: E402
 from oulipoly_engine.cli.context import Context  # noqa: E402
 from oulipoly_engine.config.edit import rules, settings_edit  # noqa: E402
+from oulipoly_engine.config.schema.app import AppTable, CommandTable, ViewTable  # noqa: E402
+from oulipoly_engine.config.schema.settings import SettingsTable  # noqa: E402
 from oulipoly_engine.facade.configuration import schema_titles  # noqa: E402
 from oulipoly_engine.paths import Paths  # noqa: E402
 from oulipoly_engine.stopping import Stopped  # noqa: E402
@@ -250,15 +252,24 @@ def page() -> str:
 
 
 def settings_page() -> str:
-    """Return docs/settings.md: every setting of a file's own table, as the schema declares it."""
-    files = {"config.toml: what holds for every run": rules.SettingsTable, "app.toml: the app": rules.AppTable}
+    """Return docs/settings.md: every setting and every variable of ours, as they are declared."""
+    files = {
+        "config.toml: what holds for every run": SettingsTable,
+        "app.toml: the app": AppTable,
+        "app.toml: each of `[[commands]]`": CommandTable,
+        "app.toml: each `[views.NAME]`": ViewTable,
+    }
     parts = [
         "# Settings\n\n<!-- Made by scripts/command_reference.py. -->\n",
         "`agents config set KEY VALUE` writes one; `agents config get KEY` tells what holds, and why.\n",
     ]
     for title, table in files.items():
-        rows = "".join(map(_setting_row, rules.list_rules(table)))
+        rows = "".join(map(_setting_row, rules.list_rules(table, with_tables=True)))
         parts.append(f"## {title}\n\n| key | default | meaning |\n|---|---|---|\n{rows}")
+    names = {"Variables that you can set": variables.TAKEN, "Variables that our programs get": variables.GIVEN}
+    for title, described in names.items():
+        rows = "".join(f"| `{name}` | {text} |\n" for name, text in described.items())
+        parts.append(f"## {title}\n\n| variable | meaning |\n|---|---|\n{rows}")
     return "\n".join(parts)
 
 

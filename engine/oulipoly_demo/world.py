@@ -25,7 +25,7 @@ from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.levels import Tier
 from oulipoly_demo.quota.meter import Meter, Reading
 from oulipoly_demo.world_files import ACCOUNTS, Setting
-from oulipoly_engine import __version__
+from oulipoly_engine import __version__, variables
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.records import Record
@@ -116,7 +116,7 @@ def way_in(environ: Mapping[str, str] | None = None) -> str:
     """
     env = os.environ if environ is None else environ
     root = Path(env.get("HOME", "")).parent
-    if env.get("OULIPOLY_DEMO") != "1" or not (root / MARKER).is_file():
+    if env.get(variables.DEMO) != "1" or not (root / MARKER).is_file():
         return ""
     return f"demo {_where(root, env)}-- "
 
@@ -179,7 +179,7 @@ def environment_for(world: World, environ: Mapping[str, str] | None = None) -> d
         "XDG_CACHE_HOME": str(world.home / ".cache"),
         "XDG_RUNTIME_DIR": str(world.root / "run"),
         "PATH": os.pathsep.join((str(world.bin), before.get("PATH") or os.defpath)),
-        "OULIPOLY_DEMO": "1",
+        variables.DEMO: "1",
     }
     return env
 

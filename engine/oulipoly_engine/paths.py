@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import overload
 
+from oulipoly_engine import variables
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 
@@ -136,7 +137,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
     """
     env = os.environ if environ is None else environ
     home = _home(env)
-    data = env.get("OULIPOLY_DATA_DIR")
+    data = env.get(variables.DATA_DIR)
     return Paths(
         config=_xdg(env, "XDG_CONFIG_HOME", home / ".config") / APP,
         data=Path(data).absolute() if data else _xdg(env, "XDG_DATA_HOME", home / ".local" / "share") / APP,

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine import variables
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.clock import from_text
@@ -16,7 +17,6 @@ from oulipoly_engine.errors import InvocationNotFound, RequestRefused, TerminalN
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import require_terminal, window_size
 from oulipoly_engine.facade.terminals.terminals import (
-    TERMINAL_VARIABLE,
     Survey,
     Terminal,
     is_own,
@@ -94,7 +94,7 @@ def _attach(context: Context, prog: str, arguments: list[str]) -> int:
     if is_own(found):
         # A tmux server that was started in there keeps the variable wherever it is shown later.
         why = "shown inside itself it would have itself to draw, without an end"
-        message = f"this is terminal {found.id}: {why}; if you are elsewhere by now, unset {TERMINAL_VARIABLE}"
+        message = f"this is terminal {found.id}: {why}; if you are elsewhere by now, unset {variables.TERMINAL}"
         raise RequestRefused(message)
     return attach(context, found, only_reads=options.read_only)
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import accounts_file, agent_files, load, small_files
+from oulipoly_engine.config import accounts_file, agent_files, app_file, load, small_files
 from oulipoly_engine.config.base import mask
+from oulipoly_engine.config.base.app_settings import AppSettings, CustomCommand
 from oulipoly_engine.config.parse import settings_keys
 from oulipoly_engine.core.accounts.accounts import (
     AcceptanceSpec,
@@ -24,6 +25,7 @@ from oulipoly_engine.core.accounts.accounts import (
 )
 from oulipoly_engine.core.accounts.inputs import InputSpec
 from oulipoly_engine.core.live.runtimes import RuntimeEntry, mask_proxy
+from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import asdict
@@ -34,20 +36,22 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | None = None) -> dict[str, Any]:
     """Return everything that can be read, as values that JSON can hold; secrets are masked.
 
-    Shape: `{"paths", "settings", "accounts", "models", "agents", "runtimes", "sessions", "problems"}`; the middle six
-    map names to the keys of the files they come from. `problems` lists the texts of what is wrong.
+    Shape: `{"paths", "settings", "app", "accounts", "models", "agents", "runtimes", "sessions", "problems"}`.
+    `settings` and `app` have the keys of their files, the next five map names to those keys; `problems` lists texts.
     """
     accounts = accounts_file.read(paths)
     settings = small_files.read_settings(paths)
+    app = app_file.read(paths)
     sessions = small_files.read_sessions(paths)
     models = [load.read_model(paths, name, models_dir, accounts.value) for name in load.list_models(paths, models_dir)]
     folder = agents_dir or paths.agents
     agents = [agent_files.read(folder / f"{name}.md", paths) for name in agent_files.names(folder)]
     runtimes = small_files.read_runtimes(paths)
-    everything: tuple[Any, ...] = (accounts, settings, runtimes, sessions, *models, *agents)
+    everything: tuple[Any, ...] = (accounts, settings, app, runtimes, sessions, *models, *agents)
     return {
         "paths": _paths(paths, models_dir or paths.models, folder),
         "settings": settings_keys.to_file(settings.value),
+        "app": _app(app.value),
         "accounts": {name: _account(account) for name, account in accounts.value.items()},
         "models": {loaded.value.name: _model(loaded.value) for loaded in models if loaded.value is not None},
         "agents": {loaded.value.name: _agent(loaded.value) for loaded in agents if loaded.value is not None},
@@ -74,6 +78,30 @@ def _paths(paths: Paths, models: Path, agents: Path) -> dict[str, str]:
         "state_db": paths.state_db,
     }
     return {name: str(path) for name, path in named.items()}
+
+
+def _app(settings: AppSettings) -> dict[str, Any]:
+    return {
+        **settings_keys.to_file(settings),
+        "status": {name: mask.text(template) for name, template in settings.status.items()},
+        "views": {view.name: _view(view) for view in settings.views},
+        "commands": [_command(command) for command in settings.commands],
+    }
+
+
+def _view(view: SavedView) -> dict[str, Any]:
+    return {"filter": view.filter, "group": view.group, "sort": view.sort.value, "reversed": view.is_reversed}
+
+
+def _command(command: CustomCommand) -> dict[str, Any]:
+    return {
+        "name": command.name,
+        "command": mask.words(command.words),
+        "key": command.key,
+        "panes": list(command.panes),
+        "run": command.run,
+        "confirm": command.confirm,
+    }
 
 
 def _account(account: Account) -> dict[str, Any]:

@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.config.base.app_settings import AppSettings
 from oulipoly_engine.config.load import list_agents, load_agent, load_agent_file, load_sessions, load_settings
 from oulipoly_engine.config.parse import settings_keys
+from oulipoly_engine.config.schema.app import AppTable
 from oulipoly_engine.config.schema.settings import SettingsTable
 from oulipoly_engine.core.accounts.accounts import SessionScripts, Settings
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ConfigInvalid
@@ -103,6 +105,12 @@ def test_each_field_of_the_settings_has_a_key_with_the_same_default(paths):
     declared = {key: field.get_default() for key, field in SettingsTable.model_fields.items()}
 
     assert declared == settings_keys.to_file(Settings()) | {"runtimes": {}, "cli_agent_runtime": {}}
+
+
+def test_each_field_of_the_apps_settings_has_a_key_with_the_same_default():
+    declared = {key: field.get_default() for key, field in AppTable.model_fields.items()}
+
+    assert declared | {"views": [], "commands": []} == settings_keys.to_file(AppSettings())
 
 
 def test_missing_settings_are_defaults_without_a_word(paths):

@@ -118,6 +118,21 @@ def test_shown_configuration_hides_secrets_and_fills_in_defaults(tmp_path):
     assert [{"name": "a", "args": [], "interactive_args": None}] == values["models"]["m"]["providers"]
 
 
+def test_the_apps_settings_are_shown_by_the_keys_of_their_file(tmp_path):
+    text = (
+        'footer = "off"\n[keys]\n"pools.drain" = "ctrl+d"\n[views.mine]\nfilter = "is:live"\nreversed = true\n'
+        '[[commands]]\nname = "log in"\ncommand = "tool --api-key hunter2hunter2 {session}"\n'
+    )
+
+    values = effective(write(tmp_path, {"app.toml": text}))
+
+    app = tomllib.loads(as_text(values))["app"]
+    assert ("off", "default", {"pools.drain": "ctrl+d"}) == (app["footer"], app["preset"], app["keys"])
+    assert {"filter": "is:live", "group": "workspace", "sort": "used", "reversed": True} == app["views"]["mine"]
+    command = {"name": "log in", "command": ["tool", "--api-key", "•••", "{session}"]}
+    assert command | {"key": "", "panes": [], "run": "terminal", "confirm": False} == app["commands"][0]
+
+
 def test_shown_text_is_toml_with_the_same_values(tmp_path):
     values = effective(write(tmp_path, FILES))
 

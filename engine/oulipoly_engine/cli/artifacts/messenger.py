@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine import __version__
+from oulipoly_engine import __version__, variables
 from oulipoly_engine.cli.artifacts import scratchpad, tool
 from oulipoly_engine.cli.artifacts.tool import Tool, Verb
 from oulipoly_engine.core.artifacts.addresses import (
@@ -20,7 +20,6 @@ from oulipoly_engine.core.artifacts.addresses import (
 )
 from oulipoly_engine.core.artifacts.receipts import SCHEMA_VERSION
 from oulipoly_engine.core.artifacts.versions import NewVersion, Version
-from oulipoly_engine.core.runs.markers import CHANNEL_VARIABLE
 from oulipoly_engine.errors import ArtifactError, ArtifactMisused
 from oulipoly_engine.facade import artifacts, output
 
@@ -47,7 +46,7 @@ def _add_return(parser: Parser) -> None:
     parser.add_argument("--body", metavar="TEXT", help="the content itself")
     tool.add_content(parser)
     tool.add_description(parser)
-    parser.add_argument("--return-channel", metavar="FILE", help=f"default: {CHANNEL_VARIABLE}")
+    parser.add_argument("--return-channel", metavar="FILE", help=f"default: {variables.RETURN_CHANNEL}")
     parser.add_argument("--json", action="store_true")
 
 

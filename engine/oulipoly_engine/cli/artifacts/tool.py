@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from oulipoly_engine import __version__
+from oulipoly_engine import __version__, variables
 from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.artifacts.addresses import Address
 from oulipoly_engine.core.artifacts.versions import Version
-from oulipoly_engine.core.runs.markers import PARENT_VARIABLE, STORE_VARIABLE, parse_parent
+from oulipoly_engine.core.runs.markers import parse_parent
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import ArtifactInputFailed, ArtifactMisused, OutputFailed, RunnerError, UsageInvalid
 from oulipoly_engine.facade import artifacts, diagnostics, output
@@ -94,12 +94,12 @@ def _run(tool: Tool, arguments: list[str]) -> int:
 
 def add_store(parser: Parser) -> None:
     """Add the option that says which store is meant."""
-    parser.add_argument("--db", type=Path, metavar="FILE", help=f"the store (default: {STORE_VARIABLE})")
+    parser.add_argument("--db", type=Path, metavar="FILE", help=f"the store (default: {variables.ARTIFACT_STORE})")
 
 
 def add_scope(parser: Parser) -> None:
     """Add the option that says whose things are meant."""
-    parser.add_argument("--invocation-uuid", metavar="UUID", help=f"default: the one of {PARENT_VARIABLE}")
+    parser.add_argument("--invocation-uuid", metavar="UUID", help=f"default: the one of {variables.PARENT_INVOCATION}")
 
 
 def add_content(parser: Parser) -> None:
@@ -126,14 +126,15 @@ def scope(given: str | None) -> str:
     """Return the UUID of the invocation whose things are meant. Raises ArtifactMisused."""
     found = given if given is not None else own_invocation()
     if not found:
-        message = f"no invocation is named: give --invocation-uuid, or run it where {PARENT_VARIABLE} is set"
+        name = variables.PARENT_INVOCATION
+        message = f"no invocation is named: give --invocation-uuid, or run it where {name} is set"
         raise ArtifactMisused(message)
     return found
 
 
 def own_invocation() -> str | None:
     """Return the UUID of the run that we are in; None: it is none of ours."""
-    parent = parse_parent(os.environ.get(PARENT_VARIABLE, ""))
+    parent = parse_parent(os.environ.get(variables.PARENT_INVOCATION, ""))
     return None if parent is None else parent.id
 
 
@@ -143,10 +144,10 @@ def opened(given: Path | None) -> Iterator[ArtifactStore]:
 
     Raises ArtifactMisused, ArtifactStoreUnusable.
     """
-    clock, told = SystemClock(), os.environ.get(STORE_VARIABLE)
+    clock, told = SystemClock(), os.environ.get(variables.ARTIFACT_STORE)
     if given is None:
         if not told:
-            message = f"no store is named: give --db FILE, or run it where {STORE_VARIABLE} is set"
+            message = f"no store is named: give --db FILE, or run it where {variables.ARTIFACT_STORE} is set"
             raise ArtifactMisused(message)
         artifacts.initialise(Path(told), clock)
     with artifacts.open_store(given or Path(told or ""), clock) as store:

@@ -6,6 +6,7 @@ import ipaddress
 import os
 from typing import TYPE_CHECKING
 
+from oulipoly_engine import variables
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.web.devices import OFFERED
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - the server's libraries take half a second, and only a server needs them
 
 _HIGHEST_PORT = 65535
-_HOST_VARIABLE, _PORT_VARIABLE = "OULIPOLY_SERVE_HOST", "OULIPOLY_SERVE_PORT"
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -31,12 +31,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         description="Serve sessions to scripts (REST) and phones (pages). Nobody but this computer reaches it unless "
         "--host says so; then it speaks TLS, with a certificate of its own.",
     )
-    parser.add_argument("--host", metavar="ADDRESS", help=f"address to listen on (127.0.0.1, or ${_HOST_VARIABLE})")
+    parser.add_argument(
+        "--host", metavar="ADDRESS", help=f"address to listen on (127.0.0.1, or ${variables.SERVE_HOST})"
+    )
     parser.add_argument(
         "--port",
         type=int,
         metavar="PORT",
-        help=f"default: ${_PORT_VARIABLE}, else 8787, or another where it is taken; 0: any",
+        help=f"default: ${variables.SERVE_PORT}, else 8787, or another where it is taken; 0: any",
     )
     parser.add_argument(
         "--allow-host",
@@ -96,11 +98,11 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 def _take_environment(options: Namespace) -> None:
     """Take from the environment what the command line does not say."""
     if options.host is None:
-        options.host = os.environ.get(_HOST_VARIABLE) or "127.0.0.1"
-    port = os.environ.get(_PORT_VARIABLE, "")
+        options.host = os.environ.get(variables.SERVE_HOST) or "127.0.0.1"
+    port = os.environ.get(variables.SERVE_PORT, "")
     if options.port is None and port:
         if not port.isdecimal() or len(port) > len(str(_HIGHEST_PORT)):
-            raise UsageInvalid(f"{_PORT_VARIABLE} is {port[:60]!r}, which is not a port")
+            raise UsageInvalid(f"{variables.SERVE_PORT} is {port[:60]!r}, which is not a port")
         options.port = int(port)
 
 

@@ -8,22 +8,7 @@ from collections.abc import Mapping, Sequence
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.records import Record, field
 
-PROGRESS = ("auto", "always", "off")
-PRESETS = ("default", "vim", "emacs")
 _PART = r"\{\{|\}\}|\{([^{}]*)\}|[{}]"
-THEME_COLOURS = (
-    "primary",
-    "secondary",
-    "warning",
-    "error",
-    "success",
-    "accent",
-    "foreground",
-    "background",
-    "surface",
-    "panel",
-)
-
 
 # Of the user's own commands: where their rows stand, where they run, and what of the row they may be given.
 PANES = ("pools", "quota", "sessions", "transcript", "terminals")
@@ -109,4 +94,4 @@ class ThemeFile(Record):
 
     name: str
     dark: bool
-    colours: Mapping[str, str]  # by the names of THEME_COLOURS
+    colours: Mapping[str, str]  # by the names of the schema's ThemeTable

@@ -47,10 +47,11 @@ class Rule(Record):
     names: str = ""  # what its value names: "accounts", "models", "themes"
 
 
-def list_rules(table: type[Table]) -> Iterator[Rule]:
-    """Return the keys of a table that hold no tables: neither of ours nor of the user's own names."""
+def list_rules(table: type[Table], *, with_tables: bool = False) -> Iterator[Rule]:
+    """Return the keys of a table. with_tables: also those that hold tables, of ours or of the user's own names."""
     for name, field in table.model_fields.items():
-        if find_nested_table(table, name) is None and "dict[" not in str(field.annotation):
+        has_tables = find_nested_table(table, name) is not None or "dict[" in str(field.annotation)
+        if with_tables or not has_tables:
             yield _rule(name, field)
 
 

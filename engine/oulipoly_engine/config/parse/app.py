@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from oulipoly_engine.config.base.app_settings import THEME_COLOURS, AppSettings, CustomCommand, ThemeFile
+from oulipoly_engine.config.base.app_settings import AppSettings, CustomCommand, ThemeFile
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
+from oulipoly_engine.config.parse import settings_keys
 from oulipoly_engine.config.schema.app import AppTable, CommandTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.toml import toml_file
@@ -37,19 +38,9 @@ def parse(path: Path, raw: bytes | None) -> Loaded[AppSettings]:
         return Loaded(AppSettings(read_only="read_only" in wrong), problems)
     views, faults = _views(table.views)
     commands, wrong_commands = _commands(table.commands)
-    settings = AppSettings(
-        table.theme,
-        table.preset,
-        table.footer,
-        table.motion,
-        table.read_only or "read_only" in wrong,
-        table.escape_leaves,
-        table.keys,
-        table.progress,
-        table.status,
-        views,
-        commands,
-    )
+    values = {**vars(table), "views": views, "commands": commands}
+    values["read_only"] = table.read_only or "read_only" in wrong
+    settings = settings_keys.from_file(AppSettings, values)
     return Loaded(settings, (*problems, *_as_warnings(file.problems((*faults, *wrong_commands)))))
 
 
@@ -62,7 +53,7 @@ def parse_theme(path: Path, raw: bytes | None) -> Loaded[ThemeFile | None]:
     problems = _as_warnings(file.problems(faults))
     if table is None:
         return Loaded(None, problems)
-    colours = {name: value for name in THEME_COLOURS if (value := getattr(table, name)) is not None}
+    colours = {name: value for name, value in table if name != "dark" and value is not None}
     return Loaded(ThemeFile(path.stem, table.dark, colours), problems)
 
 

@@ -27,7 +27,7 @@ def parse_settings(paths: Paths, raw: bytes | None) -> Loaded[Settings]:
     if table is None:
         return Loaded(Settings(), file.problems(faults))
     values = {key: getattr(table, key) for key in SettingsTable.model_fields}
-    return Loaded(settings_keys.from_file(values), file.problems(faults))
+    return Loaded(settings_keys.from_file(Settings, values), file.problems(faults))
 
 
 def parse_sessions(paths: Paths, raw: bytes | None) -> Loaded[Mapping[str, SessionScripts]]:

@@ -1,12 +1,15 @@
-"""Between the keys of config.toml and the fields of `Settings`: most have one name. Pure; brings no schema."""
+"""Between the keys of config.toml and app.toml and the fields of their records. Pure; brings no schema."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from oulipoly_engine.config.base import mask
+from oulipoly_engine.config.base.app_settings import AppSettings
 from oulipoly_engine.core.accounts.accounts import Settings
+
+SettingsT = TypeVar("SettingsT", Settings, AppSettings)
 
 # Fields with another name than their key: the key, and by how much the file's number is multiplied.
 _HELD: Mapping[str, tuple[str, int]] = {
@@ -18,10 +21,10 @@ _HELD: Mapping[str, tuple[str, int]] = {
 _SECRET = ("serve_webhook",)  # parts of it are masked where it is shown
 
 
-def from_file(values: Mapping[str, Any]) -> Settings:
+def from_file(kind: type[SettingsT], values: Mapping[str, Any]) -> SettingsT:
     """Return settings of checked values by their keys. A text that is blank counts as not set."""
-    before, held = Settings(), {}
-    for name in Settings.__annotations__:
+    before, held = kind(), {}
+    for name in kind.__annotations__:
         key, unit = _HELD.get(name, (name, 1))
         value = values[key]
         if isinstance(value, list):
@@ -29,13 +32,13 @@ def from_file(values: Mapping[str, Any]) -> Settings:
         elif isinstance(value, str) and not value.strip():
             value = getattr(before, name)
         held[name] = value * unit if unit > 1 else value
-    return Settings(**held)
+    return kind(**held)
 
 
-def to_file(settings: Settings) -> dict[str, Any]:
+def to_file(settings: Settings | AppSettings) -> dict[str, Any]:
     """Return settings by their keys, as values that JSON can hold, secrets masked; None: it is not set."""
     shown: dict[str, Any] = {}
-    for name in Settings.__annotations__:
+    for name in settings.__annotations__:
         key, unit = _HELD.get(name, (name, 1))
         value = getattr(settings, name)
         if isinstance(value, tuple):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from oulipoly_engine.config.base.app_settings import PANES, PLACEHOLDERS, PRESETS, PROGRESS, RUNS, list_placeholders
+from oulipoly_engine.config.base.app_settings import PANES, PLACEHOLDERS, RUNS, list_placeholders
 from oulipoly_engine.config.base.problem import Fault, nearest
 from oulipoly_engine.config.schema.fields import Filled, NameOf, OneOf, Table, Text, make_whole_check
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
@@ -35,7 +35,9 @@ class AppTable(Table):
     theme: Annotated[Text | None, NameOf("themes")] = Field(
         None, description="The name of a theme, of the app's own or of a file in `themes`."
     )
-    preset: Annotated[str, OneOf(*PRESETS, notes=_PRESETS)] = Field("default", description="The keys to begin with.")
+    preset: Annotated[str, OneOf("default", "vim", "emacs", notes=_PRESETS)] = Field(
+        "default", description="The keys to begin with."
+    )
     footer: Annotated[str, OneOf("full", "compact", "off", notes=_FOOTERS)] = Field(
         "full", description="The line of keys below."
     )
@@ -47,7 +49,7 @@ class AppTable(Table):
     keys: Annotated[dict[str, str], make_whole_check('a table of texts, `"pools.drain" = "ctrl+d"`')] = Field(
         {}, description='The keys of an action, separated by commas, or "none".'
     )
-    progress: Annotated[str, OneOf(*PROGRESS, notes=_PROGRESS)] = Field(
+    progress: Annotated[str, OneOf("auto", "always", "off", notes=_PROGRESS)] = Field(
         "auto", description="Whether the outer terminal is told that work is under way."
     )
     status: Annotated[dict[str, str], make_whole_check('a table of texts, `tmux = "{worst}"`')] = Field(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
+from oulipoly_engine import variables
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.invocations import Status
 from oulipoly_engine.core.text.control_characters import escape_json
@@ -20,9 +21,6 @@ INVOCATION = "OULIPOLY_INVOCATION="
 RESULT = "OULIPOLY_RESULT="
 FAILURE = "OULIPOLY_FAILURE="
 SESSION = "OULIPOLY_SESSION="
-PARENT_VARIABLE = "OULIPOLY_PARENT_INVOCATION"
-CHANNEL_VARIABLE = "OULIPOLY_RETURN_CHANNEL"  # the file to which receipts of what is returned are appended
-STORE_VARIABLE = "OULIPOLY_ARTIFACT_STORE"  # the file of the store in which artifacts lie
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 # Some shells strip the quotes when the value passes through `sh -c "VAR=$VAR ..."`.
@@ -81,7 +79,7 @@ def invocation_line(account: str, invocation_id: str) -> str:
 
 def parent_env(account: str, invocation_id: str) -> dict[str, str]:
     """Return the variable that tells a child whose it is."""
-    return {PARENT_VARIABLE: _invocation_json(account, invocation_id)}
+    return {variables.PARENT_INVOCATION: _invocation_json(account, invocation_id)}
 
 
 def without_channel(env: Mapping[str, str]) -> dict[str, str]:
@@ -89,7 +87,7 @@ def without_channel(env: Mapping[str, str]) -> dict[str, str]:
 
     For whoever talks to a person, or answers a question of ours: nobody waits for what that returns.
     """
-    return {name: value for name, value in env.items() if name != CHANNEL_VARIABLE}
+    return {name: value for name, value in env.items() if name != variables.RETURN_CHANNEL}
 
 
 def result_line(result: InvocationResult) -> str:

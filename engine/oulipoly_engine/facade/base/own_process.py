@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
+from oulipoly_engine import variables
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
@@ -25,7 +26,7 @@ __all__ = [
 
 def parent_invocation() -> markers.ParentRef | None:
     """Return the invocation that started us, if one did."""
-    text = inherited_environment().get(markers.PARENT_VARIABLE)
+    text = inherited_environment().get(variables.PARENT_INVOCATION)
     return None if text is None else markers.parse_parent(text)
 
 

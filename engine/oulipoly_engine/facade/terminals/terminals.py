@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine import variables
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.base.own_process import outer_prefixes
 from oulipoly_engine.host.runtime_folder import HostFiles
@@ -19,14 +20,13 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.service.interactive.terminals import orphan_text, signal_number, to_json
 from oulipoly_engine.terminal.client.client import Client
-from oulipoly_engine.terminal.host.runtime_folder import TERMINAL_VARIABLE, Survey, Terminal
+from oulipoly_engine.terminal.host.runtime_folder import Survey, Terminal
 from oulipoly_engine.terminal.protocol.messages import Exited
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.interactive.attach import AttachEnd
 
 __all__ = [
-    "TERMINAL_VARIABLE",
     "Killed",
     "Survey",
     "Terminal",
@@ -126,4 +126,4 @@ def show(
 
 def is_own(terminal: Terminal) -> bool:
     """Tell whether it is the terminal that we run in."""
-    return inherited_environment().get(TERMINAL_VARIABLE) == terminal.id
+    return inherited_environment().get(variables.TERMINAL) == terminal.id

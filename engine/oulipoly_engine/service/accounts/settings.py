@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Section", "Setting", "Settings"]
 
-_COMMAND_KEYS = ("name", "command", "key", "panes", "run", "confirm")  # what a command of the user's own has
 _TRIES = 10  # each fails only where somebody else has written
 
 
@@ -81,10 +80,13 @@ class Settings(Record):
         if not command or name.removeprefix("app.") != f"commands.{command}":
             return None
         head, dot, field = command.rpartition(".")
-        if dot and field in _COMMAND_KEYS:
+        from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - 100 ms, only a name that is not there needs it
+
+        keys = tuple(rule.name for rule in rules.list_rules(rules.CommandTable))
+        if dot and field in keys:
             raise ConfigInvalid(f"there is no command {head[:80]!r}: `config set app.commands.NAME LINE` adds one")
         if dot and self.command(head).text:  # of that command something is meant, not another one
-            known = nearest(field, _COMMAND_KEYS) or _COMMAND_KEYS
+            known = nearest(field, keys) or keys
             raise ConfigInvalid(f"{field[:80]!r} is not a setting of the command {head!r}: write {' or '.join(known)}")
         return f"{settings_edit.COMMAND}{command}", self.command(command)
 

@@ -10,11 +10,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from oulipoly_engine import variables
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.artifacts.addresses import Address, check_uuid
 from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact, parse_receipts, receipt_line
 from oulipoly_engine.core.artifacts.versions import Version
-from oulipoly_engine.core.runs.markers import CHANNEL_VARIABLE
 from oulipoly_engine.errors import ArtifactMisused, ArtifactStoreUnusable
 from oulipoly_engine.regular_files import check_regular, read_regular
 from oulipoly_engine.service.artifacts.artifact_store import opened
@@ -63,9 +63,10 @@ def _compare(one: ReturnedArtifact, version: Version, uuid: str) -> None:
 
 def find_channel(environ: Mapping[str, str], given: str | None) -> Path:
     """Return the return channel of the run that we are in. Raises ArtifactMisused where there is none to write to."""
-    text = given or environ.get(CHANNEL_VARIABLE)
+    text = given or environ.get(variables.RETURN_CHANNEL)
     if not text:
-        message = f"nobody waits for what is returned: {CHANNEL_VARIABLE} is not set, and no --return-channel is given"
+        name = variables.RETURN_CHANNEL
+        message = f"nobody waits for what is returned: {name} is not set, and no --return-channel is given"
         raise ArtifactMisused(message)
     path = Path(text)
     try:

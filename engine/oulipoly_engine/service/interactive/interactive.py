@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from oulipoly_engine import variables
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account, Model, Settings, StorageType
@@ -134,7 +135,7 @@ class Launcher(Record):
         if chosen.forks is not None:
             resume = arguments.fork_args(account, chosen.forks)
         env = markers.without_channel(read_environment(inherited_environment(), account))
-        env |= markers.parent_env(account.name, identity) | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
+        env |= markers.parent_env(account.name, identity) | {variables.ARTIFACT_STORE: str(self.paths.artifacts)}
         command = Command(arguments.interactive(account, chosen.member, resume_args=resume), env, working_directory)
         return Prepared(command, self._begin(identity, chosen, working_directory, parent, owner_pid), identity)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from oulipoly_engine import variables
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.host import launcher, runtime_folder
@@ -25,7 +26,7 @@ from oulipoly_engine.process.pty import spawn
 from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
 from oulipoly_engine.terminal.host.handles import Rules, TerminalHandles
 from oulipoly_engine.terminal.host.host import Host
-from oulipoly_engine.terminal.host.runtime_folder import TERMINAL_VARIABLE, Terminal
+from oulipoly_engine.terminal.host.runtime_folder import Terminal
 from oulipoly_engine.terminal.protocol.messages import Exited
 
 _OURS = "oulipoly_engine."
@@ -68,7 +69,7 @@ def _host(order: Order) -> None:
         place, lock = runtime_folder.claim(Path(order.runtime))
         listener = place.listen()
         env = {unescape_word(key): unescape_word(value) for key, value in order.env.items()} | {
-            TERMINAL_VARIABLE: place.id
+            variables.TERMINAL: place.id
         }
         argv, cwd = tuple(map(unescape_word, order.argv)), Path(unescape_word(order.cwd))
         command = Command(argv, env, cwd, is_configured=order.terminal.get("account") is not None)

@@ -16,11 +16,11 @@ from typing import Any, Self
 
 import msgspec
 
+from oulipoly_engine import variables
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.core.live.orders import Order
 from oulipoly_engine.core.live.sessions import LiveSession
-from oulipoly_engine.core.runs.markers import PARENT_VARIABLE
 from oulipoly_engine.errors import RunnerError, SpawnFailed
 from oulipoly_engine.host import launcher, runtime_folder
 from oulipoly_engine.host.link import HostGone, HostUnreachable, Link
@@ -197,7 +197,7 @@ def _end_left(host: LiveHost) -> None:
 
     The CLI itself ends by the end of its stdin, and may be writing its last words.
     """
-    left = find_marked(PARENT_VARIABLE, host.invocation) if host.invocation else {}
+    left = find_marked(variables.PARENT_INVOCATION, host.invocation) if host.invocation else {}
     for pid in left:
         if pid not in (host.pid, os.getpid()) and not launcher.is_host(pid):
             with suppress(OSError):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from oulipoly_engine import variables
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
@@ -40,7 +41,6 @@ from oulipoly_engine.store.live import live_events, live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.worktrees import worktrees
 
-ARTIFACTS_VARIABLE = "OULIPOLY_SESSION_ARTIFACTS"
 PROCESS_SUFFIX = "process"  # of the model under which a CLI's process is recorded: its turns are the calls
 
 
@@ -145,12 +145,12 @@ class LiveLauncher(Record):
         if session.opening.log:
             folder = session_artifacts(self.paths, session.session_id)
             make_folder(folder)
-            env[ARTIFACTS_VARIABLE] = str(folder)
+            env[variables.SESSION_ARTIFACTS] = str(folder)
         worktree = worktrees.find(self.store, session.session_id)
         if worktree is not None:  # begun by a hook of git, its CLI would commit to the hook's repository
             env = without_repository(env) | worktree_environment(worktree)
         env |= markers.parent_env(runtime.account or runtime.id, identity)
-        return env | {markers.STORE_VARIABLE: str(self.paths.artifacts)}
+        return env | {variables.ARTIFACT_STORE: str(self.paths.artifacts)}
 
     def _has_past(self, session: LiveSession, runtime: Runtime) -> bool:
         """Tell whether there is something to go on with.

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.runs.markers import CHANNEL_VARIABLE, STORE_VARIABLE
+from oulipoly_engine import variables
 from oulipoly_engine.errors import ArtifactError
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.private_files import make_folder, open_private
@@ -46,7 +46,7 @@ class ReturnChannel:
     @property
     def variables(self) -> dict[str, str]:
         """Return what tells a child of it."""
-        return {CHANNEL_VARIABLE: str(self._path), STORE_VARIABLE: str(self._store)}
+        return {variables.RETURN_CHANNEL: str(self._path), variables.ARTIFACT_STORE: str(self._store)}
 
     @contextmanager
     def lend(self, note: Callable[[str], None]) -> Iterator[None]:

@@ -8,8 +8,6 @@ from pathlib import Path
 from oulipoly_engine.host import runtime_folder
 from oulipoly_engine.records import Record
 
-TERMINAL_VARIABLE = "OULIPOLY_TERMINAL"  # the variable that tells a terminal's program in which one it runs
-
 
 class Terminal(Record):
     """What is told about a terminal."""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oulipoly_engine import variables
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.invocations import Status
 from oulipoly_engine.core.runs.markers import InvocationResult, ParentRef, PreInvocationFailure, SessionLink
@@ -138,7 +139,7 @@ def test_what_is_no_parent_reference_gives_none(text):
 @settings(deadline=None)
 @given(st.from_regex(r"[A-Za-z0-9_.~ é-]{1,20}", fullmatch=True), st.uuids())
 def test_our_own_parent_variable_is_always_read_back(account, invocation_id):
-    text = markers.parent_env(account, str(invocation_id))[markers.PARENT_VARIABLE]
+    text = markers.parent_env(account, str(invocation_id))[variables.PARENT_INVOCATION]
 
     assert ParentRef(account, str(invocation_id)) == markers.parse_parent(text)
 

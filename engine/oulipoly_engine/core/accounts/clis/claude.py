@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from oulipoly_engine import variables
 from oulipoly_engine.core.accounts.clis.cli import (
-    KEY_VARIABLE,
     NAMELESS,
     ApiKey,
     Cli,
@@ -86,7 +86,9 @@ CLAUDE = Cli(
     logout=LoginCommand(("auth", "logout")),
     status=Status(_read_status, ("auth", "status"), (".credentials.json",)),
     # Not in ANTHROPIC_API_KEY itself: an interactive session asks whether to use that, and proposes not to.
-    api_key=ApiKey(_key_files, keyring=InKeyring(KEY_VARIABLE, files=(_settings(f"printenv {KEY_VARIABLE}"),))),
+    api_key=ApiKey(
+        _key_files, keyring=InKeyring(variables.API_KEY, files=(_settings(f"printenv {variables.API_KEY}"),))
+    ),
     quota=QuotaSource("anthropic-usage", ".credentials.json"),
     transcripts=Transcripts("claude-code", "projects", "claude_code"),
     skills=Location(".claude/skills", "CLAUDE_CONFIG_DIR", "skills"),

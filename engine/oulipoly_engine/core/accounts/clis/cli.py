@@ -12,8 +12,6 @@ from pathlib import PurePosixPath
 from oulipoly_engine.core.accounts.clis.extensions import Location, McpServers
 from oulipoly_engine.records import Record, field
 
-KEY_VARIABLE = "AGENT_RUNNER_API_KEY"  # of a CLI that can be told where to look; no vendor's tool takes this one
-
 
 class Place(Record):
     """Where a CLI keeps what belongs to one login."""

@@ -6,8 +6,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from oulipoly_engine import variables
 from oulipoly_engine.core.accounts.clis.cli import (
-    KEY_VARIABLE,
     NAMELESS,
     ApiKey,
     Cli,
@@ -38,7 +38,7 @@ _BY_VARIABLE = PrivateFile(
 [model_providers.api-key]
 name = "OpenAI by API key"
 base_url = "https://api.openai.com/v1"
-env_key = "{KEY_VARIABLE}"
+env_key = "{variables.API_KEY}"
 wire_api = "responses"
 """,
 )
@@ -134,7 +134,7 @@ CODEX = Cli(
     login=LoginCommand(("login",)),
     logout=LoginCommand(("logout",)),
     status=Status(_read_status, ("login", "status"), ("auth.json", "config.toml")),
-    api_key=ApiKey(words=("login", "--with-api-key"), keyring=InKeyring(KEY_VARIABLE, files=(_BY_VARIABLE,))),
+    api_key=ApiKey(words=("login", "--with-api-key"), keyring=InKeyring(variables.API_KEY, files=(_BY_VARIABLE,))),
     quota=QuotaSource("chatgpt-usage", "auth.json"),
     transcripts=Transcripts("codex", "sessions", "codex_session"),
     models=ModelList(("debug", "models"), _read_models),
