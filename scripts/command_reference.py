@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
 
 from oulipoly_engine import errors, variables  # noqa: E402
-from oulipoly_engine.cli import commands, parser  # noqa: E402
-from oulipoly_engine.cli.context import Context  # noqa: E402
+from oulipoly_engine.cli.base import commands, parser  # noqa: E402
+from oulipoly_engine.cli.base.context import Context  # noqa: E402
 from oulipoly_engine.config.edit import rules, settings_edit  # noqa: E402
 from oulipoly_engine.config.schema.app import AppTable, CommandTable, ViewTable  # noqa: E402
 from oulipoly_engine.config.schema.settings import SettingsTable  # noqa: E402

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oulipoly_engine.cli import commands
+from oulipoly_engine.cli.base import commands
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.checks.finding import Area, Severity
 from oulipoly_engine.core.checks.surroundings import judge_surroundings

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
-from oulipoly_engine.cli import commands, nouns, stdio
-from oulipoly_engine.cli.parser import split, top_level
+from oulipoly_engine.cli.base import commands, nouns, stdio
+from oulipoly_engine.cli.base.parser import split, top_level
 from oulipoly_engine.cli.setup import first_steps, self_repair
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.facade import diagnostics, output
@@ -16,7 +16,7 @@ from oulipoly_engine.facade import diagnostics, output
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from oulipoly_engine.cli.context import Context, Pane
+    from oulipoly_engine.cli.base.context import Context, Pane
     from oulipoly_engine.facade.base.home import FindAppFaults
 
 
@@ -68,7 +68,7 @@ def _dispatch(arguments: list[str], pane: Pane | None, find_app_faults: FindAppF
     if options.version:
         output.write_line(f"{program} {__version__}")
         return 0
-    from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - msgspec, 20 ms, not for --version and errors
+    from oulipoly_engine.cli.base.context import Context  # noqa: PLC0415 - msgspec, 20 ms, not for --version and errors
 
     context = Context(
         program,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from oulipoly_engine.cli import commands
+from oulipoly_engine.cli.base import commands
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.main import main
-from oulipoly_engine.cli.parser import Parser
 
 OLDER = {
     "attach": "terminal attach",

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.cli import commands
+from oulipoly_engine.cli.base import commands
 from oulipoly_engine.host import runtime_folder
 from oulipoly_engine.terminal.host.runtime_folder import Terminal
 

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from oulipoly_engine.cli import commands
+from oulipoly_engine.cli.base import commands
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.store.base.db import open_store

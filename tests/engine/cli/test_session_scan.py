@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.sessions import scan as scan_command
 from oulipoly_engine.errors import AccountUnusable
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.artifacts import tool
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.base import stdio
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.core.artifacts.addresses import RETURN, SCRATCHPAD, Address, check_label, parse
 from oulipoly_engine.core.artifacts.versions import NewVersion, Version
 from oulipoly_engine.core.text.columns import size_text, table

@@ -26,7 +26,7 @@ from oulipoly_engine.facade import artifacts, output
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from oulipoly_engine.cli.parser import Parser
+    from oulipoly_engine.cli.base.parser import Parser
     from oulipoly_engine.facade.artifacts import ArtifactStore
 
 _PACKAGE = "oulipoly-agent-messenger"

@@ -16,7 +16,7 @@ from oulipoly_engine.facade import artifacts, output
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from oulipoly_engine.cli.parser import Parser
+    from oulipoly_engine.cli.base.parser import Parser
 
 _SCHEMA_VERSION = 1
 

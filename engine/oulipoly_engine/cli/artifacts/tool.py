@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from oulipoly_engine import __version__, variables
-from oulipoly_engine.cli import stdio
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base import stdio
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.artifacts.addresses import Address
 from oulipoly_engine.core.artifacts.versions import Version

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from oulipoly_engine.cli import commands
+from oulipoly_engine.cli.base import commands
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.facade import completion, output
 from oulipoly_engine.paths import from_environment

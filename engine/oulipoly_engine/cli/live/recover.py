@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.live.session import SCHEMA_VERSION
-from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable, plan_json
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.facade import diagnostics, output

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.live.session import SCHEMA_VERSION
-from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live.requests import ORIGIN, describe_end
 from oulipoly_engine.core.live.sessions import LiveRequest

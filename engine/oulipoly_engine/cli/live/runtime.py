@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.launch.catalogue import SESSIONS_LOST, SESSIONS_LOST_CODE
 from oulipoly_engine.core.live.models import model_json

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.cli import stdio
-from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.base import stdio
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.live.turn_result import tell_result, watch
-from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import moment, percent

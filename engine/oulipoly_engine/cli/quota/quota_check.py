@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import show_quota_progress
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.progress import show_quota_progress
 from oulipoly_engine.cli.quota.account import fraction_of
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.balance.explain import decision_to_json

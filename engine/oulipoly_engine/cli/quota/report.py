@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import Progress
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.progress import Progress
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.ledger import report
 from oulipoly_engine.core.ledger.report import COLUMNS, Grouping, Line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.core.text import status_line
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import NotConfigured, UsageInvalid

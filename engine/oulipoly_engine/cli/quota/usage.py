@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import show_quota_progress
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.progress import show_quota_progress
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota import usage_table
 from oulipoly_engine.core.quota.usage_table import AccountUsage

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.runs.run import Terminal
 from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Model, restrict_to_account

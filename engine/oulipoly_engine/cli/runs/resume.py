@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import SUPPRESS, Namespace
 
-from oulipoly_engine.cli import stdio
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, path, raw, seconds
+from oulipoly_engine.cli.base import stdio
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, path, raw, seconds
 from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, read_prompt
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs import markers

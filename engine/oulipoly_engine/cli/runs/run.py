@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from oulipoly_engine.cli import commands, stdio
-from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.base import commands, stdio
+from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Agent, Model
 from oulipoly_engine.core.runs import markers, prompt

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.sessions.arguments import with_negations
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.balance.decision_text import why_lines

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.facade import output
 
 

@@ -6,9 +6,9 @@ import re
 import uuid
 from collections.abc import Callable, Collection
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import show_quota_progress
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.progress import show_quota_progress
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.balance.what_if import FORMS
 from oulipoly_engine.core.balance.why_table import why_table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import size_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import FormatInvalid, UsageInvalid

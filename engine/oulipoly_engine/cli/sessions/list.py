@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import Progress
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.facets import facets_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.clock import to_text

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from oulipoly_engine.cli import stdio
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.base import stdio
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.rewrite.diff import diff, documents
 from oulipoly_engine.core.rewrite.steps import Kind

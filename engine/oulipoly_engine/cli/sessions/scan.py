@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import Progress
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.progress import Progress
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.quantities import moment
 from oulipoly_engine.core.transcripts.turn_script import LineError

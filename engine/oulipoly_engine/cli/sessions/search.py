@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, RawHelp
-from oulipoly_engine.cli.progress import Progress
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, RawHelp
+from oulipoly_engine.cli.base.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.search.query import DATE_FORMS, Query

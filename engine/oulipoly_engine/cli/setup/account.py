@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.setup.api_key import add_options, ask_provider, read_key
 from oulipoly_engine.cli.setup.questions import Questions, join_names
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt

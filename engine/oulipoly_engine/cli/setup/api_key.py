@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import stdio
-from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.base import stdio
+from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.accounts.additions import check_provider

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from oulipoly_demo import world
 from oulipoly_demo.past import state
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import inherited_environment, replace_process

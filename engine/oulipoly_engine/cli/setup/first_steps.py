@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import commands
+from oulipoly_engine.cli.base import commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oulipoly_engine.cli.commands import Subcommand
-    from oulipoly_engine.cli.context import Context
+    from oulipoly_engine.cli.base.commands import Subcommand
+    from oulipoly_engine.cli.base.context import Context
 
 _HELP = {"-h", "--help"}
 

@@ -9,8 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oulipoly_engine.cli.commands import Subcommand
-    from oulipoly_engine.cli.context import Context
+    from oulipoly_engine.cli.base.commands import Subcommand
+    from oulipoly_engine.cli.base.context import Context
 
 
 def heal(context: Context, command: Subcommand | None) -> int | None:

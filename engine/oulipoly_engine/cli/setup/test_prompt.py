@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.core.accounts.accounts import Model, PoolMember
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics, output

@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import variables
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.core.web.devices import OFFERED
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output

@@ -6,8 +6,8 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, is_text, raw
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, is_text, raw
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.worktrees.changes import ChangeSet, Discarded, FileDiff, MergePreview, Moved
 from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import plain, table

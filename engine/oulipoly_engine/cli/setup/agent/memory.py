@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.errors import Declined
 from oulipoly_engine.facade import output

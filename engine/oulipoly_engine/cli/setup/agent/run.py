@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.base.context import Context
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.setup import account_add
 from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.errors import RunnerError, UsageInvalid

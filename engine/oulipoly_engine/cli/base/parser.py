@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from oulipoly_engine.cli import commands, nouns
+from oulipoly_engine.cli.base import commands, nouns
 from oulipoly_engine.errors import SessionIdInvalid, UsageInvalid
 from oulipoly_engine.facade import output
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oulipoly_engine.cli.context import Context
+    from oulipoly_engine.cli.base.context import Context
 
 
 OF_THE_APP = ("--linear", "--read-only", "--no-anim")  # options of the app, which takes nothing beside them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import commands
+from oulipoly_engine.cli.base import commands
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
 

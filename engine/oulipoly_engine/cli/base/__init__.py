@@ -1,0 +1,1 @@
+"""What every command has: its table, its context, the parser, progress, standard input."""
