@@ -378,6 +378,12 @@ def test_a_model_or_effort_that_the_runtime_does_not_have_is_refused_with_near_n
     ):
         with pytest.raises(RunnerError, match=match):
             live.live.set_model(session, model, effort)
+    for model, effort, match in (
+        (f"{known.id}x", "", f"did you mean {known.id}.*custom_models"),
+        (known.id, "bogus", "no effort 'bogus'"),
+    ):
+        with pytest.raises(RunnerError, match=match):
+            live.begin(cli_model=model, effort=effort)
     assert before == live.live.find(session).opening
     assert live.live.set_model(session, known.id, known.efforts[0])
 

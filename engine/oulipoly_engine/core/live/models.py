@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from oulipoly_engine.core.live.events import ModelInfo
+from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import UsageInvalid
 
@@ -32,10 +33,27 @@ def merge_models(told: Iterable[ModelInfo], custom: Sequence[str]) -> tuple[Mode
     return tuple(merged.values())
 
 
-def refuse_secrets(*words: str) -> None:
-    """Raise UsageInvalid for the name of a model or an effort that holds a secret: such names are kept and shown."""
-    if any(redact(word) != word for word in words):
+def check_model(runtime: str, known: Sequence[ModelInfo], custom: Sequence[str], model: str, effort: str) -> None:
+    """Raise UsageInvalid for a model or an effort that a runtime does not have; empty: its own choice.
+
+    known: the models that its CLI has told of; where there are none, nobody can tell. custom: those of the user.
+    """
+    if redact(model) != model or redact(effort) != effort:  # such names are kept and shown
         raise UsageInvalid("the model or the effort holds what looks like a secret: name a model")
+    if not known or not model or model in custom:
+        return
+    info = next((each for each in known if each.id == model), None)
+    if info is None:
+        names = [each.id for each in known]
+        near = nearest(model, names, limit=3)
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names[:8])}."
+        raise UsageInvalid(
+            f"{runtime} tells of no model {model[:80]!r}: {hint} One that is there all the same: name it in "
+            f"`custom_models` of [runtimes.{runtime}]"
+        )
+    if effort and effort not in info.efforts:
+        known_efforts = f"it has {', '.join(info.efforts)}" if info.efforts else "it takes none"
+        raise UsageInvalid(f"{model} has no effort {effort[:80]!r}: {known_efforts}")
 
 
 def has_vision(model: ModelInfo) -> bool:

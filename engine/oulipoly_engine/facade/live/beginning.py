@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts.accounts import restrict_to_account
-from oulipoly_engine.core.live.models import refuse_secrets
+from oulipoly_engine.core.live.models import check_model
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.store.live import probes
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.launch.catalogue import Catalogue
@@ -73,7 +74,9 @@ def choose_session(
         raise AccountUnusable(f"{asked!r} has no CLI that can be driven: `agents runtime list` lists those that have")
     cli = catalogue.clis.get(runtime.id)
     words = live_words(runtime, member, None if cli is None else cli.live)
-    refuse_secrets(wish.cli_model, wish.effort)
+    kept = probes.read_all(store).get(runtime.id)
+    known = () if kept is None else kept.probe.models
+    check_model(runtime.id, known, runtime.custom_models, wish.cli_model, wish.effort)
     now = home.now()
     session = LiveSession(
         session_id=wish.session_id or str(uuid.uuid4()),

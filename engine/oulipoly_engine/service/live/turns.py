@@ -15,10 +15,9 @@ import msgspec
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, orders, requests, states
-from oulipoly_engine.core.live.models import refuse_secrets
+from oulipoly_engine.core.live.models import check_model
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.worktrees.event_secrets import EventCleaner, clean_event
 from oulipoly_engine.drivers.base import (
@@ -431,24 +430,9 @@ class SessionTurns:
         """Raise UsageInvalid for a model or an effort that the runtime, as it has told, does not have."""
         if not model:
             raise UsageInvalid("name a model: `agents runtime models RUNTIME` lists them")
-        refuse_secrets(model, effort)
         kept = probes.read_all(self._store).get(self.session.runtime_id)
-        told = () if kept is None else kept.probe.models
-        if not told or model in self._driver.opening.custom_models:
-            return
-        runtime = self.session.runtime_id
-        info = next((each for each in told if each.id == model), None)
-        if info is None:
-            known = [each.id for each in told]
-            near = nearest(model, known, limit=3)
-            hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(known[:8])}."
-            raise UsageInvalid(
-                f"{runtime} tells of no model {model[:80]!r}: {hint} One that is there all the same: name it in "
-                f"`custom_models` of [runtimes.{runtime}]"
-            )
-        if effort and effort not in info.efforts:
-            known_efforts = f"it has {', '.join(info.efforts)}" if info.efforts else "it takes none"
-            raise UsageInvalid(f"{model} has no effort {effort[:80]!r}: {known_efforts}")
+        known = () if kept is None else kept.probe.models
+        check_model(self.session.runtime_id, known, self._driver.opening.custom_models, model, effort)
 
     def _answer(self, order: orders.Answer, by: str) -> dict[str, Any]:
         answer = self.requests.answer(order, by)
