@@ -283,7 +283,7 @@ def test_the_first_frame_waits_for_no_engine_and_no_heavy_widget():
         "textual.widgets._data_table",
         "watchfiles",
         "oulipoly_tui.linear.linear",
-        "oulipoly_tui.commands.line",
+        "oulipoly_tui.orders.line",
         "oulipoly_tui.commands.palette",
         "oulipoly_tui.commands.pools",
         "oulipoly_tui.commands.sessions",

@@ -126,7 +126,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
 
     def order(self, name: str, arguments: Sequence[str] = ()) -> None:
         """Run a command by its name; what is wrong with it is said in a line."""
-        from oulipoly_tui.commands import line  # noqa: PLC0415 - shlex and difflib, not for the first frame
+        from oulipoly_tui.orders import line  # noqa: PLC0415 - shlex and difflib, not for the first frame
 
         reason = line.run(self, name, list(arguments))
         if reason is not None:

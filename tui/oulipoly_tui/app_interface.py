@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from oulipoly_tui.messages import Job
     from oulipoly_tui.panes.live.inbox import Requests
 
+SET_UP = "set-up"  # the name of the screen of a set-up with an agent, which runs on while it is not shown
+
 
 class Options(Record):
     """How the app is started."""

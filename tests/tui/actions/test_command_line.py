@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from textual.widgets import Input
 
-from oulipoly_tui.commands import line
+from oulipoly_tui.orders import line
 
 
 @pytest.fixture

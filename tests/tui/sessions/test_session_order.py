@@ -12,7 +12,7 @@ from oulipoly_engine.core.sessions.sessions import Part, Session, Sort, sort_ses
 from oulipoly_engine.facade.sessions.types import Board, ListedSession
 from oulipoly_engine.facade.snapshot import AtRisk
 from oulipoly_engine.records import replace
-from oulipoly_tui.commands import line
+from oulipoly_tui.orders import line
 from oulipoly_tui.panes.terminal.open_terminal import label_of, program_of
 from oulipoly_tui.view.frame.attention import of_snapshot, risk_text
 from oulipoly_tui.view.sessions.columns import arrow, find_sort_at, format_headings, headings

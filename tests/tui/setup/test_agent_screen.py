@@ -181,7 +181,7 @@ async def test_a_login_is_done_in_a_terminal_of_the_app_and_its_end_answers(
     def show_program(_app, argv, ended):
         started.append((argv, ended))
 
-    monkeypatch.setattr("oulipoly_tui.commands.terminals.show_program", show_program)
+    monkeypatch.setattr("oulipoly_tui.orders.programs.show_program", show_program)
     login = LoginRequest("Claude Code", "agents account add claude", "", "claude")
     async with running((80, 24), panes=["pools", "repl"]) as (app, pilot):
         script = await begin(app, pilot, ("ask", login))

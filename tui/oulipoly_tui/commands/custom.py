@@ -60,7 +60,7 @@ def _find_pane(app: AppInterface, action: Action) -> Pane | None:
 
 def _start(app: AppInterface, custom: CustomCommand, words: tuple[str, ...], folder: Path | None) -> None:
     if custom.run == "terminal":
-        from oulipoly_tui.commands.terminals import show_program  # noqa: PLC0415 - only when one is shown
+        from oulipoly_tui.orders.programs import show_program  # noqa: PLC0415 - only when one is shown
 
         show_program(app, words, folder)
         return

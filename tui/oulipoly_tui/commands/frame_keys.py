@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_tui.app_interface import SET_UP
 from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Hit
     from oulipoly_tui.app_interface import AppInterface
     from oulipoly_tui.view.transcript.transcript import Target
-
-SET_UP = "set-up"  # the name of the screen of a set-up with an agent, which runs on while it is not shown
 
 
 def open_palette(app: AppInterface) -> None:

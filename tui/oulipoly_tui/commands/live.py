@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live.orders import Order, Rename, SetModel
+from oulipoly_tui.orders.work import find_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,13 +128,6 @@ def offer(
         app.push_screen(Choice(f"Talk to {model}", start_rows(kind)), on_chosen)
 
     app.work("runtimes", partial(find_kind, engine, account or likely), on_known, lambda _: open_terminal())
-
-
-def find_kind(engine: Engine, account: str | None, runtime: str = "") -> str:
-    """Return the kind of a runtime, or of an account's; empty: it cannot be driven."""
-    catalogue = engine.live.catalogue()
-    found = catalogue.find(runtime) if runtime else catalogue.find_for_account(account or "")
-    return found.kind if found is not None and found.is_enabled else ""
 
 
 def choose(app: AppInterface, _arguments: list[str]) -> None:

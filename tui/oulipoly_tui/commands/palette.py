@@ -13,8 +13,8 @@ from textual.markup import escape
 from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, Action, Command
 from oulipoly_tui.actions.registry import ACTIONS
-from oulipoly_tui.commands.choices import choices_of
 from oulipoly_tui.keys.keymap import format_first_key
+from oulipoly_tui.orders.choices import choices_of
 from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.screens.command_line import ask
 

@@ -79,7 +79,7 @@ def log_in(app: AppInterface, arguments: list[str]) -> str | None:
 def _run_in_terminal(app: AppInterface, verb: str, arguments: list[str]) -> str | None:
     if not app.has_pane("repl"):
         return f"this app shows no terminals: run `agents account {verb}` in a shell"
-    from oulipoly_tui.commands.terminals import show_program  # noqa: PLC0415 - only when it is done
+    from oulipoly_tui.orders.programs import show_program  # noqa: PLC0415 - only when it is done
 
     before = app.frame.current.id
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.messages import ReplWanted
+from oulipoly_tui.orders.programs import show_program
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from oulipoly_tui.app_interface import AppInterface
 
 
@@ -30,22 +28,6 @@ def run_program(app: AppInterface, arguments: list[str]) -> str | None:
         return "no command is named"
     show_program(app, argv)
     return None
-
-
-def show_program(
-    app: AppInterface,
-    argv: tuple[str, ...],
-    folder: Path | None = None,
-    ended: Callable[[], object] | None = None,
-) -> None:
-    """Run a command in a terminal and turn to it. folder: where; None: ours. ended: called when it has ended."""
-
-    async def begin() -> None:
-        await app.frame.turn_to("repl")
-        pane: Any = app.frame.find("repl")
-        pane.run_program(argv, folder, ended)
-
-    app.call_next(begin)
 
 
 def end_run(app: AppInterface, arguments: list[str]) -> str | None:

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from oulipoly_tui.commands import line
+from oulipoly_tui.orders import line
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 

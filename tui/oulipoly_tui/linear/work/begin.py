@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import expand_user
 from oulipoly_engine.records import replace
-from oulipoly_tui.commands.work import orders
 from oulipoly_tui.linear import live
+from oulipoly_tui.orders import work as orders
 from oulipoly_tui.view.live.lists import start_rows
 from oulipoly_tui.view.live.models import Start, picker_rows, read_start, reason_against
 from oulipoly_tui.view.transcript.spans import Line, plain

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import RunnerError, UsageInvalid, translate_system_errors
-from oulipoly_tui.commands.work import orders
+from oulipoly_tui.orders import work as orders
 from oulipoly_tui.view.transcript.spans import Line, plain
 from oulipoly_tui.view.work.changes import (
     COMMITTED,

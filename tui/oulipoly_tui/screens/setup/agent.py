@@ -18,7 +18,7 @@ from oulipoly_engine import stopping
 from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, Cancelled, LoginDone, LoginRequest
 from oulipoly_engine.core.setup.events import Agreement, Progress, Told
 from oulipoly_engine.records import Record
-from oulipoly_tui.commands.frame_keys import SET_UP
+from oulipoly_tui.app_interface import SET_UP
 from oulipoly_tui.screens.box import Box, ScrollScreen
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.setup import questions
@@ -170,7 +170,7 @@ class AgentScreen(ScrollScreen[None]):
             question.reply.put(answer)
 
     def _run_login(self, asked: LoginRequest) -> None:
-        from oulipoly_tui.commands.terminals import show_program  # noqa: PLC0415 - only where one logs in here
+        from oulipoly_tui.orders.programs import show_program  # noqa: PLC0415 - only where one logs in here
 
         def on_ended() -> None:
             if self._question is not None and self._question.asked is asked:

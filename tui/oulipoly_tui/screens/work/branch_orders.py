@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.commands.work.orders import find_repository, hand_over, move, preview_move, promote
+from oulipoly_tui.orders.work import find_repository, hand_over, move, preview_move, promote
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.screens.review import Review

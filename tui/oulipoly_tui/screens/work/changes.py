@@ -13,7 +13,7 @@ from textual.content import Content
 
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import RunnerError
-from oulipoly_tui.commands.work.orders import find_committed, send_comments
+from oulipoly_tui.orders.work import find_committed, send_comments
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.work.branch_orders import BranchOrders

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from oulipoly_engine.records import replace
-from oulipoly_tui.commands.work.orders import begin, find
+from oulipoly_tui.orders.work import begin, find
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.review import Review

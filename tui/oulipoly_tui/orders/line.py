@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_tui.actions.action import FRAME
 from oulipoly_tui.actions.registry import commands, search
-from oulipoly_tui.commands.choices import choices_of
+from oulipoly_tui.orders.choices import choices_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError
-from oulipoly_tui.commands.live import find_kind
 from oulipoly_tui.view.live.models import Start
 from oulipoly_tui.view.work.new_work import NONE, SAME, Draft, Found
 
@@ -22,6 +21,13 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.worktrees.work import Repository
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.worktrees.work import BegunWork
+
+
+def find_kind(engine: Engine, account: str | None, runtime: str = "") -> str:
+    """Return the kind of a runtime, or of an account's; empty: it cannot be driven."""
+    catalogue = engine.live.catalogue()
+    found = catalogue.find(runtime) if runtime else catalogue.find_for_account(account or "")
+    return found.kind if found is not None and found.is_enabled else ""
 
 
 def find(engine: Engine, draft: Draft) -> Found:
