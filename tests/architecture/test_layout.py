@@ -22,14 +22,23 @@ def known(layout):
     return layout["modules"](ROOT)
 
 
+@pytest.fixture(scope="module")
+def arrows(layout, known):
+    return layout["graph"](known)
+
+
 def test_no_folder_holds_more_modules_than_a_reader_takes_in(layout, known):
     crowded = {folder: count for folder, count in layout["folders"](known).items() if count > layout["MOST"]}
 
     assert {} == crowded
 
 
-def test_nothing_imports_in_circles_deferred_and_type_only_imports_included(layout, known):
-    assert [] == layout["cycles"](layout["graph"](known))
+def test_nothing_imports_in_circles_deferred_and_type_only_imports_included(layout, arrows):
+    assert [] == layout["cycles"](arrows)
+
+
+def test_no_folder_imports_another_in_a_circle_its_own_parent_included(layout, known, arrows):
+    assert [] == layout["cycles"](layout["packages"](arrows, known))
 
 
 def test_every_folder_is_named_in_the_architecture_page(layout, known):

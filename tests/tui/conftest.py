@@ -22,9 +22,9 @@ from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts.configuration import Places
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_tui.app import AgentsApp, Options
+from oulipoly_tui.base.table import PANES
 from oulipoly_tui.driver.typeahead import KeysInTurn
 from oulipoly_tui.entry import open_engine
-from oulipoly_tui.panes.table import PANES
 
 GOLDENS = Path(__file__).parent / "goldens"
 # So long until something that must happen counts as missing; nothing waits for it when all is well.

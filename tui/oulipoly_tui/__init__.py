@@ -14,6 +14,6 @@ APP_OPTIONS = ("--linear", "--read-only", "--no-anim")  # the headless command k
 
 def find_app_faults(settings: AppSettings, themes: Sequence[ThemeFile]) -> Iterable[tuple[str, Fault]]:
     """Return what is wrong in app.toml and the themes beyond their form; for `Surroundings.find_app_faults`."""
-    from oulipoly_tui import own_files  # noqa: PLC0415 - the table of actions, only when files are checked
+    from oulipoly_tui.base import own_files  # noqa: PLC0415 - the table of actions, only when files are checked
 
     return own_files.find_faults(settings, themes)

@@ -13,27 +13,27 @@ from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from oulipoly_tui.app_interface import AppInterface, Options
 from oulipoly_tui.attention import Alerts
 from oulipoly_tui.bars import Bars
-from oulipoly_tui.bridge import EngineBridge
-from oulipoly_tui.commands import frame_keys
-from oulipoly_tui.driver import driver, signals
-from oulipoly_tui.driver.typeahead import KeysInTurn
-from oulipoly_tui.frame import Frame
-from oulipoly_tui.gc_tuning import (
+from oulipoly_tui.base.app_interface import AppInterface, Options
+from oulipoly_tui.base.frame import Frame
+from oulipoly_tui.base.gc_tuning import (
     QuietCollector,
     empty_large_caches,
     let_removed_widgets_go,
     let_strips_go,
     share_heap,
 )
+from oulipoly_tui.base.inbox import Requests
+from oulipoly_tui.base.messages import EventArrived, Job, ReplWanted, Wish, WorkDone
+from oulipoly_tui.base.table import PANES, PaneEntry
+from oulipoly_tui.bridge import EngineBridge
+from oulipoly_tui.commands import frame_keys
+from oulipoly_tui.driver import driver, signals
+from oulipoly_tui.driver.typeahead import KeysInTurn
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.key_actions import KeyActions
 from oulipoly_tui.live_settings import LiveSettings, resolve_keys
-from oulipoly_tui.messages import EventArrived, Job, ReplWanted, Wish, WorkDone
-from oulipoly_tui.panes.live.inbox import Requests
-from oulipoly_tui.panes.table import PANES, PaneEntry
 from oulipoly_tui.toasts import Toasts
 from oulipoly_tui.widgets import theming
 from oulipoly_tui.widgets.bars import HintBar

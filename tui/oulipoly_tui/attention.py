@@ -17,7 +17,7 @@ from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
     from oulipoly_tui.screens.reading import Reading
     from oulipoly_tui.view.frame.problems import Problem
 

@@ -12,8 +12,8 @@ from textual.screen import Screen
 
 from oulipoly_engine.records import replace
 from oulipoly_tui.actions.action import Action
-from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
+from oulipoly_tui.base.app_interface import AppInterface
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.view.frame import footer

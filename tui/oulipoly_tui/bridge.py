@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.core.quota.staleness import READING_FLOOR_S
 from oulipoly_engine.core.worktrees.retention import describe_gone
 from oulipoly_engine.errors import RunnerError
-from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
-from oulipoly_tui.messages import EventArrived
+from oulipoly_tui.base.app_interface import AppInterface
+from oulipoly_tui.base.messages import EventArrived
 
 if TYPE_CHECKING:
     from datetime import datetime

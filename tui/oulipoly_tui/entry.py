@@ -19,7 +19,7 @@ from oulipoly_tui import APP_OPTIONS, find_app_faults
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_tui.app_interface import Options
+    from oulipoly_tui.base.app_interface import Options
 
 _LAYOUT_FILE = "app-layout.json"
 _SIGNALLED = 128  # plus the signal's number is the exit code
@@ -39,9 +39,13 @@ def run(arguments: Sequence[str]) -> int:
     except UsageInvalid as error:
         return diagnostics.fail(error)
     if "--linear" in arguments:
+        from oulipoly_engine.facade.engine import Surroundings  # noqa: PLC0415 - the first frame of the app need not wait
         from oulipoly_tui.linear import linear  # noqa: PLC0415 - the other face, without Textual
 
-        return linear.run(read_only=_is_read_only(paths, arguments))
+        read_only = _is_read_only(paths, arguments)
+        return linear.run(
+            Surroundings(read_only=read_only, is_app=True, note=diagnostics.note, find_app_faults=find_app_faults)
+        )
     missing = ""
     if not (os.isatty(0) and os.isatty(1)):
         missing = "the app needs a terminal"
@@ -89,7 +93,7 @@ def _is_read_only(paths: Paths, arguments: Sequence[str]) -> bool:
 
 def options(paths: Paths, arguments: Sequence[str]) -> Options:
     """Return how the app shall look, from app.toml, the last layout and the command line."""
-    from oulipoly_tui.app_interface import Options  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
+    from oulipoly_tui.base.app_interface import Options  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
 
     saved = load_layout(paths)
     found: Any = None
@@ -97,7 +101,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     warnings: list[str] = []
     if (paths.config / "app.toml").exists() or (paths.config / "themes").is_dir():
         from oulipoly_engine.facade.configuration import read_app, read_themes  # noqa: PLC0415 - only where there is one
-        from oulipoly_tui import own_files  # noqa: PLC0415 - with the app
+        from oulipoly_tui.base import own_files  # noqa: PLC0415 - with the app
         from oulipoly_tui.widgets import theming  # noqa: PLC0415 - Textual
 
         loaded, looks = read_app(paths), read_themes(paths)

@@ -11,7 +11,7 @@ from typing import Any
 from textual.app import App
 
 from oulipoly_engine.stopping import Stopped, stoppable
-from oulipoly_tui.messages import Job, WorkDone
+from oulipoly_tui.base.messages import Job, WorkDone
 from oulipoly_tui.toasts import Toasts
 
 _TOLD_AFTER_S = 1.0  # what takes less is done before its row could be read

@@ -10,8 +10,8 @@ from typing import Any
 from textual.actions import parse
 
 from oulipoly_tui.actions.action import FRAME, LISTS, Action
-from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
+from oulipoly_tui.base.app_interface import AppInterface
 from oulipoly_tui.commands import custom, frame_keys
 from oulipoly_tui.commands.frame_keys import session_in_front
 from oulipoly_tui.jobs import Jobs

@@ -12,7 +12,7 @@ from oulipoly_tui.keys import keymap
 from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
-    from oulipoly_tui.app_interface import AppInterface, Options
+    from oulipoly_tui.base.app_interface import AppInterface, Options
 
 
 class LiveSettings:

@@ -9,11 +9,11 @@ from textual.fuzzy import Matcher
 
 from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, find_term
 from oulipoly_tui.actions.registry import ACTIONS, commands, search
+from oulipoly_tui.base.table import PANES
 from oulipoly_tui.commands import palette
 from oulipoly_tui.keys.keymap import TABLE, resolve
 from oulipoly_tui.orders import line
 from oulipoly_tui.orders.choices import CHOICES
-from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.view.frame.help import help_rows
 from oulipoly_tui.widgets.lines import VirtualList
 

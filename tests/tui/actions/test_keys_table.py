@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from oulipoly_tui.actions.action import FRAME
+from oulipoly_tui.base.table import PANES
 from oulipoly_tui.keys.keymap import TABLE, format_key, format_keys, resolve
 from oulipoly_tui.keys.names import read_key
-from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.view.frame.footer import hints, line
 from oulipoly_tui.view.frame.help import help_rows
 from oulipoly_tui.view.terminal.repl import inside

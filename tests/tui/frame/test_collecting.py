@@ -12,7 +12,7 @@ from textual.app import App
 from textual.screen import ModalScreen
 from textual.strip import Strip
 
-from oulipoly_tui.gc_tuning import QuietCollector, empty_large_caches, let_removed_widgets_go, let_strips_go
+from oulipoly_tui.base.gc_tuning import QuietCollector, empty_large_caches, let_removed_widgets_go, let_strips_go
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets import theming
 from oulipoly_tui.widgets.lines import VirtualList
@@ -99,7 +99,7 @@ def test_free_memory_is_given_back_after_a_collection():
 def test_threads_share_one_heap(tmp_path):
     script = """
 import ctypes, sys, threading
-from oulipoly_tui.gc_tuning import share_heap
+from oulipoly_tui.base.gc_tuning import share_heap
 
 give_back = share_heap()
 library = ctypes.CDLL(None)

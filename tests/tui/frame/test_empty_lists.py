@@ -1,7 +1,7 @@
 """Nothing is listed: every key of lists does nothing then, in every pane and every dialog that lists something."""
 
+from oulipoly_tui.base.table import PANES
 from oulipoly_tui.keys.keymap import TABLE
-from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import Lines
 

@@ -12,9 +12,9 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
+from oulipoly_tui.base.pane import Pane
+from oulipoly_tui.base.table import PaneEntry
 from oulipoly_tui.bridge import EngineBridge
-from oulipoly_tui.panes.pane import Pane
-from oulipoly_tui.panes.table import PaneEntry
 from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.screens.reading import Reading
 

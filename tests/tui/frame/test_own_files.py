@@ -6,7 +6,8 @@ import pytest
 
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.paths import from_environment
-from oulipoly_tui import find_app_faults, own_files
+from oulipoly_tui import find_app_faults
+from oulipoly_tui.base import own_files
 from oulipoly_tui.entry import options
 from oulipoly_tui.widgets import theming
 

@@ -4,9 +4,9 @@ import sqlite3
 from contextlib import closing
 
 from oulipoly_tui.actions.registry import ACTIONS
+from oulipoly_tui.base.table import PANES
 from oulipoly_tui.commands import palette
 from oulipoly_tui.keys.keymap import TABLE
-from oulipoly_tui.panes.table import PANES
 
 _TABLES = (
     "SELECT name FROM sqlite_master WHERE type = 'table'"

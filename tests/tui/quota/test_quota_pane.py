@@ -8,7 +8,7 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.store.base.db import open_store
-from oulipoly_tui.panes.table import PANES
+from oulipoly_tui.base.table import PANES
 
 PLACES = {1: "one-1234", 2: "two-1234", 3: "new-5678"}  # sessions of ada, all of one project
 

@@ -9,8 +9,8 @@ from textual import events
 
 from oulipoly_engine.facade.terminals.terminals import Terminals
 from oulipoly_engine.records import replace
+from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.commands.setup import add_account
-from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.screens import clipboard_question
 from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.toasts import Toasts

@@ -16,7 +16,7 @@ from oulipoly_tui.view.sessions.sessions import title_of
 if TYPE_CHECKING:
     from oulipoly_engine.core.artifacts.versions import Version
     from oulipoly_engine.core.sessions.sessions import Session
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 _TITLE = 40  # characters of a session's title
 _UUID = 8  # characters of a run's

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import CustomCommand
     from oulipoly_engine.facade.terminals.programs import Ended
     from oulipoly_tui.actions.action import Action
-    from oulipoly_tui.app_interface import AppInterface
-    from oulipoly_tui.panes.pane import Pane
+    from oulipoly_tui.base.app_interface import AppInterface
+    from oulipoly_tui.base.pane import Pane
     from oulipoly_tui.view.transcript.spans import Line
 
 _MOST_LINES = 10_000  # of output; a million short ones would stop the app for seconds, to be wrapped

@@ -8,7 +8,7 @@ from oulipoly_tui.commands import frame_keys
 from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 def choose_theme(app: AppInterface, arguments: list[str]) -> str | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.app_interface import SET_UP
+from oulipoly_tui.base.app_interface import SET_UP
 from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Hit
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
     from oulipoly_tui.view.transcript.transcript import Target
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.live.sessions import LiveStatus
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
     from oulipoly_tui.view.live.models import Start
 
 _PANE = "live"

@@ -13,15 +13,15 @@ from textual.markup import escape
 from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, Action, Command
 from oulipoly_tui.actions.registry import ACTIONS
+from oulipoly_tui.base.table import PANES
 from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.orders.choices import choices_of
-from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.screens.command_line import ask
 
 if TYPE_CHECKING:
     from textual.fuzzy import Matcher
 
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 _TITLES = {pane.id: pane.title for pane in PANES}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import SetUp
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.quota.quota import RefreshResult
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 def _engine(app: AppInterface) -> Engine:

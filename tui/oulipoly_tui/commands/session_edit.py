@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_engine.facade.sessions.types import Draft
     from oulipoly_engine.facade.sessions.values import Import
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 def edit(app: AppInterface, arguments: list[str]) -> None:

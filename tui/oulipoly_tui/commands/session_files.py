@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.bundles import Packed
     from oulipoly_engine.facade.sessions.types import Plan
     from oulipoly_engine.facade.sessions.values import Exported, Import, Unpacked
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 def archive(app: AppInterface, arguments: list[str]) -> None:

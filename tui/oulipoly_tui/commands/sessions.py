@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.commands.frame_keys import open_target
-from oulipoly_tui.messages import ReplWanted
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.facade.sessions.sessions import Sessions
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 def sessions_of(app: AppInterface) -> Sessions:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.changes import AccountChanges, Step
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.setup.agent import Offers
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
     from oulipoly_tui.view.transcript.spans import Line
 
 

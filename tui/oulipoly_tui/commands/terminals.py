@@ -6,11 +6,11 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.messages import ReplWanted
+from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.orders.programs import show_program
 
 if TYPE_CHECKING:
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 def start_repl(app: AppInterface, arguments: list[str]) -> None:

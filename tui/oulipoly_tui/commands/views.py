@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oulipoly_engine.facade.configuration import Settings
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 def _find(app: AppInterface, name: str) -> SavedView | None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.base import own_process
-from oulipoly_tui.actions import row_values
 from oulipoly_tui.actions.custom import find_missing, prepare
 from oulipoly_tui.linear.terminals import choose_terminal
+from oulipoly_tui.view import row_values
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import CustomCommand

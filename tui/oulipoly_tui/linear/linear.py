@@ -16,7 +16,6 @@ from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.facade.snapshot import Snapshot
 from oulipoly_engine.records import Record
-from oulipoly_tui import find_app_faults
 from oulipoly_tui.linear.pools import pool_lines, quota_lines
 from oulipoly_tui.linear.talk import Talk
 from oulipoly_tui.view import words
@@ -43,16 +42,13 @@ class Menu(Record):
     is_quoted: bool = False  # its lines hold what others wrote, which stays as it is
 
 
-def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
+def run(surroundings: Surroundings) -> int:
     """Talk in lines until the user leaves; return the exit code."""
-    engine = Engine(
-        surroundings
-        or Surroundings(read_only=read_only, is_app=True, note=diagnostics.note, find_app_faults=find_app_faults)
-    )
+    engine = Engine(surroundings)
     engine.command_log.list()  # it watches from now on
     for text in engine.state_file.repair_at_start():
         diagnostics.note(f"Note: {text}")
-    talk = Talk(engine, _read_line, read_only, drop_typed_ahead)
+    talk = Talk(engine, _read_line, surroundings.read_only, drop_typed_ahead)
     try:
         _top(talk)
     except KeyboardInterrupt:

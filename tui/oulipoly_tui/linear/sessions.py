@@ -13,9 +13,8 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.dialogue import Kind
 from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.paths import expand_user
-from oulipoly_tui.actions import row_values
 from oulipoly_tui.linear import custom
-from oulipoly_tui.view import words
+from oulipoly_tui.view import row_values, words
 from oulipoly_tui.view.sessions.sessions import badges, title_of
 from oulipoly_tui.view.transcript.transcript import Target
 

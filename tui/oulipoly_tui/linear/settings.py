@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.text.redact import redact_argv
 from oulipoly_engine.facade.configuration import PLACEHOLDERS, is_of_command, join_items
 from oulipoly_engine.records import replace
+from oulipoly_tui.base.own_files import OWN_THEMES
 from oulipoly_tui.keys.keymap import TABLE, resolve
-from oulipoly_tui.own_files import OWN_THEMES
 from oulipoly_tui.view.frame.settings import place_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action, Command
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 _SEARCHED_FROM = 3  # letters: what fewer find is mostly not meant
 

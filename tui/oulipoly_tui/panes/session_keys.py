@@ -12,7 +12,7 @@ from oulipoly_tui.view.sessions.sessions import quote_title, title_of
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 def choose_account(

@@ -16,7 +16,7 @@ from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
     from oulipoly_tui.keys.keymap import Keymap
 
 _MOST = 12

@@ -25,7 +25,7 @@ from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 _EDGES = 8  # lines of the screen that stay free, with the box's own
 _LONGEST = 60  # columns of a row's words in the title

@@ -14,10 +14,10 @@ from textual.widgets import Static
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.facade.base.own_process import outer_prefixes
 from oulipoly_engine.terminal.protocol import messages
+from oulipoly_tui.base.gc_tuning import let_strips_go
 from oulipoly_tui.driver import copying, driver, signals
 from oulipoly_tui.driver.screen_text import CleanApp
 from oulipoly_tui.driver.terminal_link import TerminalLink
-from oulipoly_tui.gc_tuning import let_strips_go
 from oulipoly_tui.screens.clipboard_leave import ClipboardLeave
 from oulipoly_tui.view.frame.chords import detour, format_chord, from_tmux
 from oulipoly_tui.view.terminal.repl import COPYING

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.web.grants import Grant
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.worktrees.work import BegunWork, Work
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 _TITLE = 40  # characters
 _KIND, _SUBJECT = 8, 24  # columns

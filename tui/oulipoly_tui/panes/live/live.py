@@ -12,12 +12,12 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.markup import escape
 
+from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.panes.live.answers import LiveAnswers
 from oulipoly_tui.panes.live.completing import CompletionList, LiveCompleting
 from oulipoly_tui.panes.live.following import LiveFollowing
 from oulipoly_tui.panes.live.orders import LiveOrders
-from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.live.block_lines import is_foldable
 from oulipoly_tui.view.live.composer_keys import completion_keys, composer_keys
 from oulipoly_tui.view.live.conversation import elapsed_s

@@ -11,10 +11,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 
-from oulipoly_tui.actions import row_values
-from oulipoly_tui.messages import ReplWanted
-from oulipoly_tui.panes.pane import Pane, bindings
-from oulipoly_tui.view import words
+from oulipoly_tui.base.messages import ReplWanted
+from oulipoly_tui.base.pane import Pane, bindings
+from oulipoly_tui.view import row_values, words
 from oulipoly_tui.view.sessions.one_shots import OneShot, log_lines
 from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList

@@ -13,8 +13,8 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.markup import escape
 
-from oulipoly_tui.actions import row_values
-from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.base.pane import Pane, bindings
+from oulipoly_tui.view import row_values
 from oulipoly_tui.view.quota.consumers import ORDER, burner_lines
 from oulipoly_tui.view.quota.quota import RANGES, chart_of, chart_title, parse_key, quota_rows, record
 from oulipoly_tui.view.transcript.spans import Line, Tone, wrap_lines

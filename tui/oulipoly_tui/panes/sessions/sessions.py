@@ -17,12 +17,12 @@ from textual.widgets import Input, Static
 
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import replace
-from oulipoly_tui.actions import row_values
-from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.panes.sessions.actions import SessionActions
 from oulipoly_tui.panes.sessions.reading import SessionReading
 from oulipoly_tui.panes.sessions.sorting import SessionOrder
 from oulipoly_tui.panes.sessions.working import SessionWork
+from oulipoly_tui.view import row_values
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Longest, SessionIndex
 from oulipoly_tui.view.sessions.look import LiveMark, Look
 from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows, title_of

@@ -12,12 +12,12 @@ from textual.binding import BindingType
 
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import Interrupted
-from oulipoly_tui.actions import row_values
-from oulipoly_tui.panes.pane import bindings
+from oulipoly_tui.base.pane import bindings
 from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, title_in
 from oulipoly_tui.panes.terminal.tabs import TerminalTabs
 from oulipoly_tui.screens.clipboard_leave import ClipboardLeave
 from oulipoly_tui.single.fullscreen import hand_over
+from oulipoly_tui.view import row_values
 from oulipoly_tui.view.frame.attention import Attention
 from oulipoly_tui.view.terminal.repl import inside, tab_at
 from oulipoly_tui.widgets.tab_line import TabLine

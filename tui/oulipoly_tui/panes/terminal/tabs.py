@@ -13,10 +13,10 @@ from textual.content import Content
 
 from oulipoly_engine.terminal.client.client import HostUnreachable
 from oulipoly_engine.terminal.protocol import messages
+from oulipoly_tui.base.pane import Pane
 from oulipoly_tui.driver import copying
 from oulipoly_tui.driver.terminal_link import TerminalLink
 from oulipoly_tui.keys.keymap import format_first_key
-from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, label_of, title_in
 from oulipoly_tui.view.frame import chords
 from oulipoly_tui.view.terminal.repl import COPYING, EMPTY, Tab, format_opening, tab_line

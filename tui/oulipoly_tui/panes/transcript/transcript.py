@@ -17,11 +17,10 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from oulipoly_engine.records import replace
-from oulipoly_tui.actions import row_values
+from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.commands.sessions import find_session
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.keys.keymap import format_first_key
-from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.session_keys import SessionKeys
 from oulipoly_tui.panes.transcript.jobs import (
     entry_from,
@@ -31,6 +30,7 @@ from oulipoly_tui.panes.transcript.jobs import (
     read_page,
     returned_of,
 )
+from oulipoly_tui.view import row_values
 from oulipoly_tui.view.transcript.spans import Line, Row, wrap_lines
 from oulipoly_tui.view.transcript.transcript import (
     Target,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         TranscriptGrew,
     )
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 _EMPTY: tuple[Line, ...] = (
     (("No session is open.", "strong"),),

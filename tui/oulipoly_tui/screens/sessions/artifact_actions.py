@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.artifacts.versions import Version
     from oulipoly_engine.facade.artifacts import Artifacts
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 def artifacts_of(app: AppInterface) -> Artifacts:

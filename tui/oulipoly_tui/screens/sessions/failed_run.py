@@ -13,7 +13,7 @@ from oulipoly_tui.view.frame.room import room_rows
 from oulipoly_tui.view.transcript.spans import Line
 
 if TYPE_CHECKING:
-    from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.base.app_interface import AppInterface
 
 
 class FailedRun(Reading):

@@ -18,7 +18,7 @@ from oulipoly_engine import stopping
 from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, Cancelled, LoginDone, LoginRequest
 from oulipoly_engine.core.setup.events import Agreement, Progress, Told
 from oulipoly_engine.records import Record
-from oulipoly_tui.app_interface import SET_UP
+from oulipoly_tui.base.app_interface import SET_UP
 from oulipoly_tui.screens.box import Box, ScrollScreen
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.setup import questions
@@ -31,7 +31,7 @@ from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.setup.agent import SetupAgent, SetupEnd, SetupWish
-    from oulipoly_tui.messages import Job
+    from oulipoly_tui.base.messages import Job
 
 _TITLE = "Set up with an agent"
 _KEPT = 2000  # lines of the log

@@ -13,9 +13,9 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from oulipoly_tui.actions.action import FRAME
+from oulipoly_tui.base.pane import Pane
+from oulipoly_tui.base.table import PaneEntry
 from oulipoly_tui.keys.keymap import TABLE, format_key
-from oulipoly_tui.panes.pane import Pane
-from oulipoly_tui.panes.table import PaneEntry
 from oulipoly_tui.view.frame.layout import Present
 from oulipoly_tui.widgets.area import Area
 from oulipoly_tui.widgets.bars import Bar, HintBar

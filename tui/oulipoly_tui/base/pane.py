@@ -11,8 +11,8 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from oulipoly_tui.actions.action import Action
+from oulipoly_tui.base.messages import Wish
 from oulipoly_tui.keys.keymap import TABLE
-from oulipoly_tui.messages import Wish
 from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:

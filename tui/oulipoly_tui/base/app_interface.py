@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
-    from oulipoly_tui.frame import Frame
+    from oulipoly_tui.base.frame import Frame
+    from oulipoly_tui.base.inbox import Requests
+    from oulipoly_tui.base.messages import Job
     from oulipoly_tui.keys.keymap import Keymap
-    from oulipoly_tui.messages import Job
-    from oulipoly_tui.panes.live.inbox import Requests
 
 SET_UP = "set-up"  # the name of the screen of a set-up with an agent, which runs on while it is not shown
 
