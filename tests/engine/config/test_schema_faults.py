@@ -1,5 +1,7 @@
 """A table of pydantic takes plain values, or says at once, in our words, everything that is wrong with them."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, ClassVar
 
 import pytest
@@ -39,6 +41,7 @@ class Label(Table):
 
 class Cart(Table):
     later: ClassVar[frozenset[str]] = frozenset({"sail"})
+    elsewhere: ClassVar[Mapping[str, str]] = MappingProxyType({"anchor": "boats.toml"})
 
     name: Filled
     load: AboveZero = 1.5
@@ -162,6 +165,14 @@ def test_unknown_keys_are_found_in_nested_tables_even_of_wrong_values():
         (("spare", "sise"), "`sise` is not a known key (did you mean `size"),
         (("wheels", 0, "spoke"), "`spoke` is not a known key (did you mean `spokes"),
     ] == [(fault.path, fault.message.partition("`?)")[0]) for fault in found]
+
+
+@pytest.mark.parametrize("key", ["anchor", "ancor"])
+def test_a_key_of_another_file_is_told_with_that_file(key):
+    (fault,) = (fault for fault in check(Cart, GOOD | {key: 1})[1] if fault.level is Level.WARNING)
+
+    assert f"`{key}` is not a known key here (did you mean `anchor` of boats.toml?)" == fault.message
+    assert "put it into boats.toml as `anchor`" == fault.fix
 
 
 def test_a_table_may_refuse_unknown_keys():

@@ -185,7 +185,7 @@ def _prune(context: Context, options: Namespace) -> int:
         rows.append((done, old.session_id[:8], f"{old.kind} of {old.made_at.astimezone():%Y-%m-%d}", old.holds))
     if rows:
         output.write_lines(table([tuple(map(plain, row)) for row in rows]))
-    elif options.unused:
+    elif options.unused and not options.dry_run:
         diagnostics.note("nothing goes by itself; `--unused --dry-run` says why each worktree stays")
     else:
         diagnostics.note("no session has a worktree")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -129,6 +130,9 @@ class AccountTable(Table):
     """One `[account]` of providers.toml: one login of one CLI."""
 
     later: ClassVar[frozenset[str]] = frozenset({"system_prompt_override", "tool_restrictions", "invocation_mode"})
+    elsewhere: ClassVar[Mapping[str, str]] = MappingProxyType(
+        dict.fromkeys(("turn_script", "transcript_locator", "state_dir"), "sessions.toml")
+    )
 
     command: Text | None = Field(None, description="The CLI's program; without one the account cannot be started.")
     args: list[Text] = Field([], description="Arguments of every one-shot, before the model's own.")

@@ -113,7 +113,11 @@ def _unknown_key(table: type[Table], at: KeyPath, level: Level) -> Fault:
     key, known = str(at[-1]), table.model_fields
     if key in table.later:
         return Fault(at, f"`{key}` has no effect in this version", "remove it, or leave it", level)
-    found = nearest(key, known)
+    found = nearest(key, (*known, *table.elsewhere))
+    if found and found[0] in table.elsewhere:
+        hint = f"did you mean `{found[0]}` of {table.elsewhere[found[0]]}?"
+        fix = f"put it into {table.elsewhere[found[0]]} as `{found[0]}`"
+        return Fault(at, f"`{key}` is not a known key here ({hint})", fix, level)
     hint = f"did you mean `{found[0]}`?" if found else f"known here are {', '.join(known)}"
     fix = f"rename it to `{found[0]}`" if found else "remove it"
     return Fault(at, f"`{key}` is not a known key ({hint})", fix, level)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import (
@@ -30,6 +31,7 @@ class Table(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore", hide_input_in_errors=True)
 
     later: ClassVar[frozenset[str]] = frozenset()  # keys of newer configurations that have no effect here
+    elsewhere: ClassVar[Mapping[str, str]] = MappingProxyType({})  # keys that the table of this name has in other files
 
     def refusals(self) -> Iterator[Fault]:
         """Find keys that do not fit together, their paths beginning here; only the first counts."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -78,6 +80,8 @@ class SettingsTable(Table):
 
 class ScriptsTable(Table):
     """One `[account]` of sessions.toml: where its CLI keeps its sessions."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = MappingProxyType({"quota_script": "providers.toml"})
 
     turn_script: Filled = Field(description="A command that prints what was said in the account's sessions.")
     transcript_locator: Text | None = Field(None, description="A command that prints the path of a transcript.")
