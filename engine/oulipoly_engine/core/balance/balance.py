@@ -12,6 +12,7 @@ from datetime import datetime
 
 from oulipoly_engine.core.balance.band import Contender, Pick, pick
 from oulipoly_engine.core.balance.decision import (
+    ALL_FAILED,
     ERROR_LIMIT,
     ERROR_PENALTY,
     Candidate,
@@ -95,9 +96,6 @@ def _leave_out_alerts(eligible: Sequence[Verdict]) -> Sequence[Verdict]:
     calm = [verdict for verdict in eligible if not verdict.candidate.has_alert]
     is_enough = any(not verdict.is_erring and not _lacks_headroom(verdict) for verdict in calm)
     return calm if is_enough else eligible
-
-
-_ALL_FAILED = "every eligible account failed lately"
 
 
 class _Answer(Record):
@@ -232,7 +230,7 @@ def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
     ]
     if not contenders:
         is_erring = all(verdict.is_erring for verdict in eligible)
-        return _round_robin(eligible, _ALL_FAILED if is_erring else "no account of the pool has known headroom", rule)
+        return _round_robin(eligible, ALL_FAILED if is_erring else "no account of the pool has known headroom", rule)
     picked = pick(contenders, rule)
     chosen = eligible[picked.winner.place]
     return _Answer(chosen, Method.DENSITY, _density_reason(chosen, picked, rule, len(contenders)), picked.band_floor)
@@ -259,7 +257,7 @@ def _density_reason(chosen: Verdict, picked: Pick, rule: TieRule, scored: int) -
 def _by_count(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
     steady = [verdict for verdict in eligible if not verdict.is_erring]
     if not steady:
-        return _round_robin(eligible, _ALL_FAILED, rule)
+        return _round_robin(eligible, ALL_FAILED, rule)
     unspent = [verdict for verdict in steady if known_headroom(verdict) >= 0]
     is_narrowed = rule is TieRule.MOST_HEADROOM and 0 < len(unspent) < len(steady)
     pool = unspent if is_narrowed else steady

@@ -35,12 +35,20 @@ class Method(StrEnum):
     NONE = "none"  # nobody is eligible
 
 
-METHOD_WORDS: Mapping[str, str] = {  # the slugs are the contract's, these are for people
+ALL_FAILED = "every eligible account failed lately"  # how the reason of such a round robin begins
+_METHOD_WORDS: Mapping[str, str] = {  # the slugs are the contract's, these are for people
     Method.DENSITY: "ranked by headroom",
     Method.COUNT: "fewest calls (quota unknown)",
     Method.ROUND_ROBIN: "round robin (quota unknown)",
     Method.STICKY: "stays on it",
 }
+
+
+def describe_method(method: str, reason: str) -> str:
+    """Return a method in words, or as it is where it has none. reason: of the decision."""
+    if method == Method.ROUND_ROBIN and reason.startswith(ALL_FAILED):
+        return "round robin (all failed lately)"
+    return _METHOD_WORDS.get(method, method)
 
 
 class ExclusionKind(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from oulipoly_engine.core.balance.decision import METHOD_WORDS
+from oulipoly_engine.core.balance.decision import describe_method
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT, headroom, hours, percent
 
 
@@ -15,8 +15,8 @@ def why_lines(decision: Mapping[str, Any]) -> Iterator[str]:
     decision: the JSON form of `core.explain.decision_to_json`; numbers that are unknown are shown as `?`.
     """
     chosen = decision.get("account") or "nobody"
-    method = str(decision.get("method"))
-    yield f"why {chosen}: {decision.get('reason') or decision.get('error')} [{METHOD_WORDS.get(method, method)}]"
+    words = describe_method(str(decision.get("method")), str(decision.get("reason")))
+    yield f"why {chosen}: {decision.get('reason') or decision.get('error')} [{words}]"
     for candidate in decision.get("candidates", ()):
         yield _candidate_line(candidate)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from oulipoly_engine.core.balance.decision import METHOD_WORDS, Decision
+from oulipoly_engine.core.balance.decision import Decision, describe_method
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.control_characters import visible_line
@@ -42,8 +42,8 @@ def why_table(decision: Mapping[str, Any]) -> str:
 
 def _title(decision: Mapping[str, Any]) -> Iterator[str]:
     chosen = decision.get("account")
-    method = str(decision.get("method"))
-    yield f"{decision['model']}: {chosen or 'nobody'} ({METHOD_WORDS.get(method, method)}, {decision.get('rule')})"
+    words = describe_method(str(decision.get("method")), str(decision.get("reason")))
+    yield f"{decision['model']}: {chosen or 'nobody'} ({words}, {decision.get('rule')})"
     yield f"  {decision.get('reason') or decision.get('error')}"
     floor = decision.get("band_floor")
     if floor is not None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.balance.balance import Candidate, ExclusionKind, Method, TieRule, choose
+from oulipoly_engine.core.balance.decision import describe_method
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import replace
 
@@ -77,6 +78,13 @@ def test_pool_in_which_all_failed_says_so():
 
     assert (Method.ROUND_ROBIN, "a") == (decision.method, decision.account)
     assert "every eligible account failed lately" in decision.reason
+    assert "round robin (all failed lately)" == describe_method(decision.method, decision.reason)
+
+
+def test_pool_of_unknown_quota_says_so():
+    decision = decide(account("a"), account("b"))
+
+    assert "fewest calls (quota unknown)" == describe_method(decision.method, decision.reason)
 
 
 def test_account_that_ran_out_in_this_invocation_is_not_tried_again():

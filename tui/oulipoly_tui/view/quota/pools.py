@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.balance.decision import METHOD_WORDS, Decision, ExclusionKind, Method, Verdict
+from oulipoly_engine.core.balance.decision import Decision, ExclusionKind, Method, Verdict, describe_method
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
 from oulipoly_engine.records import Record
@@ -233,7 +233,7 @@ def _model_line(pool: PoolView, width: int) -> Line:
     line: Line = ((pool.model.name, "heading"), chosen, sticky, pin)
     if pool.next_account is None:  # nothing has decided then
         return line
-    method: Span = (f"  {METHOD_WORDS.get(pool.decision.method, '')}", "dim")
+    method: Span = (f"  {describe_method(pool.decision.method, pool.decision.reason)}", "dim")
     return (*line, method) if cells(plain((*line, method))) <= width else line
 
 

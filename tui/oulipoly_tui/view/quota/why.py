@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.balance.decision import METHOD_WORDS
+from oulipoly_engine.core.balance.decision import describe_method
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
 from oulipoly_tui.view import words
 from oulipoly_tui.view.quota.pools import member_details
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 def why_lines(snapshot: Snapshot, pool: PoolView) -> tuple[Line, ...]:
     """Return what was decided and why, then every member with its numbers."""
     decision = pool.decision
+    method = "nobody can serve"
+    if decision.account is not None:
+        method = describe_method(decision.method, decision.reason)
     lines: list[Line] = [
         ((pool.model.name, "heading"), (f" → {decision.account or 'nobody'}", "good" if decision.account else "bad")),
         ((words.local(decision.reason, decision.now), ""),),
-        ((f"{METHOD_WORDS.get(decision.method, 'nobody can serve')}; rule {decision.rule.value}", "dim"),),
+        ((f"{method}; rule {decision.rule.value}", "dim"),),
     ]
     if pool.pin is not None:
         lines.append(((f"pinned to {pool.pin} for this app's next picks", "accent"),))
