@@ -188,8 +188,12 @@ def test_a_session_has_one_name_wherever_it_is_given(live, done, told):
         (listed,) = [one for one in told("session", "list")["conversations"] if native in json.dumps(one)]
         return listed["name"], live.live.find(session).title
 
+    before = names()
     live.engine.sessions.notes.rename(native, "the first name")
     assert ("the first name",) * 2 == names()
+    live.engine.sessions.notes.rename(native, "")  # as its undo does
+    assert before == names()
+    live.engine.sessions.notes.rename(native, "the first name")
     live.live.order(session, orders.Rename("the second name"), starts=True)
     assert ("the second name",) * 2 == names()
 
@@ -212,10 +216,11 @@ def test_a_session_has_one_id_and_one_name_in_every_list(live, capfd, runtime):
 def test_a_name_given_by_a_command_is_told_to_those_who_look_at_the_session(live):
     session, turn = live.begin_turn("hello")
     live.live.wait(session, turn)
-    live.engine.sessions.notes.rename(live.live.find(session).native_id, "Alpha")
+    for name in ("Alpha", ""):
+        live.engine.sessions.notes.rename(live.live.find(session).native_id, name)
 
     told = [one.event.name for one in live.live.events(session) if type_of(one.event) == "name_changed"]
-    assert ["hello", "Alpha"] == told
+    assert ["hello", "Alpha", "hello"] == told
 
 
 def test_a_session_of_an_earlier_release_is_found_by_its_id_in_the_list_too(live):

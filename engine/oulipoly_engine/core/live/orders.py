@@ -66,7 +66,7 @@ class Review(Order, tag="review"):
 
 
 class Rename(Order, tag="rename"):
-    """Name the session."""
+    """Name the session; an empty text takes its name away, so that it is called by its first words again."""
 
     text: str
 

@@ -10,6 +10,8 @@ from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.records import Record
 
+_TITLE_LIMIT = 80  # characters
+
 
 class SessionOptions(Record):
     """What a session was begun with, and what its next process needs to know: kept as JSON in the state file.
@@ -103,6 +105,12 @@ class QueuedMessage(Record):
     created_at: datetime
     note: str = ""  # why it waits: a steer that the runtime could not take
     turn_id: str | None = None
+
+
+def first_line(text: str) -> str:
+    """Return what a session is called by its first message."""
+    line = next((each.strip() for each in text.splitlines() if each.strip()), "")
+    return line if len(line) <= _TITLE_LIMIT else f"{line[: _TITLE_LIMIT - 1]}…"
 
 
 def why_elsewhere(session: LiveSession, runtime: Runtime) -> str:

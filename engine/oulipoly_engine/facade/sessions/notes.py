@@ -31,8 +31,7 @@ class SessionNotes(SessionPart):
         self._home.refuse_if_read_only("write notes")
         checked = plain(_check_text("name", name))
         before = self._change(text, notes.rename, checked).name
-        if checked:
-            self._tell_hosts(text, checked)
+        self._tell_hosts(text, checked)
         return before
 
     def _tell_hosts(self, text: str, name: str) -> None:

@@ -16,7 +16,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, orders, requests, states
 from oulipoly_engine.core.live.models import check_model
-from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
+from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, first_line
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.worktrees.event_secrets import EventCleaner, clean_event
@@ -40,8 +40,6 @@ from oulipoly_engine.store.live import live_queue, live_sessions, probes, unsent
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, notes
-
-_TITLE_LIMIT = 80
 
 
 class Process(Record):
@@ -400,16 +398,17 @@ class SessionTurns:
         return self._start("review", target.value, lambda turn_id: self._driver.review(turn_id, target))
 
     def _rename(self, order: orders.Rename) -> dict[str, Any]:
-        name = check_text(order.text, NAME_LIMIT)
+        own = order.text.strip()
+        name = check_text(own or notes.find_first_words(self._store, self.session.session_id), NAME_LIMIT)
         title = redact(name)
         self._change(title=title)
-        self._name_listed(title)
+        self._name_listed(title if own else None)
         if self._driver.capabilities.rename and self.is_open:
             self._driver.rename(name)
         self._say(ev.NameChanged(title))
         return {}
 
-    def _name_listed(self, name: str) -> None:
+    def _name_listed(self, name: str | None) -> None:
         """Give the name to the session among all sessions too: there is one."""
         account, native_id = self.session.account, self.session.native_id
         if account is not None and native_id is not None:
@@ -605,12 +604,6 @@ class SessionTurns:
     def _change_opening(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of SessionOptions
         opening = live_sessions.change_opening(self._store, self.session.session_id, self._clock.now(), **changes)
         self.session = replace(self.session, opening=opening)
-
-
-def first_line(text: str) -> str:
-    """Return what a session is called by its first message."""
-    line = next((each.strip() for each in text.splitlines() if each.strip()), "")
-    return line if len(line) <= _TITLE_LIMIT else f"{line[: _TITLE_LIMIT - 1]}…"
 
 
 def _kind_of(message: QueuedMessage) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.live.sessions import first_line
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.models.live import LiveSessionRow
+from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.sessions import NoteRow, SegmentRow
 
 
@@ -27,7 +28,7 @@ def of_chain(store: Store, chain_id: str) -> SessionNotes:
 
 
 def rename(store: Store, chain_id: str, name: str | None, now: datetime) -> None:
-    """Give a chain a name, or take it away; the live sessions that write it have the same one.
+    """Give a chain a name, or take it away; the live sessions that write it have the same one, or their first words.
 
     Runs in its own transaction, or in the caller's.
     """
@@ -35,14 +36,26 @@ def rename(store: Store, chain_id: str, name: str | None, now: datetime) -> None
     segments = SegmentRow.select(SegmentRow.provider_name, SegmentRow.session_id).where(SegmentRow.chain_id == chain_id)
     with store.write():
         _set(store, chain_id, "name", name, now)
-        for account, native_id in store.rows(segments) if name is not None else ():
+        for account, native_id in store.rows(segments):
             mine = (LiveSessionRow.account == account) & (LiveSessionRow.native_id == native_id)
-            store.run(LiveSessionRow.update({LiveSessionRow.title: name}).where(mine))
+            live = LiveSessionRow
+            for (session_id,) in store.rows(live.select(live.session_id).where(mine)):
+                title = find_first_words(store, session_id) if name is None else name
+                store.run(live.update({live.title: title}).where(live.session_id == session_id))
 
 
 def annotate(store: Store, chain_id: str, note: str | None, now: datetime) -> None:
     """Give a chain a note, or take it away, as `rename` does."""
     _set(store, chain_id, "note", note and redact(note), now)
+
+
+def find_first_words(store: Store, session_id: str) -> str:
+    """Return what a live session is called by its first message; empty: it has none yet."""
+    row = LiveTurnRow
+    query = row.select(row.input).where(row.session_id == session_id, row.kind == "user")
+    with store.read():
+        inputs = store.rows(query.order_by(row.created_at, row.turn_id).limit(1))
+    return first_line(inputs[0][0]) if inputs else ""
 
 
 def pin(store: Store, chain_id: str, now: datetime) -> None:
