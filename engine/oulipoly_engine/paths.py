@@ -64,6 +64,11 @@ class Paths(Record):
         return self.data / CONFIGURATION_JOURNAL
 
     @property
+    def removed_homes(self) -> Path:
+        """Return the folder that is there while homes of removed accounts are to be deleted."""
+        return self.data / "removed-homes"
+
+    @property
     def artifacts(self) -> Path:
         """Return the artifact store of runs, as far as they are told of no other one."""
         return self.data / "artifacts.db"

@@ -30,6 +30,7 @@ RENAME, REMOVE = ("account", "rename", "a", "b", "--yes"), ("account", "remove",
 DRILLS = {
     "rename": ((), RENAME),
     "remove": ((), REMOVE),
+    "remove-home": ((), ("account", "remove", "z", "--delete-home", "--yes")),
     "add": ((), ADD),
     "add-with-key": ((), (*ADD, "--pool", "new", "--api-key-file", "~/key")),
     "undo-rename": ((RENAME,), UNDO),
@@ -58,6 +59,7 @@ class Drill:
 
     def __init__(self, world, tmp_path, session):
         self._world, self._session = world, session
+        self.home_of_z = world.home / ".claude-z"
         self.wrong_before = self.wrong_after = []  # what the doctor tells of the two worlds
         self._saved, self._log = tmp_path / "saved", tmp_path / "log"
 
@@ -106,7 +108,8 @@ class Drill:
         told = begun.stderr.decode()[-300:]
         reached = self.look()
         # A home that is made already is taken by the next addition.
-        is_old = {**reached, "homes": ""} == {**old, "homes": ""}
+        ignored = {} if "--delete-home" in command else {"homes": ""}
+        is_old = {**reached, **ignored} == {**old, **ignored}
         if wrong and wrong != (self.wrong_before if is_old else self.wrong_after):
             yield f"the doctor tells {wrong}"
         if not is_old and reached != new:
@@ -129,7 +132,8 @@ class Drill:
             }.items()
         }
         owners = self._world.rows("SELECT provider_name FROM session_chain_segments")
-        homes = {str(path): path.read_text() for path in sorted(self._world.home.glob(".claude-*/[!.]*"))}
+        kept = filter(Path.is_file, sorted(self._world.home.glob(".claude-*/**/[!.]*")))
+        homes = {str(path): path.read_text() for path in kept}
         return {"files": self._read_files(), "homes": homes, "owners": owners, **asked}
 
     def find_wrong(self):
@@ -143,7 +147,7 @@ class Drill:
         Half a journal that nobody has begun to go by may stay for an hour.
         """
         home, data = self._world.home, self._world.data
-        paths = [*self._world.config.rglob("*"), *data.glob("*configuration-*")]
+        paths = [*self._world.config.rglob("*"), *data.glob("*configuration-*"), *data.glob("removed-homes/*")]
         return {
             str(path.relative_to(home)): path.read_text()
             for path in filter(Path.is_file, paths)
@@ -197,6 +201,10 @@ def _begin(drill, session):
     ):
         done = drill.run(words)
         assert 0 == done.returncode, (words, done.stderr)
+    login = drill.home_of_z / "projects" / "login.json"
+    login.parent.mkdir()
+    for path in (login, drill.home_of_z / "history.jsonl"):
+        path.write_text("{}")
     return drill
 
 

@@ -67,6 +67,8 @@ class Engine:
         self._follower: LateFollower | None = None
         if not self.surroundings.read_only and os.path.lexists(self.paths.configuration_journal):
             self._settle_configuration()
+        if not self.surroundings.read_only and os.path.lexists(self.paths.removed_homes):
+            self._finish_removals()
 
     def _settle_configuration(self) -> None:
         """Take back a change of the accounts that a kill has cut off; what hinders it is told, here and by doctor."""
@@ -77,6 +79,14 @@ class Engine:
             return
         if step is not None:
             self._home.note(f"A change was cut off, and is taken back: {step.what}")
+
+    def _finish_removals(self) -> None:
+        """Delete homes of accounts whose removal a kill has cut off; what hinders it is told."""
+        try:
+            for sentence in self.account_setup.removals.finish_deletions():
+                self._home.note(sentence)
+        except RunnerError as error:
+            self._home.warn(f"Warning: the removal of an account was cut off and is not finished: {error.message}")
 
     @property
     def paths(self) -> Paths:

@@ -146,12 +146,14 @@ def _remove(context: Context, options: Namespace) -> int:
         output.write_block(diff)
         return questions.name(question, name)
 
-    _write(
-        context, step, agree, f"Remove the account {name} and {made}? Its login and sessions cannot be brought back."
-    )
     changes = context.engine.account_setup.changes
+    _agree(
+        changes, step, agree, f"Remove the account {name} and {made}? Its login and sessions cannot be brought back."
+    )
+    deletion = removals.plan_deletion(step, name, made, entry if entry is not None and has_key else "")
+    _write_agreed(context, deletion)
     removed = changes.last_step()
-    with interruptible():  # half a home is of no use to anybody
+    with removals.hold_deletion(deletion), interruptible():  # half a home is of no use to anybody
         if entry is not None and has_key:
             try:
                 removals.delete_key(entry)
@@ -191,9 +193,16 @@ def _undo(context: Context, options: Namespace) -> int:
 
 def _write(context: Context, step: Step, agree: Callable[[str, str], bool], question: str) -> None:
     """Show changes, ask, and write them. agree: shows them and asks. Raises RequestRefused where nobody agrees."""
-    changes = context.engine.account_setup.changes
+    _agree(context.engine.account_setup.changes, step, agree, question)
+    _write_agreed(context, step)
+
+
+def _agree(changes: AccountChanges, step: Step, agree: Callable[[str, str], bool], question: str) -> None:
     if not agree(changes.diff(step.files), question):
         message = "nothing was changed"
         raise Declined(message)
-    changes.write(step)
+
+
+def _write_agreed(context: Context, step: Step) -> None:
+    context.engine.account_setup.changes.write(step)
     output.write_line(f"{step.what[0].upper()}{step.what[1:]}. Undo: {context.program} account undo")

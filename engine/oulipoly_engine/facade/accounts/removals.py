@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.config.edit import account_edit
 from oulipoly_engine.config.edit.undo import Step
-from oulipoly_engine.errors import AccountBusy, HomeUnusable
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.errors import AccountBusy, HomeUnusable, RequestRefused
 from oulipoly_engine.facade.accounts.base import AccountPart, refuse_if_running
-from oulipoly_engine.service.accounts import keyring_entries, new_account, setup
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.accounts import keyring_entries, new_account, removed_homes, setup
+from oulipoly_engine.service.accounts.removed_homes import RemovedHome
 
 
 class AccountRemovals(AccountPart):
@@ -42,17 +48,61 @@ class AccountRemovals(AccountPart):
         own = places.pop(account, None)
         return None if own is None or own.entry in {one.entry for one in places.values()} else own.entry
 
+    def plan_deletion(self, step: Step, account: str, home: Path, entry: str) -> Step:
+        """Return a removal that notes what is to be deleted after it. entry: of its key; empty: it has none."""
+        note = removed_homes.plan_note(self._home.paths.removed_homes, RemovedHome(account, home, entry))
+        return replace(step, files=(*step.files, note))
+
+    @contextmanager
+    def hold_deletion(self, step: Step) -> Iterator[None]:
+        """Keep the note of a removal for the block that deletes: where that is killed, the next start goes on."""
+        with removed_homes.hold_note(step.files[-1].path, waits=True):
+            yield
+
+    def finish_deletions(self) -> list[str]:
+        """Delete what killed removals have left, and return a sentence for each home.
+
+        A home that an account has again stays. Raises RunnerError.
+        """
+        paths, accounts = self._home.paths, self.names()
+        sentences = []
+        for note in removed_homes.find_notes(paths.removed_homes):
+            if os.path.lexists(paths.configuration_journal):  # that removal may be taken back yet
+                break
+            with removed_homes.hold_note(note, waits=False) as removed:
+                if removed is not None and not self._find_users(removed.home, accounts):
+                    sentences.append(self._finish_deletion(removed))
+        return sentences
+
+    def _finish_deletion(self, removed: RemovedHome) -> str:
+        problems = []
+        try:
+            if removed.entry:
+                self.delete_key(removed.entry)
+        except RequestRefused as error:
+            problems.append(error.message)
+        try:
+            self.delete_home(removed.home)
+        except OSError as error:
+            problems.append(f"{error.filename or removed.home} cannot be deleted: {error.strerror}")
+        done = f"The removal of {removed.account} was cut off, and is finished: {removed.home} is deleted"
+        return "; ".join([f"The removal of {removed.account} was cut off", *problems]) if problems else done
+
+    def _find_users(self, home: Path, accounts: Mapping[str, Account]) -> tuple[str, ...]:
+        """Return which of some accounts use a home."""
+        scripts = self._home.quiet_files.scripts()
+        folders = setup.used_folders(accounts, scripts, self._home.paths.home)
+        return tuple(name for folder, name in folders.items() if folder.is_relative_to(home.resolve()))
+
     def refuse_if_used(self, account: str, place: Path) -> None:
         """Refuse to delete an account's home while a run goes on, or where another account uses it.
 
         Raises RequestRefused, StoreUnusable.
         """
         others = {name: one for name, one in self.names().items() if name != account}
-        scripts = self._home.quiet_files.scripts()
-        for folder, name in setup.used_folders(others, scripts, self._home.paths.home).items():
-            if folder.is_relative_to(place.resolve()):
-                message = f"{place} is the home of the account {name!r} too: leave --delete-home out"
-                raise HomeUnusable(message)
+        for name in self._find_users(place, others):
+            message = f"{place} is the home of the account {name!r} too: leave --delete-home out"
+            raise HomeUnusable(message)
         with self._home.lend_store_to_read() as store:
             refuse_if_running(store, account, "remove it with its home")
 

@@ -166,8 +166,13 @@ def finish(candidate: Candidate) -> None:
 
 def is_made_home(home: Path) -> bool:
     """Tell whether we have made a home, in this place: a copy of one that we made is its user's."""
+    return _is_made(home, home)
+
+
+def _is_made(folder: Path, home: Path) -> bool:
+    """Tell whether a folder is what we have made as a home."""
     try:
-        return not home.is_symlink() and (home / _MARKER).read_bytes() in (b"", os.fsencode(home.resolve()))
+        return not folder.is_symlink() and (folder / _MARKER).read_bytes() in (b"", os.fsencode(home.resolve()))
     except OSError:
         return False
 
@@ -175,16 +180,29 @@ def is_made_home(home: Path) -> bool:
 def delete_made_home(home: Path) -> bool:
     """Delete a home with all that is in it, if we have made it; return whether it was. Raises OSError.
 
-    What marks it as ours goes last, so that one that could not be deleted whole can be once more.
+    It is set aside first: a kill leaves a whole home or none in its place. What marks it as ours goes last, so that
+    one that could not be deleted whole can be once more.
     """
-    if not is_made_home(home):
+    aside = home.with_name(f"{home.name}.removed")
+    is_left = _delete_aside(aside, home)
+    if is_made_home(home):
+        home.rename(aside)
+        return _delete_aside(aside, home)
+    return is_left
+
+
+def _delete_aside(aside: Path, home: Path) -> bool:
+    if not _is_made(aside, home):
+        with suppress(OSError):  # a kill came after its marker had gone
+            aside.rmdir()
+            return True
         return False
-    for entry in home.iterdir():
+    for entry in aside.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         elif entry.name != _MARKER:
             entry.unlink()
-    shutil.rmtree(home)
+    shutil.rmtree(aside)
     return True
 
 
