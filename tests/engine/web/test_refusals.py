@@ -44,6 +44,28 @@ def refusal(answer):
     return answer.status_code, answer.json()["error"]["code"]
 
 
+def test_a_link_sees_no_file_that_git_ignores(live, client, repository):
+    session = live.engine.work.begin(NewWork(repository, runtime="demo-codex1", uses_worktree=False)).session.session_id
+    within = repository / "within"
+    within.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=within, check=True)
+    names = [".env", "build/.env", "within/.env", "new.txt"]
+    (repository / "build").mkdir()
+    for name in names:
+        (repository / name).write_text("SECRET=1\n")
+    (repository / ".gitignore").write_text(".env\nbuild/\n")
+    link = {"authorization": f"Bearer {live.engine.web.make_link('for Ann').token}"}
+
+    def statuses(**more):
+        places = [f"/sessions/{session}/{what}?path={name}" for what in ("file", "diff") for name in [*names, "none"]]
+        return [client.get(place, **more).status_code for place in places]
+
+    assert [404, 404, 404, 200, 404] * 2 == statuses(headers=link)
+    assert [404, 404, 404, 200, 404] == statuses(headers=link | {"accept": "text/html"})[5:]
+    assert [200] * 4 == statuses()[:4]
+    assert b"SECRET" not in client.get(f"/sessions/{session}/changes", headers=link).content
+
+
 @pytest.mark.parametrize("has_process", [True, False], ids=["with a process", "without a process"])
 def test_what_is_over_is_refused_with_a_status_of_its_own(live, client, repository, has_process):
     begun = live.engine.work.begin(NewWork(repository, runtime="demo-codex1", prompt="hello"))

@@ -20,7 +20,7 @@ from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts
-from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff
+from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff, refuse_ignored
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
 from oulipoly_engine.service.worktrees.changes.moves import KINDS, Journal, last_move, settle_all
 from oulipoly_engine.service.worktrees.changes.place import Checkout, Place, open_checkout
@@ -72,9 +72,17 @@ class Changes:
             return look.found
 
     @translate_system_errors()
-    def diff(self, identity: str, path: str, side: str = "worktree", context: int = 3) -> FileDiff:
-        """Return how a file differs. side: `worktree`, `index` or `branch`. context: 0 to 20 lines."""
-        return file_diff(self._open(identity), path, side, context)
+    def diff(
+        self, identity: str, path: str, side: str = "worktree", context: int = 3, *, shows_ignored: bool = True
+    ) -> FileDiff:
+        """Return how a file differs. side: `worktree`, `index` or `branch`. context: 0 to 20 lines.
+
+        shows_ignored: also a file that git ignores; else that raises FileMissing.
+        """
+        checkout = self._open(identity)
+        if side == "worktree" and not shows_ignored:
+            refuse_ignored(checkout, path)
+        return file_diff(checkout, path, side, context)
 
     @translate_system_errors()
     def committed(self, identity: str) -> tuple[ChangeEntry, ...]:
@@ -82,9 +90,12 @@ class Changes:
         return committed_files(self._open(identity))
 
     @translate_system_errors()
-    def read_file(self, identity: str, path: str, rev: str = "worktree") -> FileText:
-        """Return a file as text. rev: `head`, `index` or `worktree`."""
-        return texts.read_text(self._open(identity), path, rev)
+    def read_file(self, identity: str, path: str, rev: str = "worktree", *, shows_ignored: bool = True) -> FileText:
+        """Return a file as text. rev: `head`, `index` or `worktree`. shows_ignored: as `diff` has it."""
+        checkout = self._open(identity)
+        if rev == "worktree" and not shows_ignored:
+            refuse_ignored(checkout, path)
+        return texts.read_text(checkout, path, rev)
 
     # Files and index -------------------------------------------------------------------------------------------------
     @translate_system_errors()

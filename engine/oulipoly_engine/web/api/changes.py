@@ -51,7 +51,7 @@ def diff(
     session_id: SessionId,
     path: FileName,
     engine: TheEngine,
-    _viewer: Anyone,
+    viewer: Anyone,
     side: Annotated[
         Literal["worktree", "index", "branch"],
         Query(description="`branch`: what is committed since the session began."),
@@ -59,7 +59,7 @@ def diff(
     context: Annotated[int, Query(ge=0, le=20)] = 3,
 ) -> Json:
     """Show how a file differs; 413 where that is too much, 504 where git takes too long."""
-    found = engine.changes.diff(_find(engine, session_id), path, side, context)
+    found = engine.changes.diff(_find(engine, session_id), path, side, context, shows_ignored=viewer.may_change)
     if found.is_binary:
         return Json({"isBinary": True, "path": found.path, "size": found.size, "sha": found.sha})
     hunks = msgspec.to_builtins(found.hunks)
@@ -71,11 +71,13 @@ def read_file(
     session_id: SessionId,
     path: FileName,
     engine: TheEngine,
-    _viewer: Anyone,
+    viewer: Anyone,
     rev: Literal["head", "index", "worktree"] = "worktree",
 ) -> Json:
-    """Show a file."""
-    return Json(msgspec.to_builtins(engine.changes.read_file(_find(engine, session_id), path, rev)))
+    """Show a file; a read-only link sees none that git ignores."""
+    identity = _find(engine, session_id)
+    found = engine.changes.read_file(identity, path, rev, shows_ignored=viewer.may_change)
+    return Json(msgspec.to_builtins(found))
 
 
 @router.put("/sessions/{session_id}/file", response_model=answer_bodies.FileWritten)

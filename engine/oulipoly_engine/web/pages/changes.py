@@ -117,7 +117,8 @@ def _show_diff(page: Page) -> Response:
     token, side = page.query.get("path", ""), page.query.get("side", "worktree")
     path = decode_path(token)
     context = page.number("context", 3) or 0
-    found = page.engine.changes.diff(work.session.session_id, path, side, context)
+    shows_ignored = page.viewer.may_change
+    found = page.engine.changes.diff(work.session.session_id, path, side, context, shows_ignored=shows_ignored)
     begin = page.number("from", 0) or 0
     lines, end, total = lines_of(found, begin)
     return page.show(

@@ -19,7 +19,7 @@ from oulipoly_engine.core.worktrees.changes import (
 )
 from oulipoly_engine.core.worktrees.patch import Patch, PatchUnreadable, added_file, parse_patch
 from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
-from oulipoly_engine.core.worktrees.refusals import BranchRefused, FileTooLarge, PathRefused
+from oulipoly_engine.core.worktrees.refusals import BranchRefused, FileMissing, FileTooLarge, PathRefused
 from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.service.worktrees.base.git import Git
@@ -118,6 +118,17 @@ def committed_files(checkout: Checkout) -> tuple[ChangeEntry, ...]:
 def is_tracked(quiet: Git, path: str) -> bool:
     """Tell whether the index has a file."""
     return bool(look_at(quiet, LITERAL, "ls-files", "-z", "--stage", "--", path))
+
+
+def refuse_ignored(checkout: Checkout, path: str) -> None:
+    """Raise FileMissing, whether it is there or not, for a file that git ignores: a `.env`, say.
+
+    What git neither has nor would add, as files of a repository within, counts as ignored.
+    """
+    split_path(path)  # refuses what is no path of a file
+    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", path)
+    if os.fsencode(path) not in look_at(checkout.quiet, LITERAL, *words).split(b"\0"):
+        raise FileMissing(f"git knows of no file {path!r}, and a link that only looks sees no others")
 
 
 def is_submodule(checkout: Checkout, path: str) -> bool:
