@@ -1,14 +1,29 @@
 """Keys that come faster than they are done: each goes where the ones before it led."""
 
+import importlib
+import pkgutil
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 from textual import events
+from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
+from oulipoly_engine.core.setup.dialogs import KeyRequest
+from oulipoly_engine.core.setup.events import Outcome
+from oulipoly_engine.core.web.devices import Device
+from oulipoly_engine.facade.setup.agent import SetupWish
+from oulipoly_tui import screens
 from oulipoly_tui.driver.driver import LoopDriver
 from oulipoly_tui.screens.command_line import CommandLine
+from oulipoly_tui.screens.live.queue import QueueScreen
 from oulipoly_tui.screens.prompt import Prompt
+from oulipoly_tui.screens.setup import agent
+from oulipoly_tui.screens.setup.form import FormScreen
+from oulipoly_tui.screens.what_if import WhatIf
+from oulipoly_tui.screens.work.pairing import Pairing
+from oulipoly_tui.view.live.conversation import Queued
 
 
 def burst(app, *keys):
@@ -92,6 +107,101 @@ async def test_a_key_that_comes_as_a_dialog_closes_by_itself_goes_to_no_terminal
             LoopDriver._was_taken(driver, key)
 
         assert [app._closed_at + 0.6] == typed
+
+
+def close_what_if(app):
+    pool = app.snapshot.pools[0]
+    dialog = WhatIf(pool, "ada", can_apply=True)
+    app.push_screen(dialog)
+    yield WhatIf
+    dialog.action_apply()
+
+
+def close_queue(app):
+    waiting = [Queued("m", "and then?")]
+    app.push_screen(QueueScreen(lambda: tuple(waiting), lambda *_: None))
+    yield QueueScreen
+    waiting.clear()
+
+
+def close_old_code(app):
+    app.push_screen(Pairing("https://127.0.0.1:1/", "view", app.now() + timedelta(seconds=1), lambda: ()))
+    yield Pairing
+
+
+def close_used_code(app):
+    devices = []
+    app.push_screen(Pairing("https://127.0.0.1:1/", "view", app.now() + timedelta(minutes=2), lambda: tuple(devices)))
+    yield Pairing
+    devices.append(Device("d", "device", "phone", ("view",), app.now()))
+
+
+def withdraw_question(app):
+    class Asking:
+        def run(self, _wish, face):
+            face.ask(KeyRequest("OpenRouter", "A_KEY"))
+            return SimpleNamespace(outcome=Outcome.CANCELLED, summary="", items=(), turns=1, changes=())
+
+    agent.begin(app, Asking(), SetupWish("a pool of two", "opus"))
+    yield FormScreen
+    app.jobs.ask_to_stop()
+
+
+@pytest.mark.slow_hand
+@pytest.mark.parametrize(
+    "dialog",
+    [close_what_if, close_queue, close_old_code, close_used_code, withdraw_question],
+    ids=lambda made: made.__name__,
+)
+async def test_the_key_after_a_dialog_that_closes_by_itself_does_nothing(
+    app_world, running, settled, monkeypatch, dialog
+):
+    ignored = []
+    async with running((120, 30), reads_quota=False) as (app, pilot):
+        monkeypatch.setattr(app, "say_too_soon", lambda: ignored.append(app.frame.current.id))
+        before = app.frame.current.id
+        steps = dialog(app)
+        kind = next(steps)
+        await settled(pilot, lambda: isinstance(app.screen, kind))
+        next(steps, None)
+        await settled(pilot, lambda: app._closed_at > 0)
+        key = events.Key("3", "3")
+        key.time = app._closed_at + 0.1
+        app.post_message(key)
+        await settled(pilot, lambda: ignored)
+
+        assert [before] == ignored
+
+
+@pytest.mark.parametrize("dialog", [close_what_if, close_queue, close_old_code, close_used_code])
+async def test_a_dialog_that_closes_by_itself_leaves_what_lies_above_it(app_world, running, settled, dialog):
+    async with running((120, 30), reads_quota=False) as (app, pilot):
+        steps = dialog(app)
+        kind = next(steps)
+        await settled(pilot, lambda: isinstance(app.screen, kind))
+        above = Prompt("Any", "", "do it")
+        app.push_screen(above)
+        await settled(pilot, lambda: app.screen is above)
+        next(steps, None)
+        await pilot.pause(1.2)  # more than the dialog takes
+
+        assert app.screen is above
+        above.dismiss(None)
+        await settled(pilot, lambda: app.screen is app.frame)
+
+
+def test_every_dialog_closes_by_the_one_way_that_takes_note_of_it():
+    names = [module.name for module in pkgutil.walk_packages(screens.__path__, f"{screens.__name__}.")]
+    modules = [importlib.import_module(name) for name in names]
+    dialogs = [
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Screen)
+    ]
+
+    assert len(set(dialogs)) > 25
+    assert [] == [kind for kind in dialogs if kind.dismiss is not Screen.dismiss]
 
 
 async def test_a_paste_waits_for_its_turn(app_world, running, settled):

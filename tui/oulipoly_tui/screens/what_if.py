@@ -18,7 +18,7 @@ from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.quota.what_if import format_comparison
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.standing import close_by_itself, is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.balance.decision import Decision
@@ -125,8 +125,7 @@ class WhatIf(ModalScreen[None]):
         def on_done(clauses: tuple[str, ...]) -> None:
             app.say("; ".join(clauses) or "nothing to apply")
             app.take_snapshot()
-            if is_standing(self):
-                self.dismiss()
+            close_by_itself(self)
 
         app.work("apply", partial(app.engine.pools.apply, self._pool.model.name, texts), on_done)
 

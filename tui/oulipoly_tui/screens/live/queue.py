@@ -115,6 +115,6 @@ class QueueScreen(ModalScreen[None]):
         rows.show_rows(queue_rows(found, max(20, rows.scrollable_content_region.width - GUTTER)))
 
     def _close(self, app: Any) -> None:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        if self.is_current:
+        if self.is_active:
             self.dismiss()
             app.say("Nothing waits any more")

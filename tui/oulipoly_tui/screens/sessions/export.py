@@ -23,7 +23,7 @@ from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS, option_lines, p
 from oulipoly_tui.view.sessions.sessions import quote_title, title_of
 from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import Lines
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.standing import close_by_itself, is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
@@ -143,10 +143,10 @@ class Export(ModalScreen[Mapping[str, Path]]):
         written = done[0].path if len(done) == 1 else done[0].path.parent
         place = short_path(str(written.absolute()), str(Path.home()))
         app.say(f"{place}: {size:,} bytes" if len(done) == 1 else f"{len(done)} files in {place}: {size:,} bytes")
-        if is_standing(self):
-            is_lossless = self._wish.format == LOSSLESS
-            chains = [one.chain_id for one in self._chosen_sessions]
-            self.dismiss(dict(zip(chains, (one.path for one in done), strict=True)) if is_lossless else {})
+        is_lossless = self._wish.format == LOSSLESS
+        chains = [one.chain_id for one in self._chosen_sessions]
+        paths = dict(zip(chains, (one.path for one in done), strict=True))
+        close_by_itself(self, paths if is_lossless else {})
 
     def _suggest_path(self) -> str:
         if len(self._chosen_sessions) > 1:

@@ -139,7 +139,7 @@ class AgentScreen(ScrollScreen[None]):
 
     def _ask(self) -> None:
         question = self._question
-        if question is None or self._is_asked or not self.is_current:
+        if question is None or self._is_asked or not self.is_active:
             return
         self._is_asked = True
         if isinstance(question.asked, Agreement):
@@ -199,7 +199,7 @@ class AgentScreen(ScrollScreen[None]):
     def _withdraw(self) -> None:
         """Take away what asks for the answer that nobody waits for any more."""
         self._question = None
-        while self._is_asked and is_standing(self) and not self.is_current:
+        while self._is_asked and is_standing(self) and not self.is_active:
             self._app.pop_screen()
         self._is_asked = False
 

@@ -142,7 +142,7 @@ class FormScreen(ModalScreen[Answer | None]):
         """Close with an answer; what was typed unseen is forgotten."""
         self.typed = {box.asked.name: box.given for box in self.query(FieldBox) if box.asked.field_type != "password"}
         self._wipe()
-        if self.is_current:
+        if self.is_active:
             self.dismiss(answer)
 
     @on(Input.Submitted)

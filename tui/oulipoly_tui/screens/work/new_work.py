@@ -36,7 +36,7 @@ from oulipoly_tui.view.work.new_work import (
     reason_against,
 )
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.standing import close_by_itself, is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.worktrees.work import BegunWork
@@ -211,8 +211,7 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
     def _take_begun(self, begun: BegunWork) -> None:
         if begun.waits_for:
             self._app.say(f"Begun: {begun.waits_for}")
-        if is_standing(self):
-            self.dismiss(begun)
+        close_by_itself(self, begun)
 
     def _take_failure(self, _error: Exception) -> None:
         self._is_beginning = False

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.view.work.server import code_text
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.standing import close_by_itself, is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.web.devices import Device
@@ -82,7 +82,7 @@ class Pairing(ModalScreen[None]):
         if new and is_standing(self):
             app: Any = self.app
             app.say(f"{visible_line(new[0].name)} may {', '.join(new[0].scopes)}")
-            self.dismiss()
+            close_by_itself(self)
 
     def on_resize(self) -> None:
         """Leave the code out where it does not fit: half of one helps nobody."""
@@ -104,8 +104,9 @@ class Pairing(ModalScreen[None]):
         self._look()
         left = int((self._expires_at - app.now()).total_seconds())
         if left <= 0:
-            app.say("The code is too old: p makes another one")
-            self.dismiss()
+            if self.is_active:
+                app.say("The code is too old: p makes another one")
+                self.dismiss()
             return
         small = "This terminal is too small for the code: enlarge it, or open this there:\n\n"
         what = f"{small}{self._url}\n\n" if self.has_class("-small") else "Scan it with the phone.\n\n"
