@@ -168,7 +168,11 @@ async def test_no_menu_that_lies_over_a_request_offers_to_answer_it(live):
 
         assert one.pane.request is not None
         assert any(text.startswith("a does it here") for text in one.said)
-        assert not answers & {offer.action.method for offer in offers(one.app)}
+        told = {offer.action.method: offer for offer in offers(one.app) if offer.action.method in answers}
+        assert "with what is asked in view, key a" == told["approve"].help
+        told["approve"].act()
+        await one.until(lambda: 2 == sum(text.startswith("a does it here") for text in one.said))
+        assert one.pane.request is not None
         await one.press("full_stop")
         await one.until(lambda: isinstance(one.app.screen, Menu))
         assert not answers & {row.method for row in one.app.screen._offered}

@@ -63,7 +63,7 @@ class Action(Record):
     writes: bool = False  # not there in read-only mode
     custom: CustomCommand | None = None  # the user's own that it is; it runs instead of a method
     destroys: bool = False  # what it ends or replaces is gone for the user, or back by undo alone: it asks first
-    by_key: bool = False  # what it is about must be in sight: no menu and no palette that lies over it offers it
+    by_key: bool = False  # what it is about must be in sight: no menu offers it, the palette tells its key
 
     @property
     def command_summary(self) -> str:

@@ -97,23 +97,24 @@ def offers(app: AppInterface) -> Iterator[Offer]:
 
 
 def _is_elsewhere(app: AppInterface, action: Action) -> bool:
-    """Tell whether an action has its key where the user is not, or does nothing now; those of lists are no search's.
-
-    What answers a request is not offered over the pane in which it is asked.
-    """
-    here = app.frame.current.id
-    if action.where in (ANYWHERE, LISTS) or (action.by_key and action.where == here):
+    """Tell whether an action has its key where the user is not, or does nothing now; those of lists are no search's."""
+    if action.where in (ANYWHERE, LISTS):
         return False
     return not (action.writes and app.options.read_only) and (action.where == FRAME or app.has_pane(action.where))
 
 
 def _elsewhere(app: AppInterface, action: Action) -> Offer:
-    """Offer to be led to where an action is done: nothing is done to a row that nobody has looked at."""
+    """Offer to be led to where an action is done: nothing is done to a row that nobody has looked at.
+
+    What answers a request is not done from the palette, which lies over it: its key is told.
+    """
     row = app.keys.find(action.id) or action
-    if action.where in (FRAME, app.frame.current.id):
-        note = f"not now: {app.reason_against(row)}"
-    else:
+    if action.where not in (FRAME, app.frame.current.id):
         note = f"in {_TITLES[action.where]}, {_tell_key(row)}"
+    elif (reason := app.reason_against(row)) is not None:
+        note = f"not now: {reason}"
+    else:
+        note = f"with what is asked in view, {_tell_key(row)}"
     return Offer(action.description, note, partial(app.call_later, app.action_choose, action.id), row, False)
 
 
