@@ -14,7 +14,8 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.quota.readings import ParsedWindow, duration_label
+from oulipoly_engine.core.quota.readings import duration_label
+from oulipoly_engine.core.quota.windows import ParsedWindow
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import walk_folders
 

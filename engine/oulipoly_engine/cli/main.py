@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
-from oulipoly_engine.cli.base import commands, nouns, stdio
+from oulipoly_engine.cli.base import commands
 from oulipoly_engine.cli.base.parser import split, top_level
 from oulipoly_engine.cli.setup import first_steps, self_repair
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid, translate_system_errors
@@ -31,7 +31,6 @@ def main(
     With `--json` an error is one JSON line on stderr, whatever the command.
     A closed stdout ends quietly with 0; a bug keeps its traceback and ends with 1.
     """
-    stdio.hold_places()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if diagnostics.is_json_asked(arguments):
         diagnostics.hold_warnings()
@@ -107,6 +106,8 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
         _refuse_one_shot_options(options, name)
     if command is not None:
         if not command.module:
+            from oulipoly_engine.cli.base import nouns  # noqa: PLC0415 - only help and errors need it
+
             return nouns.run(context.program, command, rest)
         first_steps.require_configuration(context, command, rest)
         return commands.load(command).run(context, command.name, rest)
@@ -147,6 +148,8 @@ def _resume(context: Context, options: Namespace) -> int:
             message = f"--{key.replace('_', '-')} does not go with --resume: the session has its instructions already"
             raise UsageInvalid(message)
     first_steps.require_configuration(context)
+    from oulipoly_engine.cli.base import stdio  # noqa: PLC0415 - only to resume
+
     if options.words or options.file is not None or stdio.is_piped():
         from oulipoly_engine.cli.runs import resume  # noqa: PLC0415 - 100 ms, only this needs it
 

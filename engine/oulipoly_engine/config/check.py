@@ -6,16 +6,17 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import accounts_file, agent_files, app_file, load, prices_file, small_files
+from oulipoly_engine.config import agent_files, app_file, load, prices_file, small_files
 from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.base.app_settings import AppSettings, ThemeFile
-from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem, nearest
+from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.config.model_files import is_name
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.core.accounts.clis.table import read_env
 from oulipoly_engine.core.live.launch.catalogue import derive_runtimes
 from oulipoly_engine.core.live.runtimes import RuntimeEntry
+from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.paths import Paths
 
 Which = Callable[[str], str | None]  # a command's path, None where it is not found or not executable
@@ -34,7 +35,7 @@ def check(
 
     find_app_faults: what the app knows of keys and themes; None: there is no app.
     """
-    accounts = accounts_file.read(paths)
+    accounts = small_files.read_accounts(paths)
     names = load.list_models(paths, models_dir)
     models = {name: load.read_model(paths, name, models_dir, accounts.value) for name in names}
     folder = agents_dir or paths.agents

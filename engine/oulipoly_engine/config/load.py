@@ -10,8 +10,8 @@ import errno
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.config import accounts_file, agent_files, model_files, small_files
-from oulipoly_engine.config.base.problem import Level, Loaded, nearest, settle, summary
+from oulipoly_engine.config import model_files, small_files
+from oulipoly_engine.config.base.problem import Level, Loaded, settle, summary
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ModelUnknown
 from oulipoly_engine.paths import Paths
@@ -23,7 +23,7 @@ def load_accounts(paths: Paths) -> Loaded[Mapping[str, Account]]:
 
     Raises ConfigInvalid when any entry has an error.
     """
-    return settle(accounts_file.read(paths))
+    return settle(small_files.read_accounts(paths))
 
 
 def load_settings(paths: Paths) -> Loaded[Settings]:
@@ -88,7 +88,7 @@ def read_model(
     loaded = model_files.read(paths, path)
     if loaded.value is None or not any(member.account == "codex" for member in loaded.value.members):
         return loaded
-    known = accounts_file.read(paths).value if accounts is None else accounts
+    known = small_files.read_accounts(paths).value if accounts is None else accounts
     faults = tuple(model_files.overlaps(loaded.value, known))
     if not faults:
         return loaded
@@ -100,6 +100,8 @@ def read_model(
 
 def list_agents(paths: Paths, agents_dir: Path | None = None) -> tuple[str, ...]:
     """Return the names of the agents, sorted."""
+    from oulipoly_engine.config import agent_files  # noqa: PLC0415 - a model is enough for most runs
+
     return agent_files.names(agents_dir or paths.agents)
 
 
@@ -108,6 +110,8 @@ def load_agent(paths: Paths, name: str, agents_dir: Path | None = None) -> Loade
 
     Raises AgentUnknown, naming the nearest agents and the folder; AgentFileInvalid when its file has an error.
     """
+    from oulipoly_engine.config import agent_files  # noqa: PLC0415 - as above
+
     folder = agents_dir or paths.agents
     path = folder / f"{name}.md"
     if not model_files.is_name(name) or not _exists(path):
@@ -121,6 +125,8 @@ def load_agent_file(path: Path, paths: Paths | None = None) -> Loaded[Agent]:
     paths: whose snapshot may have it; None: the file is read.
     Raises AgentFileInvalid when the file is missing or has an error.
     """
+    from oulipoly_engine.config import agent_files  # noqa: PLC0415 - as above
+
     return _require_agent(agent_files.read(path, paths), f"agent file {path}")
 
 
@@ -151,6 +157,8 @@ def _require_agent(loaded: Loaded[Agent | None], name: str) -> Loaded[Agent]:
 
 
 def _way_out(name: str, known: tuple[str, ...], folder: Path) -> str:
+    from oulipoly_engine.core.text.nearest import nearest  # noqa: PLC0415 - only an error needs it
+
     if near := nearest(name, known, limit=3):
         return f"did you mean {' or '.join(near)}? (looked in {folder})"
     if not known:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import accounts_file, agent_files, app_file, load, small_files
+from oulipoly_engine.config import agent_files, app_file, load, small_files
 from oulipoly_engine.config.base import mask
 from oulipoly_engine.config.base.app_settings import AppSettings, CustomCommand
 from oulipoly_engine.config.parse import settings_keys
@@ -18,12 +18,12 @@ from oulipoly_engine.core.accounts.accounts import (
     Agent,
     CaptureKind,
     CaptureSpec,
+    InputSpec,
     Model,
     ResumeSpec,
     SessionScripts,
     StorageSpec,
 )
-from oulipoly_engine.core.accounts.inputs import InputSpec
 from oulipoly_engine.core.live.runtimes import RuntimeEntry, mask_proxy
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.text.control_characters import escape_toml
@@ -39,7 +39,7 @@ def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | N
     Shape: `{"paths", "settings", "app", "accounts", "models", "agents", "runtimes", "sessions", "problems"}`.
     `settings` and `app` have the keys of their files, the next five map names to those keys; `problems` lists texts.
     """
-    accounts = accounts_file.read(paths)
+    accounts = small_files.read_accounts(paths)
     settings = small_files.read_settings(paths)
     app = app_file.read(paths)
     sessions = small_files.read_sessions(paths)

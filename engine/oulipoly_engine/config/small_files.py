@@ -1,14 +1,17 @@
-"""config.toml and sessions.toml: the settings, the runtimes, and the scripts that find turns and transcripts."""
+"""config.toml, sessions.toml and providers.toml: settings, runtimes, scripts for turns and transcripts, accounts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import snapshot
 from oulipoly_engine.config.base.problem import Loaded
-from oulipoly_engine.core.accounts.accounts import SessionScripts, Settings
-from oulipoly_engine.core.live.runtimes import RuntimeEntry
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, Settings
 from oulipoly_engine.paths import Paths
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.runtimes import RuntimeEntry
 
 
 def read_settings(paths: Paths) -> Loaded[Settings]:
@@ -30,6 +33,8 @@ def read_runtimes(paths: Paths) -> Loaded[tuple[RuntimeEntry, ...]]:
 
         return runtimes.parse_runtimes(paths, raw)
 
+    from oulipoly_engine.core.live.runtimes import RuntimeEntry  # noqa: PLC0415 - runs need no live runtimes
+
     kind = Loaded[tuple[RuntimeEntry, ...]]
     return snapshot.read(paths, paths.settings, "runtimes", kind, parse, absent=Loaded(()))
 
@@ -44,3 +49,15 @@ def read_sessions(paths: Paths) -> Loaded[Mapping[str, SessionScripts]]:
 
     kind = Loaded[Mapping[str, SessionScripts]]
     return snapshot.read(paths, paths.sessions, "sessions", kind, parse, absent=Loaded({}))
+
+
+def read_accounts(paths: Paths) -> Loaded[Mapping[str, Account]]:
+    """Return every account of providers.toml that can be read, in the file's order, and all problems of the file."""
+
+    def parse(raw: bytes | None) -> Loaded[Mapping[str, Account]]:
+        from oulipoly_engine.config.parse import accounts  # noqa: PLC0415 - 100 ms, only a changed file needs it
+
+        return accounts.parse(paths, raw)
+
+    kind = Loaded[Mapping[str, Account]]
+    return snapshot.read(paths, paths.providers, "accounts", kind, parse, absent=Loaded({}))

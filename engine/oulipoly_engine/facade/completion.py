@@ -41,9 +41,9 @@ def _read(paths: Paths, kind: str, begin: str, folders: tuple[Path | None, Path 
 
             return [(name, "agent") for name in load.list_agents(paths, folders[1])]
         case "account":
-            from oulipoly_engine.config import accounts_file
+            from oulipoly_engine.config import small_files
 
-            return [(name, account.command or "") for name, account in accounts_file.read(paths).value.items()]
+            return [(name, account.command or "") for name, account in small_files.read_accounts(paths).value.items()]
         case "runtime":
             return _runtimes(paths)
         case "session":
@@ -60,10 +60,10 @@ def _read(paths: Paths, kind: str, begin: str, folders: tuple[Path | None, Path 
 
 
 def _runtimes(paths: Paths) -> list[tuple[str, str]]:
-    from oulipoly_engine.config import accounts_file
+    from oulipoly_engine.config import small_files
     from oulipoly_engine.facade.live.catalogue import read_catalogue
 
-    found, _ = read_catalogue(paths, accounts_file.read(paths).value)
+    found, _ = read_catalogue(paths, small_files.read_accounts(paths).value)
     return [(one.id, one.name) for one in found.runtimes]
 
 

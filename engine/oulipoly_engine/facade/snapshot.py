@@ -12,16 +12,14 @@ from pathlib import Path
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config.base.problem import Level, Problem
-from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember
-from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.accounts.accounts import Account, Controls, Model, PoolMember
 from oulipoly_engine.core.balance.decision import Decision
 from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_engine.core.balance.what_if import Supposition, suppose
 from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert, alerts
 from oulipoly_engine.core.quota.staleness import is_reading_due, is_shown_as_old
 from oulipoly_engine.core.quota.windows import QuotaState, mark_holds
-from oulipoly_engine.core.runs.failure_categories import Category
-from oulipoly_engine.core.runs.invocations import Invocation
+from oulipoly_engine.core.runs.invocations import Category, Invocation
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.paths import Paths

@@ -1,8 +1,7 @@
 import pytest
 
 from oulipoly_engine.config.load import list_models, load_model, load_models
-from oulipoly_engine.core.accounts.accounts import PoolMember
-from oulipoly_engine.core.accounts.inputs import InputType
+from oulipoly_engine.core.accounts.accounts import InputType, PoolMember
 from oulipoly_engine.errors import ConfigInvalid, ModelUnknown
 from oulipoly_engine.paths import Paths
 

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.config import (
-    accounts_file,
     agent_files,
     app_file,
     load,
@@ -479,7 +478,7 @@ FILES = {
 def everything(paths):
     """Read all that there is, as values that can be compared."""
     return [
-        accounts_file.read(paths),
+        small_files.read_accounts(paths),
         small_files.read_settings(paths),
         small_files.read_sessions(paths),
         prices_file.read_prices(paths),

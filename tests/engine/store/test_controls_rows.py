@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.accounts.accounts import Controls
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.quota import controls

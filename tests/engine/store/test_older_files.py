@@ -10,6 +10,7 @@ from oulipoly_engine.core.runs.invocations import Status
 from oulipoly_engine.store.archive import copies
 from oulipoly_engine.store.base import schema
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.base.migrate import migrations
 from oulipoly_engine.store.ledger import calls, prices
 from oulipoly_engine.store.quota import controls, quotas, readings
 from oulipoly_engine.store.rewrite import replacements
@@ -79,7 +80,7 @@ def older(tmp_path):
     def make(version):
         path = tmp_path / f"state-{version}.db"
         with closing(sqlite3.connect(path)) as connection:
-            for migration in schema.migrations()[:version]:
+            for migration in migrations()[:version]:
                 connection.executescript(migration.sql)
             connection.execute(f"PRAGMA user_version = {version}")
             connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")

@@ -8,7 +8,7 @@ from rich.color_triplet import ColorTriplet
 from textual.containers import VerticalScroll
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.accounts.accounts import Controls
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.core.setup.dialogs import Form, FormField, Option
 from oulipoly_engine.paths import from_environment

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.core.runs.recovery import SPAWN_FAILED, fix_of
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry

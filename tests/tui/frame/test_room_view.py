@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
-from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.accounts.accounts import Controls
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.facade.snapshot import AccountView
 from oulipoly_tui.view.frame.room import room_rows

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.accounts.accounts import Controls
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.facade.snapshot import Trouble

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.accounts.accounts import Account
-from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.accounts.accounts import Account, Controls
 from oulipoly_engine.core.quota.forecast import Forecast, State
 from oulipoly_engine.core.quota.forecast_score import ForecastScore
 from oulipoly_engine.core.quota.window_cycles import EndedCycle

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from oulipoly_engine.cli.base import commands, nouns
+from oulipoly_engine.cli.base import commands
 from oulipoly_engine.errors import SessionIdInvalid, UsageInvalid
 from oulipoly_engine.facade import output
 
@@ -136,11 +136,19 @@ class Parser(argparse.ArgumentParser):
         return f"unknown argument {word!r}" + (f": did you mean {near[0]}?" if near else "")
 
 
+class _TopLevel(Parser):
+    """Lists the commands when its help is asked for."""
+
+    def format_help(self) -> str:
+        """Return the whole help."""
+        self.description = _overview(self.prog)
+        return super().format_help()
+
+
 def top_level(program: str) -> Parser:
     """Return the parser of everything that is not a subcommand."""
-    parser = Parser(
+    parser = _TopLevel(
         prog=program,
-        description=_overview(program),
         formatter_class=RawHelp,
         usage=f"{program} [OPTIONS] [AGENT] [PROMPT...]\n       {program} COMMAND [ARGS...]",
         add_help=False,
@@ -242,6 +250,8 @@ def is_text(text: str) -> bool:
 
 
 def _overview(program: str) -> str:
+    from oulipoly_engine.cli.base import nouns  # noqa: PLC0415 - only help needs it
+
     tops = [entry for entry in commands.SUBCOMMANDS if " " not in entry.name]
     return "\n".join(
         [

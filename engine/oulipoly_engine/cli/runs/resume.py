@@ -10,7 +10,7 @@ from oulipoly_engine.cli.base.parser import Parser, path, raw, seconds
 from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, read_prompt
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs import markers
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.core.sessions.resolve import full_id
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
 from oulipoly_engine.facade import diagnostics, output

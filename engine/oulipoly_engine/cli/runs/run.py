@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
-from oulipoly_engine.cli.base import commands, stdio
+from oulipoly_engine.cli.base import commands
 from oulipoly_engine.cli.base.context import Context
-from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Agent, Model
 from oulipoly_engine.core.runs import markers, prompt
 from oulipoly_engine.errors import AgentUnknown, OutputFailed, PromptMissing, RequestRefused
@@ -58,11 +58,19 @@ def _request(context: Context, options: Namespace, runner: OneShotRunner) -> Req
     return Request(
         model=model,
         prompt=text,
-        input_args=inputs.resolve(model.inputs, inputs.collect(options.input), text),
+        input_args=_resolve_inputs(model, options.input, text),
         working_directory=folder(options.project),
         parent=parent_invocation(),
         timeout_s=options.timeout,
     )
+
+
+def _resolve_inputs(model: Model, pairs: Sequence[str], text: str) -> tuple[str, ...]:
+    if not pairs and not model.inputs:
+        return ()
+    from oulipoly_engine.core.accounts import inputs  # noqa: PLC0415 - most models take none
+
+    return inputs.resolve(model.inputs, inputs.collect(pairs), text)
 
 
 def conclude(invoked: Invoked, *, to_stderr: bool) -> int:
@@ -123,13 +131,17 @@ def _agent(context: Context, options: Namespace, runner: OneShotRunner) -> tuple
 def _prompt(options: Namespace, words: list[str]) -> str:
     from_file = None if options.file is None else read_prompt(options.file)
     piped = None
-    if from_file is None and not words and stdio.is_piped():
-        piped = stdio.read_piped_text()
+    if from_file is None and not words:
+        from oulipoly_engine.cli.base import stdio  # noqa: PLC0415 - most prompts are words
+
+        piped = stdio.read_piped_text() if stdio.is_piped() else None
     return prompt.choose(from_file, words, piped)
 
 
 def read_prompt(path: Path) -> str:
     """Return a prompt file's text. Raises PromptMissing."""
+    from oulipoly_engine.cli.base import stdio  # noqa: PLC0415 - as above
+
     try:
         with stdio.open_file(path) as file:
             return stdio.read_text(file)

@@ -6,7 +6,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from oulipoly_engine.core.text.nearest import nearest as nearest
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.records import Record
 

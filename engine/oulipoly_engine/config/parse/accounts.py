@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from oulipoly_engine.config.base import legacy
-from oulipoly_engine.config.base.problem import Fault, KeyPath, Level, Loaded, describe_value, nearest
+from oulipoly_engine.config.base.problem import Fault, KeyPath, Level, Loaded, describe_value
 from oulipoly_engine.config.schema.accounts import (
     AcceptanceTable,
     AccountTable,
@@ -27,6 +27,7 @@ from oulipoly_engine.core.accounts.accounts import (
     StorageSpec,
     StorageType,
 )
+from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.paths import Paths
 
 _LONGEST_NAME = 200  # bytes; a folder's name has 255 at most, and locks are called by it with an ending

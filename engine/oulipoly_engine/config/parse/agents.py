@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.config.base import text_file
-from oulipoly_engine.config.base.problem import Level, Loaded, Problem, describe_value, nearest
+from oulipoly_engine.config.base.problem import Level, Loaded, Problem, describe_value
 from oulipoly_engine.config.schema.agents import AgentKeys
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.core.accounts.accounts import Agent
+from oulipoly_engine.core.text.nearest import nearest
 
 _KEYS = tuple(AgentKeys.model_fields)
 _LONGEST_KEYS = 64 << 10  # characters; PyYAML reads some 100 KB a second

@@ -13,8 +13,7 @@ from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.schema.models import InputTable, MemberTable, ModelTable
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts import inputs
-from oulipoly_engine.core.accounts.accounts import Model, PoolMember
-from oulipoly_engine.core.accounts.inputs import InputSpec, InputType
+from oulipoly_engine.core.accounts.accounts import InputSpec, InputType, Model, PoolMember
 from oulipoly_engine.errors import InputInvalid
 
 

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from oulipoly_engine.config.base.app_settings import PANES, PLACEHOLDERS, RUNS, list_placeholders
-from oulipoly_engine.config.base.problem import Fault, nearest
+from oulipoly_engine.config.base.problem import Fault
 from oulipoly_engine.config.schema.fields import Filled, NameOf, OneOf, Table, Text, make_whole_check
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.core.text.inline_programs import find_inline_programs
+from oulipoly_engine.core.text.nearest import nearest
 
 _PRESETS = (
     "The app's own keys.",

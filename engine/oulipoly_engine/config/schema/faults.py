@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
-from oulipoly_engine.config.base.problem import Fault, KeyPath, Level, describe_value, nearest
+from oulipoly_engine.config.base.problem import Fault, KeyPath, Level, describe_value
 from oulipoly_engine.config.schema.fields import REFUSED, Table, find_nested_table
+from oulipoly_engine.core.text.nearest import nearest
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

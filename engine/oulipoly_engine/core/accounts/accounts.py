@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from oulipoly_engine.core.accounts.inputs import InputSpec
 from oulipoly_engine.records import Record, field, replace
 
 
@@ -114,6 +113,35 @@ class PoolMember(Record):
     interactive_args: tuple[str, ...] | None = None  # an interactive launch takes them instead of args; None: args
 
 
+class InputType(StrEnum):
+    """The six types an input can have."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    ENUM = "enum"
+    ARRAY = "array"
+
+
+class InputSpec(Record):
+    """One `[[inputs]]` entry of a model."""
+
+    name: str
+    type: InputType = InputType.STRING
+    flag: str | None = None
+    required: bool = False
+    default_input: bool = False  # takes the prompt
+    default: str | tuple[str, ...] | None = None  # as the text the CLI will get; a tuple for arrays
+    description: str = ""
+    options: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    item_type: InputType = InputType.STRING
+    min_items: int | None = None
+    max_items: int | None = None
+
+
 class Model(Record):
     """What a user asks for: a pool of members and the inputs it takes."""
 
@@ -209,3 +237,21 @@ def _parts(args: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
             continue
         value = next(words, None) if word in ("-c", "--config") else None
         yield (word,) if value is None else ("-c", value), word if value is None else f"{word} {value}"
+
+
+class Controls(Record):
+    """The wishes for one account; the default is none."""
+
+    reserve: float = 0.0  # 0..1 of every window that must stay unspent
+    drained: bool = False  # no new work; what runs may end
+    disabled: bool = False  # left out, and not read either
+
+    @property
+    def words(self) -> str:
+        """Return the wishes in a few words; empty if there are none."""
+        parts = [f"reserve {100 * self.reserve:g} %"] if self.reserve else []
+        if self.drained:
+            parts.append("drained")
+        if self.disabled:
+            parts.append("disabled")
+        return ", ".join(parts)

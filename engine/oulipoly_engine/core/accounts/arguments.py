@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import assert_never
 
 from oulipoly_engine.core.accounts.accounts import Account, CaptureKind, CaptureSpec, PoolMember
-from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id
 from oulipoly_engine.errors import AccountUnusable, SessionIdInvalid
 
 
@@ -84,6 +83,8 @@ def fork_args(account: Account, session_id: str) -> tuple[str, ...]:
 
 
 def _check_id(session_id: str) -> None:
+    from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id  # noqa: PLC0415 - only resumes
+
     if not is_session_id(session_id):  # of a state file from before ids were checked
         raise SessionIdInvalid(describe_bad_id(session_id))
 

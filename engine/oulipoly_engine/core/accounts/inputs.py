@@ -5,45 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 
+from oulipoly_engine.core.accounts.accounts import InputSpec, InputType
 from oulipoly_engine.errors import InputInvalid
-from oulipoly_engine.records import Record
 
 # ASCII digits only: Python's int() and float() also take full-width digits, "1_000" and " 5 ".
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _BOOLEANS = ("true", "false")  # as TOML and JSON write them
 _INTEGER_LIMIT = 2**63  # the contract's integers have 64 bits
-
-
-class InputType(StrEnum):
-    """The six types an input can have."""
-
-    STRING = "string"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    ENUM = "enum"
-    ARRAY = "array"
-
-
-class InputSpec(Record):
-    """One `[[inputs]]` entry of a model."""
-
-    name: str
-    type: InputType = InputType.STRING
-    flag: str | None = None
-    required: bool = False
-    default_input: bool = False  # takes the prompt
-    default: str | tuple[str, ...] | None = None  # as the text the CLI will get; a tuple for arrays
-    description: str = ""
-    options: tuple[str, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
-    item_type: InputType = InputType.STRING
-    min_items: int | None = None
-    max_items: int | None = None
 
 
 def parse_pair(text: str) -> tuple[str, str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.balance.band import Contender, Pick, pick
 from oulipoly_engine.core.balance.decision import (
     ALL_FAILED,
     ERROR_LIMIT,
@@ -29,6 +29,9 @@ from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate
 from oulipoly_engine.core.quota.windows import MIN_HOURS, mark_holds
 from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.records import Record, replace
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.balance.band import Pick
 
 __all__ = [
     "Candidate",
@@ -216,21 +219,23 @@ def _lacks_headroom(verdict: Verdict) -> bool:
 
 
 def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
+    scored = [(place, verdict, verdict.score) for place, verdict in enumerate(eligible) if verdict.score is not None]
+    if not scored:
+        is_erring = all(verdict.is_erring for verdict in eligible)
+        return _round_robin(eligible, ALL_FAILED if is_erring else "no account of the pool has known headroom", rule)
+    from oulipoly_engine.core.balance.band import Contender, pick  # noqa: PLC0415 - not where no quota is known
+
     contenders = [
         Contender(
             place,
-            verdict.score,
+            score,
             verdict.candidate.calls,
             verdict.worst_projected_used,
             verdict.soonest_reset_hours,
             headroom(verdict.windows, verdict.candidate.reserve) if rule is TieRule.MOST_HEADROOM else 0.0,
         )
-        for place, verdict in enumerate(eligible)
-        if verdict.score is not None
+        for place, verdict, score in scored
     ]
-    if not contenders:
-        is_erring = all(verdict.is_erring for verdict in eligible)
-        return _round_robin(eligible, ALL_FAILED if is_erring else "no account of the pool has known headroom", rule)
     picked = pick(contenders, rule)
     chosen = eligible[picked.winner.place]
     return _Answer(chosen, Method.DENSITY, _density_reason(chosen, picked, rule, len(contenders)), picked.band_floor)

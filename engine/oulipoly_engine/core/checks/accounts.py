@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_line, in_shell, tell_well
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.runs.vendor_text import heuristic
 from oulipoly_engine.core.text.quantities import duration

@@ -11,16 +11,12 @@ from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.forecast import Forecast, State
-from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import LEAST_USED_TO_WARN, QuotaState, Window
 from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.records import Record
 
 DEFAULT_THRESHOLD = 0.9
 
-# What an alert that a window runs out needs, by `scripts/bench/fortnight.py --alerts` on fresh seeds. Near capacity
-# 69 % of those about 5 h windows come true and 66 % of those about weeks, in light load 54 % and 12 %: work ends
-# without a warning. Where the lower end of the forecast's band alone decided: 60, 66, 45 and 13 %, half as many.
-LEAST_USED = 0.75
 _LEAST_CHANCE = 0.8
 _SLACK = 0.02  # below the threshold at which an alert that was raised still holds: vendors round and correct themselves
 THRESHOLD, FORECAST = "threshold", "forecast"
@@ -96,4 +92,4 @@ def _runs_out(forecast: Forecast, used: float, *, is_told: bool) -> bool:
     """
     if forecast.state is not State.RUNS_DRY:
         return False
-    return is_told or (used >= LEAST_USED and forecast.chance is not None and forecast.chance >= _LEAST_CHANCE)
+    return is_told or (used >= LEAST_USED_TO_WARN and forecast.chance is not None and forecast.chance >= _LEAST_CHANCE)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from oulipoly_engine.core.quota.window_matching import match_windows
 from oulipoly_engine.core.quota.windows import MIN_HOURS, QuotaState, Window
 from oulipoly_engine.records import Record, replace
 
@@ -94,6 +93,8 @@ def learn(prior: QuotaState, reading: Sequence[Window], turns: int | None, now: 
     if not reading:
         refreshed_at = prior.refreshed_at if prior.windows else now
         return replace(prior, refreshed_at=refreshed_at, last_empty_refresh_at=now)
+    from oulipoly_engine.core.quota.window_matching import match_windows  # noqa: PLC0415 - a choice does not learn
+
     spent_turns = prior.calls_since_refresh if turns is None else turns
     continued = (None if place is None else prior.windows[place] for place in match_windows(prior.windows, reading))
     return replace(

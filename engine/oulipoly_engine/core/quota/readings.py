@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.quota.windows import Window
+from oulipoly_engine.core.quota.windows import ParsedWindow
 from oulipoly_engine.errors import AdapterOutputInvalid
 from oulipoly_engine.records import Record, replace
 
@@ -28,23 +28,6 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\
 # What the bundled adapters call the vendors' windows; our readings of other sources must say the same.
 _DURATION_LABELS = {18_000: "5h-burst", 86_400: "daily", 604_800: "weekly", 2_592_000: "monthly"}
 _DURATION_TOLERANCE = 0.05  # vendors round to minutes, and months differ
-
-
-class ParsedWindow(Record):
-    """One window as a script reported it."""
-
-    position: int  # place in the script's answer, from 0
-    used: float  # 0..1
-    resets_at: datetime  # aware, UTC; may lie in the past
-    label: str | None = None  # unique within a reading
-    limit: float | None = None  # for display, in `unit`
-    remaining: float | None = None  # for display, in `unit`
-    unit: str | None = None
-    window_s: int | None = None  # length of the window, where the script gives it
-
-    def as_window(self) -> Window:
-        """Return what is stored of it."""
-        return Window(self.position, self.used, self.resets_at, label=self.label)
 
 
 class HttpFailure(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from oulipoly_engine.core.quota.readings import ParsedWindow
+from oulipoly_engine.core.quota.windows import ParsedWindow
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
 

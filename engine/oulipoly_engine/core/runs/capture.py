@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id
-from oulipoly_engine.records import Record
+from oulipoly_engine.core.runs.invocations import CaptureOutcome
 
 LONGEST_LINE = 8 * 1024 * 1024  # bytes; the events that carry an id are a few kilobytes at most
 
@@ -22,16 +22,6 @@ _CONTROL = re.compile(rb"\x1b(?:\[[0-9;?<>=]{0,24}[A-Za-z]|\][^\x07\x1b]{0,200}(
 _LAST_WORDS = re.compile(
     rb"(?:--resume|\bresume|-s) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_[0-9A-Za-z]{8,40})\s"
 )
-
-Method = Literal["none", "forced_flag_verified", "stdout_json_event", "failed"]
-
-
-class CaptureOutcome(Record):
-    """What capturing came to."""
-
-    session_id: str | None  # the CLI's own id; None unless it was learned
-    method: Method
-    error: str | None = None  # one sentence, when the method is "failed"
 
 
 class _LineFeed:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.core.runs.vendor_text import heuristic, match_sentence
 from oulipoly_engine.records import Record, replace
 

@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 from oulipoly_engine.core.runs.cli_events import failure_in, is_stream, parse_events
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.core.runs.vendor_text import heuristic, match_sentence, plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import Record

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from oulipoly_engine.records import Record
+
+CaptureMethod = Literal["none", "forced_flag_verified", "stdout_json_event", "failed"]
 
 
 class Status(StrEnum):
@@ -15,6 +18,24 @@ class Status(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     LEGACY = "legacy"  # a row from before statuses were kept
+
+
+class Category(StrEnum):
+    """Why a run failed. Only QUOTA_EXHAUSTED parks an account: it lasts, while RATE_LIMIT passes by itself."""
+
+    RATE_LIMIT = "rate_limit"
+    QUOTA_EXHAUSTED = "quota_exhausted"
+    AUTH_EXPIRED = "auth_expired"
+    CLI_VERSION_MISMATCH = "cli_version_mismatch"
+    NETWORK_ERROR = "network_error"  # includes the server's own passing trouble: 5xx, overloaded, high demand
+    UNKNOWN = "unknown"
+    RESUME_SESSION_MISMATCH = "resume_session_mismatch"
+    HUNG_SUBPROCESS = "hung_subprocess"
+
+
+# No CLI's failure, so no diagnosis finds it: what a run has returned is not what its receipts say, or cannot be kept.
+RETURNED_ARTIFACTS = "returned_artifacts"
+NOT_KEPT = "returned_artifacts_persist_failed"  # the terminal reason that goes with it
 
 
 class Invocation(Record):
@@ -59,3 +80,11 @@ class Outcome(Record):
     capture_method: str = "none"
     acceptance_status: str | None = None
     acceptance_evidence: str | None = None
+
+
+class CaptureOutcome(Record):
+    """What reading the CLI's session id out of its output came to."""
+
+    session_id: str | None  # the CLI's own id; None unless it was learned
+    method: CaptureMethod
+    error: str | None = None  # one sentence, when the method is "failed"

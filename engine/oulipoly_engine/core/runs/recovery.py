@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oulipoly_engine.core.runs.failure_categories import RETURNED_ARTIFACTS, Category
+from oulipoly_engine.core.runs.invocations import RETURNED_ARTIFACTS, Category
 
 # Reasons beside the categories, as rows have them.
 SPAWN_FAILED, OUTPUT_FAILED, GUARD_DROP = "spawn_error", "stdout_failed", "guard_drop"

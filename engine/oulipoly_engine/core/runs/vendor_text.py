@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.records import Record
 
 

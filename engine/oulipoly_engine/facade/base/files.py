@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
-from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import AccountUnknown, ModelUnknown
 from oulipoly_engine.facade.base.wiring import ignore
 from oulipoly_engine.paths import Paths
@@ -113,6 +112,8 @@ class KeptFiles(Record):
         """Return one model. Raises ModelUnknown."""
         models = self.models()
         if name not in models:
+            from oulipoly_engine.core.text.nearest import nearest  # noqa: PLC0415 - only an error needs it
+
             near = nearest(name, models)
             way_out = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(models) or 'none'}"
             message = f"there is no usable model {name!r}: {way_out}"
@@ -130,6 +131,8 @@ Files = CheckedFiles | KeptFiles
 def check_account(known: Collection[str], name: str) -> None:
     """Refuse an account that is not configured, naming the nearest one. Raises AccountUnknown."""
     if name not in known:
+        from oulipoly_engine.core.text.nearest import nearest  # noqa: PLC0415 - as above
+
         near = nearest(name, known)
         way_out = f"did you mean {near[0]!r}?" if near else f"providers.toml has {', '.join(known) or 'none'}"
         message = f"there is no account {name!r}: {way_out}"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.adapters.bundled import turn_call
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.signals import interruptible
@@ -37,13 +36,13 @@ def keep_after_scan(home: Home, store: Store, budget_s: float = 2.0) -> None:
     remove_leavings(home.paths, home.paths.locks, home.now().timestamp())
 
 
-def follow_up(home: Home, store: Store, fresh: Freshness | None, ended: InvocationResult) -> None:
+def follow_up(home: Home, store: Store, fresh: Freshness, ended: InvocationResult) -> None:
     """Store and keep what a run has left in its account's transcripts; its answer and our lines are out already.
 
     Nothing that fails here, nor a signal, changes how the run ended.
     """
     account = ended.provider_name
-    if fresh is None or account is None or account not in fresh.ingester.scripts:
+    if account is None or account not in fresh.scripts:
         return
     with interruptible() as guard, suppress(RunnerError):
         guard.arm()
@@ -58,6 +57,8 @@ def follow_up(home: Home, store: Store, fresh: Freshness | None, ended: Invocati
 
 def read_placed(home: Home, store: Store, accounts: Sequence[str]) -> None:
     """Store the entries of transcripts that we have just put into accounts' folders."""
+    from oulipoly_engine.adapters.bundled import turn_call  # noqa: PLC0415 - only after a move
+
     with suppress(RunnerError):
         scripts = home.quiet_files.scripts()
         fresh = home.wiring.ingester(store, scripts, home.listeners)

@@ -131,7 +131,12 @@ class Wiring(Record):
         from oulipoly_engine.service.runs.freshness import Freshness
 
         return Freshness(
-            store, self.refresher(store, accounts, scripts, listeners), self.ingester(store, scripts, listeners), note
+            store,
+            self.refresher(store, accounts, scripts, listeners),
+            scripts,
+            self.paths.home,
+            lambda: self.ingester(store, scripts, listeners),
+            note,
         )
 
     def archive(self, store: Store, accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts]) -> Archive:
@@ -234,14 +239,13 @@ class Wiring(Record):
         ask: Callable[[str], str] | None,
     ) -> Invoker:
         """Return what runs one-shots. ask: sends a prompt to the diagnostics model; None: there is none."""
-        from oulipoly_engine.service.runs.diagnosis import Diagnoser
         from oulipoly_engine.service.runs.invoke import Invoker
 
         return Invoker(
             store=store,
             accounts=accounts,
             settings=settings,
-            diagnoser=Diagnoser(face.note, ask),
+            ask_diagnosis=ask,
             paths=self.paths,
             clock=self.clock,
             face=face,

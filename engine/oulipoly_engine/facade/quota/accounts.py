@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oulipoly_engine.core.accounts.accounts import Account, Model
+from oulipoly_engine.core.accounts.accounts import Account, Controls, Model
 from oulipoly_engine.core.accounts.clis.table import recognise_cli
-from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.files import check_account

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.config import accounts_file, small_files
+from oulipoly_engine.config import small_files
 from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.runs.markers import ParentRef
@@ -131,7 +131,7 @@ def after(payload: Mapping[str, Any]) -> None:
     settings = small_files.read_settings(paths).value
     if not settings.archive:
         return
-    accounts, scripts = accounts_file.read(paths).value, small_files.read_sessions(paths).value
+    accounts, scripts = small_files.read_accounts(paths).value, small_files.read_sessions(paths).value
     wiring = Wiring(paths)
     store = open_store(Path(payload["state_db"]))
     try:

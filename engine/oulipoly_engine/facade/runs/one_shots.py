@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from oulipoly_engine import stopping
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.errors import AccountUnusable
-from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.records import Record
@@ -171,6 +170,7 @@ class OneShotRunner:
 
         is_shown: a person sees our notes. Raises RequestRefused with what is wrong, and DispatchFailed.
         """
+        from oulipoly_engine.facade.base import upkeep  # noqa: PLC0415 - with the next
         from oulipoly_engine.service.runs.resume import ResumeChoice  # noqa: PLC0415 - 30 ms, only to resume
 
         home, store, files = self._home, self._store, self._files
@@ -197,8 +197,12 @@ class OneShotRunner:
 
     def follow_up(self, invoked: Invoked) -> None:
         """Store and keep what the run has left in its account's transcripts, once its answer is out."""
-        if self._invoker is not None:
-            upkeep.follow_up(self._home, self._store, self._invoker.freshness, invoked.result)
+        fresh = None if self._invoker is None else self._invoker.freshness
+        if fresh is None or invoked.result.provider_name not in fresh.scripts:
+            return
+        from oulipoly_engine.facade.base import upkeep  # noqa: PLC0415 - only where a turn script reads transcripts
+
+        upkeep.follow_up(self._home, self._store, fresh, invoked.result)
 
     def _new_invoker(self, *, asks_diagnosis: bool) -> Invoker:
         store, accounts, wiring = self._store, self._accounts, self._home.wiring

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from oulipoly_engine.config import accounts_file, app_file, load, small_files
+from oulipoly_engine.config import app_file, load, small_files
 from oulipoly_engine.config.base.problem import Loaded, Problem
 from oulipoly_engine.config.check import check
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
@@ -57,7 +57,7 @@ class Places(Record):
 
         before: the last reading, which stands in for files that are broken now; None: there was none.
         """
-        accounts = accounts_file.read(self.paths)
+        accounts = small_files.read_accounts(self.paths)
         sessions = small_files.read_sessions(self.paths)
         settings = small_files.read_settings(self.paths)
         broken: list[Problem] = []

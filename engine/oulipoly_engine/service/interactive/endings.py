@@ -8,8 +8,7 @@ from pathlib import Path
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
 from oulipoly_engine.core.runs.acceptance import judge
-from oulipoly_engine.core.runs.failure_categories import Category
-from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.runs.invocations import Category, Outcome
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.runs import final_write, results
 from oulipoly_engine.service.runs.freshness import Freshness

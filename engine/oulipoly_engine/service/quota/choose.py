@@ -8,12 +8,10 @@ from datetime import datetime, timedelta
 from oulipoly_engine.core.accounts.accounts import Model, Settings
 from oulipoly_engine.core.balance.balance import choose
 from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
-from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, LEAST_USED
-from oulipoly_engine.core.quota.windows import QuotaState
+from oulipoly_engine.core.quota.windows import LEAST_USED_TO_WARN, QuotaState
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.transcripts import entries
 
 
 def decide(
@@ -68,10 +66,7 @@ def candidates(
     failures = invocations.recent_failures(store, model.recorded_name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
     wishes, running = controls.of(store, names), invocations.count_running(store)
     alerted = _find_alerted(store, states, now)
-    since = {
-        name: 0 if state.refreshed_at is None else entries.assistant_turns_since(store, name, state.refreshed_at)
-        for name, state in states.items()
-    }
+    since = _count_turns_since_refresh(store, states)
     return tuple(
         Candidate(
             index=member.index,
@@ -81,7 +76,7 @@ def candidates(
             recent_errors=failures.get(member.account, 0),
             running=running.get(member.account, 0),
             has_alert=member.account in alerted,
-            turns_since_refresh=since[member.account],
+            turns_since_refresh=since.get(member.account, 0),
             reserve=wishes[member.account].reserve,
             drained=wishes[member.account].drained,
             disabled=wishes[member.account].disabled,
@@ -91,11 +86,23 @@ def candidates(
     )
 
 
+def _count_turns_since_refresh(store: Store, states: Mapping[str, QuotaState]) -> dict[str, int]:
+    """Return the turns of each account whose quota was ever read."""
+    refreshed = {name: state.refreshed_at for name, state in states.items() if state.refreshed_at is not None}
+    if not refreshed:
+        return {}
+    from oulipoly_engine.store.transcripts import entries  # noqa: PLC0415 - not where no account has a quota
+
+    return {name: entries.assistant_turns_since(store, name, at) for name, at in refreshed.items()}
+
+
 def _find_alerted(store: Store, states: Mapping[str, QuotaState], now: datetime) -> frozenset[str]:
     """Return the accounts with an alert that holds now, whether anybody has been told of it or not."""
-    used_up = [name for name, state in states.items() if any(window.used >= LEAST_USED for window in state.windows)]
+    least = LEAST_USED_TO_WARN
+    used_up = [name for name, state in states.items() if any(window.used >= least for window in state.windows)]
     if not used_up:
         return frozenset()
+    from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD  # noqa: PLC0415 - as the next
     from oulipoly_engine.service.quota.forecasting import due_alerts  # noqa: PLC0415 - 5 ms, and most have enough left
 
     return frozenset(alert.account for alert in due_alerts(store, used_up, now, DEFAULT_THRESHOLD))

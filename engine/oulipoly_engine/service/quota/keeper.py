@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from oulipoly_engine.adapters.codex_rate_limits import CodexReading
 from oulipoly_engine.core.quota.backoff import backoff_until
 from oulipoly_engine.core.quota.burn import learn
-from oulipoly_engine.core.quota.readings import HttpFailure, ParsedWindow
+from oulipoly_engine.core.quota.readings import HttpFailure
 from oulipoly_engine.core.quota.window_cycles import find_ended_cycles
-from oulipoly_engine.core.quota.windows import QuotaState
+from oulipoly_engine.core.quota.windows import ParsedWindow, QuotaState
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota import codex_notes
 from oulipoly_engine.store.base.db import Store

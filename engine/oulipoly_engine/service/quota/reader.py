@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import recognise_usage_call, run_bundled
-from oulipoly_engine.core.quota.readings import HttpFailure, ParsedWindow, excerpt, http_failure, parse_reading
+from oulipoly_engine.core.quota.readings import HttpFailure, excerpt, http_failure, parse_reading
+from oulipoly_engine.core.quota.windows import ParsedWindow
 from oulipoly_engine.errors import AdapterOutputInvalid
 from oulipoly_engine.process.script import ScriptResult, run_script
 from oulipoly_engine.records import Record, replace

@@ -12,35 +12,31 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from oulipoly_engine import stopping
-from oulipoly_engine.adapters.codex_rate_limits import CodexReading
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.core.quota.quota_source import codex_sessions_root
-from oulipoly_engine.core.quota.readings import ParsedWindow
 from oulipoly_engine.core.quota.staleness import (
     CLOCK_TOLERANCE,
     count_expected_windows,
     is_routing_stale,
     topology_probe_due,
 )
-from oulipoly_engine.errors import AccountUnusable, StoreUnusable
+from oulipoly_engine.core.quota.windows import ParsedWindow
+from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, QuotaRefreshed
-from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.accounts.environment import read_environment
-from oulipoly_engine.service.quota import codex_notes
-from oulipoly_engine.service.quota.keeper import ReadAttempt, Reading, keep
-from oulipoly_engine.service.quota.reader import SCRIPT_TIMEOUT_S, Answer, QuotaReader, find_secrets
 from oulipoly_engine.service.quota.source import explain_absence, find_command, has_source
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
 
+if TYPE_CHECKING:
+    from oulipoly_engine.service.quota.keeper import ReadAttempt
+    from oulipoly_engine.service.quota.look import Looker
+
 _AT_ONCE = 32  # scripts wait for the network, not for the processor
-_KEYRING_PATIENCE_S = 8.0  # nobody may sit there to unlock it
 
 
 class Kind(StrEnum):
@@ -86,7 +82,7 @@ class Refresher:
         home: Path,
         environ: Mapping[str, str],
         locks: Path,
-        timeout_s: float = SCRIPT_TIMEOUT_S,
+        timeout_s: float | None = None,  # of one script; None: the usual patience
         listeners: Listeners | None = None,
     ) -> None:
         self._store = store
@@ -109,6 +105,8 @@ class Refresher:
         """
         if not names:
             return ()
+        from oulipoly_engine.process.thread_pool import run_in_threads  # noqa: PLC0415 - most readings are young enough
+
         results: dict[str, RefreshResult] = {}
         unique = tuple(dict.fromkeys(names))
         stopped = stopping.stop_event()  # of this call alone: others may read through the same object
@@ -186,6 +184,8 @@ class Refresher:
             return RefreshResult(name, Kind.NO_SCRIPT, text=text)
         if controls.of(self._store, (name,))[name].disabled:
             return RefreshResult(name, Kind.DISABLED)
+        from oulipoly_engine.process.lock import try_lock  # noqa: PLC0415 - as in `refresh`
+
         try:
             with try_lock(self._locks / f"{name}.lock") as is_ours:
                 if not is_ours:
@@ -216,40 +216,22 @@ class Refresher:
         return not insist or "HTTP 429" in (made.last_failure or "")
 
     def _read(self, name: str, command: str | None, stopped: Event) -> RefreshResult:
-        account, began_at = self._accounts[name], self._clock.now()
-        prior = quotas.states(self._store, (name,))[name]
-        answer = Answer()
-        if command is not None:
-            answer = self._ask(account, command, stopped, has_windows=bool(prior.windows))
-            if answer.failure is not None and stopped.is_set():
-                return RefreshResult(
-                    name, Kind.FAILED, text=answer.failure, duration_s=answer.duration_s
-                )  # our own doing
-        at = self._clock.now()
-        notes = self._codex_notes(name, at)
-        reading: Reading | None = Reading(answer.windows, began_at, at, duration_s=answer.duration_s)
-        if command is None or answer.failure is not None:
-            note = codex_notes.choose_note(notes, prior.refreshed_at, at)
-            reading = None if note is None else Reading(note.windows, note.at, note.at, codex_notes.SOURCE)
-        look = ReadAttempt(name, at, reading, answer.failure, answer.http, notes)
-        return self._add_older(self._keep(look, answer.duration_s), at)
+        from oulipoly_engine.service.quota.look import Looker  # noqa: PLC0415 - 10 ms, and most readings are young enough
 
-    def _ask(self, account: Account, command: str, stopped: Event, *, has_windows: bool) -> Answer:
-        try:
-            environ = read_environment(self._environ, account, _KEYRING_PATIENCE_S)
-        except AccountUnusable as error:  # a failure like any other: it is told, and rests before it is tried again
-            return Answer(failure=error.message)
-        secrets = () if account.keyring is None else find_secrets(environ[account.keyring.variable])
-        reader = QuotaReader(self._home, environ, stopped.is_set, self._timeout_s, secrets)
-        return reader.read(command, account.auth_refresh_command, has_windows=has_windows)
+        looker = Looker(self._store, self._clock, self._home, self._environ, self._timeout_s)
+        root = self._codex_root(name)
+        look, duration_s = looker.look_at(self._accounts[name], command, root, stopped)
+        if look.failure is not None and stopped.is_set():  # our own doing
+            return RefreshResult(name, Kind.FAILED, text=look.failure, duration_s=duration_s)
+        return self._add_older(self._keep(looker, look, duration_s), look.at)
 
-    def _keep(self, look: ReadAttempt, duration_s: float) -> RefreshResult:
+    def _keep(self, looker: Looker, look: ReadAttempt, duration_s: float) -> RefreshResult:
         """Store a look and say what came of it: a script that fails has failed, whatever stands in for its answer."""
         windows = () if look.reading is None else look.reading.windows
         kind = Kind.NO_SCRIPT if look.reading is None else Kind.UPDATED
         text = look.failure
         try:
-            keep(self._store, look)
+            looker.keep(look)
         except StoreUnusable as error:
             kind = Kind.FAILED if look.reading is None else Kind.NOT_STORED
             text = text or error.message
@@ -272,11 +254,3 @@ class Refresher:
     def _codex_root(self, name: str) -> str | None:
         account = self._accounts.get(name)
         return None if account is None else codex_sessions_root(account, self._scripts.get(name))
-
-    def _codex_notes(self, name: str, now: datetime) -> tuple[CodexReading, ...]:
-        root = self._codex_root(name)
-        if root is None:
-            return ()
-        looked_at = quotas.attempts(self._store, (name,))[name].last_attempt_at
-        environ = arguments.environment(self._environ, self._accounts[name])
-        return codex_notes.notes(codex_notes.folder_of(root, self._home, environ), looked_at, now)

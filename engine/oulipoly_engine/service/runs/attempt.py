@@ -8,24 +8,24 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account, CaptureKind, CaptureSpec, PoolMember
 from oulipoly_engine.core.runs import prompt
-from oulipoly_engine.core.runs.capture import CaptureOutcome, ForcedFlagReader, JsonEventReader, ResumedIdReader
-from oulipoly_engine.core.runs.failure_categories import NOT_KEPT, RETURNED_ARTIFACTS, Category
-from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.runs.invocations import NOT_KEPT, RETURNED_ARTIFACTS, CaptureOutcome, Category, Outcome
 from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence
 from oulipoly_engine.errors import Interrupted, OutputFailed, ResumeMismatch, RunnerError, SpawnFailed
 from oulipoly_engine.private_files import open_private
 from oulipoly_engine.process.command import Command, ProcessResult
-from oulipoly_engine.process.open_files import list_open_files
 from oulipoly_engine.process.run import StdoutClosed, run
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.runs.output_gate import OutputGate
 from oulipoly_engine.service.runs.return_channel import NOTHING, ReturnChannel, Returned
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.runs.capture import ForcedFlagReader, JsonEventReader
 
 _SILENCE_S = 60.0
 _NOT_CAPTURED = CaptureOutcome(None, "none", None)
@@ -229,8 +229,12 @@ def _workplace(it: Attempt) -> Iterator[_Workplace]:
                 tempfile.TemporaryDirectory(prefix="agent-runner-", ignore_cleanup_errors=True)
             )
             last_message = Path(folder) / "last-message"
+            from oulipoly_engine.core.runs.capture import JsonEventReader  # noqa: PLC0415 - not for CLIs that tell no id
+
             reader = JsonEventReader(capture.event_type, capture.event_id_path)
         elif capture.kind is CaptureKind.FORCED_FLAG_VERIFIED:
+            from oulipoly_engine.core.runs.capture import ForcedFlagReader  # noqa: PLC0415 - as above
+
             reader = ForcedFlagReader(session_id)
         prompt_args, stdin, given = _transport(it, stack)
         argv = arguments.compose_one_shot(
@@ -288,6 +292,8 @@ class _Watch:
     def __init__(self, session_id: str, account: Account) -> None:
         self._session_id = session_id
         self._account = account
+        from oulipoly_engine.core.runs.capture import ResumedIdReader  # noqa: PLC0415 - only resumes need it
+
         self._reader = ResumedIdReader(session_id)
         self._heads = {"stdout": bytearray(), "stderr": bytearray()}
 
@@ -372,6 +378,8 @@ class _Sink:
             self._held.tick()
         self._ticks += 1
         if self.child is not None and self._ticks.bit_count() == 1:  # less and less often
+            from oulipoly_engine.process.open_files import list_open_files  # noqa: PLC0415 - not of runs this short
+
             self.files |= list_open_files(self.child)
         if idle_s >= _SILENCE_S and not self._warned:
             self._warned = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account, PoolMember
 from oulipoly_engine.core.runs import prompt
-from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.core.runs.markers import without_channel
 from oulipoly_engine.errors import Interrupted, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, ProcessResult, inherited_environment

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.adapters.bundled import turn_call
+from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.quota.refresh import Kind, Refresher
-from oulipoly_engine.service.transcripts.ingest import Ingester, attach_session
-from oulipoly_engine.service.transcripts.ingest import Kind as IngestKind
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import imported
-from oulipoly_engine.store.transcripts import entries
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.transcripts.ingest import Ingester
+
+# ruff: noqa: PLC0415 - 10 ms, and 20 modules that an account without a turn script never needs
 
 _PATIENCE_S = 10.0  # for scans by others: each new one of a few files takes milliseconds, a first one perhaps longer
 _PAUSE_S = 0.02
@@ -25,7 +27,9 @@ class Freshness(Record):
 
     store: Store
     refresher: Refresher
-    ingester: Ingester
+    scripts: Mapping[str, SessionScripts]
+    home: Path
+    make_ingester: Callable[[], Ingester]
     note: Callable[[str], None]
     _read: set[str] = field(default_factory=set)  # accounts whose transcripts were read after a run
 
@@ -39,16 +43,21 @@ class Freshness(Record):
             if result.kind is Kind.FAILED:
                 self.note(f"[quota] {result.account}: {result.text}")
         read = [result.account for result in done if result.kind is Kind.UPDATED or result.windows]
-        known = [name for name in read if name in self.ingester.scripts and entries.has_any(self.store, name)]
+        scripted = [name for name in read if name in self.scripts]
+        if not scripted:
+            return
+        from oulipoly_engine.store.transcripts import entries
+
+        known = [name for name in scripted if entries.has_any(self.store, name)]
         if known:
-            self.ingester.ingest_accounts(known)
+            self.make_ingester().ingest_accounts(known)
 
     def scan_all(self) -> bool:
         """Scan every account that has a turn script; returns whether anything new was found."""
-        if not self.ingester.scripts:
+        if not self.scripts:
             return False
         self.note("[sessions] not known yet: reading the transcripts of every account")
-        done = self.ingester.ingest_accounts(tuple(self.ingester.scripts))
+        done = self.make_ingester().ingest_accounts(tuple(self.scripts))
         return any(result.new_turns or result.new_chains for result in done)
 
     def after_run(
@@ -64,8 +73,13 @@ class Freshness(Record):
         session. evidence: what else tells its session from those of other runs at the same time.
         None: no turn script is configured, or no session of the account fits.
         """
-        if account not in self.ingester.scripts:
+        if account not in self.scripts:
             return None
+        from oulipoly_engine.service.transcripts.ingest import attach_session
+        from oulipoly_engine.store.runs import invocations
+        from oulipoly_engine.store.sessions import imported
+        from oulipoly_engine.store.transcripts import entries
+
         self._ingest(account, _PATIENCE_S)
         row = invocations.find(self.store, invocation_uuid)
         if row is None:
@@ -80,17 +94,25 @@ class Freshness(Record):
 
         A foreign turn script is left alone: it may take minutes, and here nobody needs its answer.
         """
-        scripts = self.ingester.scripts.get(account)
-        if scripts is None or account in self._read or turn_call(scripts.turn_script, self.ingester.home) is None:
+        scripts = self.scripts.get(account)
+        if scripts is None or account in self._read:
+            return
+        from oulipoly_engine.adapters.bundled import turn_call
+
+        if turn_call(scripts.turn_script, self.home) is None:
             return
         self._ingest(account)
 
     def _ingest(self, account: str, patience_s: float = 0.0) -> None:
         """Scan an account. patience_s: for another scan of it, which may have begun too early for the last entries."""
+        from oulipoly_engine.service.transcripts.ingest import Kind as IngestKind
+        from oulipoly_engine.store.transcripts import entries
+
         if not entries.has_any(self.store, account):
             self.note(f"[sessions] reading the transcripts of {account} for the first time")
         deadline = time.monotonic() + patience_s
-        while self.ingester.ingest_accounts((account,))[0].kind is IngestKind.IN_FLIGHT:
+        ingester = self.make_ingester()
+        while ingester.ingest_accounts((account,))[0].kind is IngestKind.IN_FLIGHT:
             if time.monotonic() >= deadline:
                 return
             time.sleep(_PAUSE_S)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,8 +20,7 @@ from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, P
 from oulipoly_engine.core.balance.decision import Decision, ExclusionKind
 from oulipoly_engine.core.balance.explain import decision_to_json, exclusion_text
 from oulipoly_engine.core.runs import markers
-from oulipoly_engine.core.runs.failure_categories import RETURNED_ARTIFACTS, Category
-from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.runs.invocations import RETURNED_ARTIFACTS, Category, Outcome
 from oulipoly_engine.core.runs.session_match import hash_prompt
 from oulipoly_engine.errors import (
     AccountUnusable,
@@ -39,15 +38,13 @@ from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.quota.choose import decide
-from oulipoly_engine.service.runs import final_write, last_words, orphans, results
+from oulipoly_engine.service.runs import final_write, orphans, results
 from oulipoly_engine.service.runs.attempt import Attempt, Attempted, Face, attempt, refuse_returned, with_category
-from oulipoly_engine.service.runs.diagnosis import Diagnoser
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.service.runs.return_channel import NOTHING, ReturnChannel
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import chains
 
 PROMPT_RESOLUTION = "prompt_resolution"
 PROVIDER_SELECTION = "provider_selection"
@@ -125,7 +122,7 @@ class Invoker(Record, frozen=False):
     store: Store
     accounts: Mapping[str, Account]
     settings: Settings
-    diagnoser: Diagnoser
+    ask_diagnosis: Callable[[str], str] | None  # sends a prompt to the diagnostics model; None: there is none
     paths: Paths
     clock: Clock
     face: Face
@@ -290,7 +287,9 @@ class Invoker(Record, frozen=False):
         if done.outcome.error_category == RETURNED_ARTIFACTS:
             self._show_failure(done, done.outcome.error_text or "")
         elif not done.outcome.success and done.finished is not None and done.finished.stopped_for is None:
-            found, interruption = self.diagnoser.diagnose(done.finished)
+            from oulipoly_engine.service.runs.diagnosis import Diagnoser  # noqa: PLC0415 - most runs succeed
+
+            found, interruption = Diagnoser(self.face.note, self.ask_diagnosis).diagnose(done.finished)
             done = replace(with_category(done, found.category.value, found.summary), error=interruption)
             self._show_failure(done, found.summary)
         elif done.finished is not None and done.finished.stopped_for == "timeout":
@@ -309,6 +308,8 @@ class Invoker(Record, frozen=False):
         return done
 
     def _keep_last_words(self, it: Attempt, finished: ProcessResult, kept_back: bytes) -> None:
+        from oulipoly_engine.service.runs import last_words  # noqa: PLC0415 - most runs succeed
+
         said = finished.stderr_tail if finished.stderr_tail.strip() else kept_back
         try:
             last_words.write(self.paths.results, it.uuid, it.prompt, said)
@@ -391,6 +392,8 @@ class Invoker(Record, frozen=False):
         return results.make_result(it.uuid, it.account.name, session_id, chain_id, outcome, done.returned.receipts)
 
     def _chain_of(self, account: str, session_id: str) -> str | None:
+        from oulipoly_engine.store.sessions import chains  # noqa: PLC0415 - some CLIs name no session
+
         try:
             return chains.chain_of(self.store, account, session_id)
         except StoreUnusable:  # which has been told when the row was written

@@ -13,7 +13,6 @@ from oulipoly_engine.core.runs.invocations import Outcome, Status
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import chains
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact
@@ -67,7 +66,11 @@ def line_of(
     returned: Iterable[ReturnedArtifact] = (),
 ) -> str:
     """Return the result line of a run that ended so."""
-    chain_id = chains.chain_of(store, account, session_id) if account and session_id else None
+    chain_id = None
+    if account and session_id:
+        from oulipoly_engine.store.sessions import chains  # noqa: PLC0415 - 10 ms, some CLIs name no session
+
+        chain_id = chains.chain_of(store, account, session_id)
     return markers.result_line(make_result(uuid, account, session_id, chain_id, outcome, returned))
 
 

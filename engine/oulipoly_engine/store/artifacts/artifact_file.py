@@ -23,9 +23,9 @@ from oulipoly_engine.core.artifacts.versions import NewVersion, Removal, Version
 from oulipoly_engine.errors import ArtifactCollision, ArtifactMissing, ArtifactMisused, ArtifactStoreUnusable
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.store.base.connections import Connections
-from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.orm import Expression, PeeweeException, Query, fn
 from oulipoly_engine.store.base.read_only import find_way_to_read
+from oulipoly_engine.store.base.schema import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.models.artifacts import ArtifactLabelRow, ArtifactMetaRow, ArtifactVersionRow
 
 SCHEMA_VERSION = 1

@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S
 from oulipoly_engine.store.base.dialect import SQLITE_WORDS
 from oulipoly_engine.store.base.orm import PeeweeException, SqliteDatabase
+from oulipoly_engine.store.base.schema import BUSY_TIMEOUT_S
 
 _AGAIN_S = 0.2  # for a lock that was waited for in vain just before
 _PRAGMAS = (("foreign_keys", 1), ("synchronous", "normal"), ("temp_store", "memory"))

@@ -16,12 +16,6 @@ from oulipoly_engine.errors import (
 )
 from oulipoly_engine.store.base import schema
 
-BUSY_TIMEOUT_S = 5.0  # that a lock is waited for
-
-# What SQLite raises, and what asking it raises besides: UnicodeDecodeError comes out of its own message about a schema
-# that is damaged; the other two are about what it was given, half a character or a number with more than 64 bits.
-DATABASE_ERRORS = (sqlite3.Error, UnicodeError, OverflowError)
-
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_TOOBIG}
 _NO_RIGHTS = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 _NO_SPACE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
@@ -65,8 +59,8 @@ def translate(path: Path, error: Exception, is_current: Callable[[], bool]) -> R
         )
     if code in _LOCKED:
         return StoreLocked(
-            f"the state file {path} stayed locked by another process for {BUSY_TIMEOUT_S:.0f} s: try again, or end "
-            "the process that holds it"
+            f"the state file {path} stayed locked by another process for {schema.BUSY_TIMEOUT_S:.0f} s: try again, or "
+            "end the process that holds it"
         )
     if any(words in text for words in _OTHER_SHAPE):
         if is_current():

@@ -20,8 +20,8 @@ from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.store.base import schema
 from oulipoly_engine.store.base.compiled import BoundQuery, Compiled
 from oulipoly_engine.store.base.connections import Connections
-from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS, make_refusal, translate
 from oulipoly_engine.store.base.orm import Model, PeeweeException, Query
+from oulipoly_engine.store.base.schema import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.state_path import reason_of, refuse_other_kinds
 
 _OWN_ERRORS = (sqlite3.Error, PeeweeException)
@@ -184,7 +184,9 @@ class _EmptyConnections(Connections):
 
     def _connect(self) -> sqlite3.Connection:
         connection: sqlite3.Connection = super()._connect()  # type: ignore[misc]  # the stubs leave it out
-        _migrate(connection, 0)
+        from oulipoly_engine.store.base.migrate import migrate  # noqa: PLC0415 - as below
+
+        migrate(connection, 0)
         return connection
 
 
@@ -224,6 +226,8 @@ def _translate_errors(
     except kinds as error:
         if connections.has_changed():
             raise _make_change(path) from error
+        from oulipoly_engine.store.base.database_errors import translate  # noqa: PLC0415 - hardly any file needs it
+
         meaning = translate(path, error, is_current or partial(_says_current, connections))
         if isinstance(meaning, StoreLocked):
             connections.note_refusal()
@@ -247,6 +251,8 @@ def _check_writable(path: Path) -> None:
     """
     if path.exists():  # not to be opened by us: closing it again would take this process's locks on it away
         if not os.access(path, os.W_OK):
+            from oulipoly_engine.store.base.database_errors import make_refusal  # noqa: PLC0415 - as above
+
             raise make_refusal(path, "no right to write it")
         return
     try:
@@ -264,9 +270,11 @@ def _prepare(connections: Connections, path: Path) -> None:
         with connections.join("DEFERRED"):
             version = _version_of(connection, path)
     if version < schema.CURRENT_VERSION:
+        from oulipoly_engine.store.base.migrate import migrate  # noqa: PLC0415 - once a release
+
         with connections.join("IMMEDIATE"):
             # Read again under the lock: another process may have migrated while we waited.
-            _migrate(connection, _version_of(connection, path))
+            migrate(connection, _version_of(connection, path))
     _enter_wal(connection)
 
 
@@ -286,26 +294,6 @@ def _version_of(connection: sqlite3.Connection, path: Path) -> int:
         )
         raise SchemaIncompatible(message)
     return version
-
-
-def _migrate(connection: sqlite3.Connection, version: int) -> None:
-    for migration in schema.migrations():
-        if migration.version <= version:
-            continue
-        for statement in _statements(migration.sql):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {migration.version}")
-    connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-
-
-def _statements(sql: str) -> Iterator[str]:
-    """Split a script, because `executescript` would commit the transaction that we are in."""
-    pending = ""
-    for line in sql.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
-            yield pending
-            pending = ""
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:

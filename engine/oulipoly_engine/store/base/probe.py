@@ -9,7 +9,8 @@ from pathlib import Path
 
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base import schema
-from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS, translate
+from oulipoly_engine.store.base.database_errors import translate
+from oulipoly_engine.store.base.schema import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.state_path import read_only_uri, refuse_other_kinds
 
 REQUIRED_TABLES = ("invocations", "session_turns", "session_chains", "session_chain_segments")

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.orm import BigIntegerField, DoubleField, Field, IntegerField, TextField
+from oulipoly_engine.store.base.schema import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.state_path import read_only_uri
 from oulipoly_engine.store.models import (
     archive,

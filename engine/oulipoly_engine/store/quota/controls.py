@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.accounts.accounts import Controls
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.runs.failure_categories import NOT_KEPT
-from oulipoly_engine.core.runs.invocations import Invocation, Outcome, Status
+from oulipoly_engine.core.runs.invocations import NOT_KEPT, Invocation, Outcome, Status
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
@@ -15,7 +14,6 @@ from oulipoly_engine.store.base.dialect import each_of, literal
 from oulipoly_engine.store.base.orm import EXCLUDED, Query, fn
 from oulipoly_engine.store.models.runs import AccountCounterRow, DecisionRow, InvocationRow
 from oulipoly_engine.store.quota import quotas
-from oulipoly_engine.store.sessions import chains
 
 _LAST_ERROR_LIMIT = 500  # characters; contract 1.8
 _LOOK_BACK = 1000  # rows in which lost ones are sought: each start looks, so they never get far
@@ -102,6 +100,8 @@ def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
             quotas.count_call(store, row.account)
         if outcome.session_id is None or row.account is None:
             return None
+        from oulipoly_engine.store.sessions import chains  # noqa: PLC0415 - some CLIs name no session
+
         return chains.mint(store, row.account, outcome.session_id, row.model, outcome.finished_at)
 
 

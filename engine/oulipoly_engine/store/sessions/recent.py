@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.store.base.database_errors import DATABASE_ERRORS
+from oulipoly_engine.store.base.schema import DATABASE_ERRORS
 from oulipoly_engine.store.base.state_path import read_only_uri, refuse_other_kinds
 
 _PATIENCE_S = 0.02  # somebody waits for a key

@@ -1,7 +1,8 @@
 import pytest
 from hypothesis import given, strategies
 
-from oulipoly_engine.core.accounts.inputs import InputSpec, InputType, collect, parse_pair, resolve
+from oulipoly_engine.core.accounts.accounts import InputSpec, InputType
+from oulipoly_engine.core.accounts.inputs import collect, parse_pair, resolve
 from oulipoly_engine.errors import InputInvalid
 
 DURATION = InputSpec("duration", InputType.INTEGER, flag="--duration", minimum=4, maximum=12, default="8")

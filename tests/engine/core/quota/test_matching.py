@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.quota.readings import ParsedWindow
 from oulipoly_engine.core.quota.window_matching import match_windows
-from oulipoly_engine.core.quota.windows import Window
+from oulipoly_engine.core.quota.windows import ParsedWindow, Window
 
 AT = datetime(2026, 4, 23, 19, tzinfo=UTC)
 

@@ -2,7 +2,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.quota.readings import ParsedWindow
 from oulipoly_engine.core.quota.usage_table import (
     IN_FLIGHT,
     NO_USAGE_API,
@@ -14,6 +13,7 @@ from oulipoly_engine.core.quota.usage_table import (
     usage_rows,
     vendor_of,
 )
+from oulipoly_engine.core.quota.windows import ParsedWindow
 
 AT = datetime(2026, 4, 23, tzinfo=UTC)
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.runs import capture
-from oulipoly_engine.core.runs.capture import CaptureOutcome, ForcedFlagReader, JsonEventReader
+from oulipoly_engine.core.runs.capture import ForcedFlagReader, JsonEventReader
+from oulipoly_engine.core.runs.invocations import CaptureOutcome
 
 ID = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
 OTHER = "5169694d-de0f-40d1-890c-6e28e55bab27"

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.accounts.accounts import Controls
 from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.service.quota.refresh import Kind, RefreshOptions

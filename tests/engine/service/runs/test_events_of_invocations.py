@@ -5,7 +5,6 @@ import pytest
 from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, Settings
 from oulipoly_engine.events import InvocationEnded, InvocationStarted, Listeners
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.service.runs.diagnosis import Diagnoser
 from oulipoly_engine.service.runs.invoke import Invoker, Request
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs import invocations
@@ -36,7 +35,7 @@ def run(tmp_path):
         model = Model("m", tuple(PoolMember(n, name) for n, name in enumerate(accounts)))
         face = Silent()
         clock = FakeClock()
-        invoker = Invoker(store, accounts, Settings(), Diagnoser(face.note), paths, clock, face)
+        invoker = Invoker(store, accounts, Settings(), None, paths, clock, face)
         invoker.listeners = listeners
         return invoker.invoke(Request(model, "hello", tmp_path))
 
