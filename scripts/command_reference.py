@@ -151,6 +151,7 @@ def sections() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
     for name, summary, made in every_command():
         if made is not None:
             usage = re.sub(r"\s+", " ", made.format_usage().removeprefix("usage: ")).replace(" [-h]", "").strip()
+            made.describe()
             text = (made.description or f"{summary[:1].upper()}{summary[1:]}.").strip()
             yield usage or name, text, list(_rows(made))
 

@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from oulipoly_engine.records import replace
-from oulipoly_tui.actions.action import Action
+from oulipoly_tui.actions.action import Action, own
 from oulipoly_tui.attention import Alerts
 from oulipoly_tui.base.app_interface import AppInterface
 from oulipoly_tui.jobs import Jobs
@@ -102,12 +102,12 @@ def list_screen_keys(screen: Screen[Any]) -> tuple[Action, ...]:
     """
     works: Callable[[str], bool] = getattr(screen, "works", lambda _action: True)
     names = {kind.__name__ for kind in type(screen.focused).__mro__}
-    found = [Action("enter", label, label, keys="enter", weight=9) for name, label in _ENTER if name in names]
+    found = [Action("enter", own(label, label), keys="enter", weight=9) for name, label in _ENTER if name in names]
     for kind in type(screen).__mro__:
         shown = (one for one in kind.__dict__.get("BINDINGS", ()) if isinstance(one, Binding) and one.show)
         for one in shown:
             if not works(one.action):
                 continue
             label = one.description if kind.__module__.startswith("oulipoly_tui") else "close"
-            found.append(Action(one.id or one.action, label, label, keys=one.key, weight=8))
+            found.append(Action(one.id or one.action, own(label, label), keys=one.key, weight=8))
     return tuple(found)

@@ -7,6 +7,7 @@ import pytest
 from textual.actions import parse
 from textual.fuzzy import Matcher
 
+from oulipoly_engine.core.commands.table import find
 from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, find_term
 from oulipoly_tui.actions.registry import ACTIONS, commands, search
 from oulipoly_tui.base.table import PANES
@@ -38,17 +39,24 @@ def test_every_action_has_what_it_is_told_by():
     assert [] == [action.id for action in ACTIONS if action.description.endswith(".")]
 
 
+def test_what_stands_in_no_table_is_the_app_s_own_and_changes_nothing():
+    of_table = [action.does for action in ACTIONS if action.does.name]
+
+    assert of_table == [find(command.name) for command in of_table]
+    assert [] == [action.id for action in ACTIONS if not action.does.name and (action.writes or action.does.scope)]
+
+
 def test_ids_are_unique():
     assert [] == [identity for identity, times in Counter(action.id for action in ACTIONS).items() if times > 1]
 
 
 def test_every_key_and_every_command_belongs_to_one_action():
-    names = [action.command.name for action in ACTIONS if action.command is not None]
+    names = [action.line for action in ACTIONS if action.line]
 
     assert [] == [name for name, times in Counter(names).items() if times > 1]
     assert set(names) == set(commands())
     assert [action for action in ACTIONS if action.keys] == list(TABLE)
-    assert [] == [action.id for action in ACTIONS if not action.keys and action.command is None]
+    assert [] == [action.id for action in ACTIONS if not action.keys and not action.line]
 
 
 def test_what_has_keys_has_a_place_and_a_method_there():
@@ -76,10 +84,10 @@ def test_what_stands_in_the_footer_has_a_key():
 
 @pytest.mark.parametrize("name", commands())
 def test_what_a_command_runs_is_there(name):
-    command, _ = commands()[name]
+    action = commands()[name]
 
-    assert callable(line.function_of(command))
-    assert {one.choices for one in command.arguments} <= {None, *CHOICES}
+    assert callable(line.function_of(action))
+    assert {one.choices for one in action.arguments} <= {None, *CHOICES}
 
 
 def test_each_name_finds_its_action():
@@ -159,4 +167,4 @@ async def test_the_palette_has_each_action_of_each_pane_once_and_says_where_it_b
 
 
 def _commands():
-    return tuple(f"{one.command.name} " for one in ACTIONS if one.command is not None)
+    return tuple(f"{one.line} " for one in ACTIONS if one.line)

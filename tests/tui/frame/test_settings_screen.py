@@ -180,7 +180,7 @@ async def test_a_key_that_another_action_has_is_taken_from_it_only_after_a_yes(
         rows.go_to("key:pools.drain")
         await press(app, pilot, settled, "enter", screen="KeyPress")
         await press(app, pilot, settled, "w", screen="Confirm")
-        assert any("w is the key of pools.why (Show why this account is next" in line for line in screen_text(app))
+        assert any("w is the key of pools.why (Explain the choice of an account" in line for line in screen_text(app))
         await press(app, pilot, settled, "n")
         assert not (app_world.config / "app.toml").exists()
         await press(app, pilot, settled, "enter", screen="KeyPress")

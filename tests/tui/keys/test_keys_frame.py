@@ -91,7 +91,7 @@ async def test_help_shows_every_key_and_runs_one(app_world, hand):
             await one.press(key)
             await one.at("Help")
             assert "Keys" == one.title
-            await one.sees("Show why this account is next")
+            await one.sees("Explain the choice of an account")
             await one.back()
         await one.press("f1")
         await one.type("pools.why")
@@ -187,7 +187,7 @@ async def test_what_the_help_offers_of_another_pane_is_shown_there_and_not_done_
         await one.type("pools.drain")
         await one.press("enter")
         await one.until(lambda: one.pane == "pools")
-        await one.told("d does it here: Give this account no new work")
+        await one.told("d does it here: Give an account no new work")
         assert not any(one.account(name).wishes.drained for name in ("ada", "bob", "cyd"))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_tui.actions.action import Action
+from oulipoly_tui.actions.action import Action, own
 from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.view.frame.menu import menu_rows
 from oulipoly_tui.view.transcript.spans import cells, plain
@@ -88,7 +88,7 @@ async def test_a_right_click_chooses_the_row_and_a_click_does_what_it_says(sessi
         await shown(one)
         assert "Mend the roof" in one.title
         assert "sessions" == one.pane
-        await one.click("Give it a name")
+        await one.click("Give a session a name")
         await one.at("Question")
         assert "Name of “Mend" in one.title
 
@@ -114,7 +114,9 @@ async def test_what_only_reads_is_offered_in_read_only_mode(talks, sessions, han
 
 @pytest.mark.parametrize("width", [8, 20, 40, 90])
 def test_rows_fit_and_keep_the_key(width):
-    rows = menu_rows((Action("a.b", "search all", "A long sentence " * 9, "a", keys="ctrl+f", method="act"),), width)
+    rows = menu_rows(
+        (Action("a.b", own("search all", "a long sentence " * 9), "a", keys="ctrl+f", method="act"),), width
+    )
 
     assert rows[0].key == "a.b"
     assert "ctrl+f" in plain(rows[0].line)

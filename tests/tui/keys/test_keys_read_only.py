@@ -87,5 +87,5 @@ async def test_help_and_palette_do_not_offer_them(app_world, hand):
 
     assert not rows & {row.id for row in TABLE if row.writes}
     assert not {row.description for row in TABLE if row.writes} & set(offers)
-    assert not {action.command.usage for action in ACTIONS if action.command and action.writes} & set(offers)
+    assert not {action.usage for action in ACTIONS if action.line and action.writes} & set(offers)
     assert offers

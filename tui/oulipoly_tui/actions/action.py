@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.commands.command import SESSION, Argument, Command
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
@@ -11,70 +12,79 @@ if TYPE_CHECKING:
 
 FRAME = "frame"  # works wherever no question is open
 LISTS = "lists"  # works in every list
+LIVE = "live"  # the pane of one live session
 ANYWHERE = ""  # has no key: it is written on the line or chosen in the palette
-
-Choices = Literal["accounts", "models", "themes", "export formats", "views", "runs"]
-
-
-class Argument(Record):
-    """One argument of a command."""
-
-    name: str
-    choices: Choices | None = None  # None: anything
-    is_rest: bool = False  # takes all words that are left, as one text
-    is_optional: bool = False
-
-
-class Command(Record):
-    """How an action is written on the `:` line, and what runs then."""
-
-    name: str  # one to three words
-    run: str  # `module:function`, imported when it runs; gets the app and the arguments, returns what is wrong
-    arguments: tuple[Argument, ...] = ()
-    summary: str = ""  # where the description speaks of the row under the cursor: what it does with its arguments
-    needs_engine: bool = True
-
-    @property
-    def usage(self) -> str:
-        """Return how it is written."""
-        words = (f"[{one.name}]" if one.is_optional else f"<{one.name}>" for one in self.arguments)
-        return " ".join((self.name, *words))
 
 
 class Action(Record):
-    """One thing that a user can do.
+    """A command of the table, or a move of the app's own, as the app offers it: its keys, its place, its line.
 
     Its keys work in the place `where`, unless it `writes` in read-only mode, and unless the place says why not:
-    `KeyActions.reason_against` asks the pane or the frame. Its command works everywhere: in read-only mode where it
+    `KeyActions.reason_against` asks the pane or the frame. Its line works everywhere: in read-only mode where it
     does not write, and once the engine is open where it needs that.
     """
 
     id: str  # "pools.drain": what app.toml calls it
-    label: str  # at most four words; for the menu, and for the footer where it has a weight
-    description: str  # one sentence without its full stop
+    does: Command
     where: str = ANYWHERE  # FRAME, LISTS or a pane's id: where its keys work
-    synonyms: tuple[str, ...] = ()  # what others call it: palette, menu, help and line find it by them
     keys: str = ""  # Textual's names by comma, of the preset `default`
     vim: str | None = None  # other keys of that preset
     emacs: str | None = None
     method: str = ""  # what its keys call: of the pane, of the list, or of `KeyActions.of_frame`
     weight: int | None = None  # 0..9: a narrow footer drops low ones first; None: never in the footer
-    command: Command | None = None
-    writes: bool = False  # not there in read-only mode
+    line: str = ""  # how it is called on the `:` line, in one to three words; "": it is not written there
+    run: str = ""  # `module:function` of its line, imported then; gets the app and the arguments, returns what is wrong
+    needs_engine: bool = True  # its line does
+    note: str = ""  # what its keys do beyond that, after a semicolon
     custom: CustomCommand | None = None  # the user's own that it is; it runs instead of a method
-    destroys: bool = False  # what it ends or replaces is gone for the user, or back by undo alone: it asks first
     by_key: bool = False  # what it is about must be in sight: no menu offers it, the palette tells its key
 
     @property
-    def command_summary(self) -> str:
-        """Return what is said beside its command."""
-        return self.description if self.command is None else self.command.summary or self.description
+    def label(self) -> str:
+        """Return what menus and the footer call it."""
+        return self.does.label
+
+    @property
+    def synonyms(self) -> tuple[str, ...]:
+        """Return what others call it."""
+        return self.does.synonyms
+
+    @property
+    def writes(self) -> bool:
+        """Return whether it is not there in read-only mode."""
+        return self.does.writes
+
+    @property
+    def destroys(self) -> bool:
+        """Return whether it asks first."""
+        return self.does.destroys
+
+    @property
+    def description(self) -> str:
+        """Return what its keys do, as a sentence without its full stop."""
+        return f"{self.does.sentence}; {self.note}" if self.note else self.does.sentence
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Return what its line takes; where one session is open, it is about that."""
+        return tuple(each for each in self.does.arguments if self.where != LIVE or each != SESSION)
+
+    @property
+    def usage(self) -> str:
+        """Return how its line is written."""
+        words = (f"[{each.name}]" if each.is_optional else f"<{each.name}>" for each in self.arguments)
+        return " ".join((self.line, *words))
 
     @property
     def terms(self) -> tuple[str, ...]:
         """Return what it is found by."""
-        name = () if self.command is None else (self.command.name,)
-        return (self.label, *self.synonyms, *name, self.description, self.command_summary, self.id)
+        names = (self.line,) if self.line else ()
+        return (self.label, *self.synonyms, *names, self.description, self.id)
+
+
+def own(label: str, summary: str, synonyms: tuple[str, ...] = (), arguments: tuple[Argument, ...] = ()) -> Command:
+    """Return what is the app's own business, as scrolling or zooming: it changes nothing, and no other face has it."""
+    return Command("", label, summary, arguments, synonyms)
 
 
 def find_term(action: Action, wanted: str) -> str | None:

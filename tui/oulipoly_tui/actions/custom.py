@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.commands.command import Command
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record, replace
-from oulipoly_tui.actions.action import FRAME, Action, Command
+from oulipoly_tui.actions.action import FRAME, Action
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import CustomCommand
 
 _LONGEST_LABEL, _LONGEST_LINE = 24, 100  # characters
+_SYNONYMS = ("custom command", "own command")
 _PANES = {"terminals": "repl"}  # what a pane is called where that is not its id
 
 
@@ -76,15 +78,13 @@ def _make(command: CustomCommand, keys: str) -> Iterator[Action]:
     import shlex  # noqa: PLC0415 - only where there is a command
 
     line = shlex.join(command.words)
+    summary = f"{command.name}: {line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + '…'}"
     first = Action(
         custom_id(command),
-        command.name[:_LONGEST_LABEL],
-        f"{command.name}: {line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + '…'}",
+        Command("", command.name[:_LONGEST_LABEL], summary, synonyms=_SYNONYMS, writes=True),
         FRAME,
-        ("custom command", "own command"),
         keys=keys,
-        command=Command(command.name, ""),
-        writes=True,
+        line=command.name,
         custom=command,
     )
     if not command.panes:

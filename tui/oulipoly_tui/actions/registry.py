@@ -21,7 +21,7 @@ from oulipoly_tui.actions import (
     views,
     work,
 )
-from oulipoly_tui.actions.action import Action, Command, find_term
+from oulipoly_tui.actions.action import Action, find_term
 
 ACTIONS: tuple[Action, ...] = (
     *frame.ACTIONS,
@@ -39,13 +39,12 @@ ACTIONS: tuple[Action, ...] = (
 
 
 @cache
-def commands(own: tuple[Action, ...] = ()) -> dict[str, tuple[Command, Action]]:
-    """Return every command by its name, with the action that it belongs to.
+def commands(own: tuple[Action, ...] = ()) -> dict[str, Action]:
+    """Return what can be written on the `:` line, by its name.
 
     own: the user's own, which have no name of ours; of several panes, the first one stands for all.
     """
-    every = (*reversed(own), *ACTIONS)
-    return {one.command.name: (one.command, one) for one in every if one.command is not None}
+    return {action.line: action for action in (*reversed(own), *ACTIONS) if action.line}
 
 
 def search(wanted: str, own: tuple[Action, ...] = ()) -> tuple[Action, ...]:

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from oulipoly_tui.actions.action import Action, Argument, Command
+from oulipoly_engine.core.commands.command import Argument
+from oulipoly_engine.core.commands.table import find
+from oulipoly_tui.actions.action import Action, own
 
 _HERE = "sessions"
 _RUN = "oulipoly_tui.commands.views"
-_VIEW = Argument("name", "views", is_rest=True)
 
 ACTIONS = (
     Action(
         "sessions.copy",
-        "copy",
-        "Copy its id, path or resume command",
+        own("copy", "copy its id, path or resume command", ("clipboard", "yank", "copy id")),
         _HERE,
-        ("clipboard", "yank", "copy id"),
         keys="y",
         method="copy",
         weight=4,
     ),
-    Action(
-        "sessions.trace",
-        "trace",
-        "Show which agents started which, or the list again",
-        _HERE,
-        ("sub-agents", "call tree", "spawned"),
-        keys="t",
-        method="trace",
-        weight=4,
-    ),
+    Action("sessions.trace", find("trace"), _HERE, keys="t", method="trace", weight=4, note="again the list"),
     Action(
         "sessions.sort",
-        "sort",
-        "Sort by use, beginning, length, title, account, model",
+        own("sort", "sort by use, beginning, length, title, account, model", ("order by",)),
         _HERE,
-        ("order by",),
         keys="s",
         method="sort",
         weight=3,
@@ -42,10 +30,12 @@ ACTIONS = (
     *(
         Action(
             f"sessions.sort_{sort}",
-            f"sort by {words}" if len(words.split()) < 3 else "sort by beginning",
-            f"Sort by {words}; again turns it round",
+            own(
+                f"sort by {words}" if len(words.split()) < 3 else "sort by beginning",
+                f"sort by {words}; again turns it round",
+                (synonym,),
+            ),
             _HERE,
-            (synonym,),
             keys=key,
             method=f"sort_by('{sort}')",
         )
@@ -60,57 +50,27 @@ ACTIONS = (
     ),
     Action(
         "sessions.views",
-        "views",
-        "Choose, keep or forget a view: filter, grouping, order",
+        own("views", "choose, keep or forget a view: filter, grouping, order", ("saved searches", "saved filters")),
         _HERE,
-        ("saved searches", "saved filters"),
         keys="V",
         method="views",
         weight=3,
     ),
     Action(
         "sessions.show_view",
-        "show view",
-        "show a saved view",
-        synonyms=("load filter",),
-        command=Command("session view", f"{_RUN}:choose_view", (_VIEW,)),
+        own("show view", "show a saved view", ("load filter",), (Argument("name", "views", is_rest=True),)),
+        line="session view",
+        run=f"{_RUN}:choose_view",
     ),
-    Action(
-        "sessions.save_view",
-        "save view",
-        "keep filter, grouping and order under a name",
-        synonyms=("save filter", "save search"),
-        command=Command("session view save", f"{_RUN}:save_view", (Argument("name", is_rest=True),)),
-        writes=True,
-    ),
-    Action(
-        "sessions.delete_view",
-        "delete view",
-        "forget a saved view",
-        synonyms=("remove filter",),
-        command=Command("session view delete", f"{_RUN}:delete_view", (_VIEW,)),
-        writes=True,
-        destroys=True,
-    ),
+    Action("sessions.save_view", find("view save"), line="session view save", run=f"{_RUN}:save_view"),
+    Action("sessions.delete_view", find("view delete"), line="session view delete", run=f"{_RUN}:delete_view"),
     Action(
         "sessions.group",
-        "group",
-        "Group by workspace, account, day, or not at all",
+        own("group", "group by workspace, account, day, or not at all", ("group by folder", "tree", "flat list")),
         _HERE,
-        ("group by folder", "tree", "flat list"),
         keys="w",
         method="group",
         weight=3,
     ),
-    Action(
-        "sessions.scan",
-        "read",
-        "Read what the CLIs have written",
-        _HERE,
-        ("scan", "reload", "ingest", "refresh sessions"),
-        keys="S",
-        method="scan",
-        weight=2,
-        writes=True,
-    ),
+    Action("sessions.scan", find("session scan"), _HERE, keys="S", method="scan", weight=2),
 )

@@ -2,64 +2,40 @@
 
 from __future__ import annotations
 
-from oulipoly_tui.actions.action import FRAME, Action, Argument, Command
+from oulipoly_engine.core.commands.table import find
+from oulipoly_tui.actions.action import FRAME, Action
 
 _RUN = "oulipoly_tui.commands.work.screens"
-_SESSION = Argument("session")
 
 ACTIONS = (
     Action(
         "frame.new_work",
-        "new work session",
-        "Begin a session that works by itself, on a branch of its own",
+        find("session work"),
         FRAME,
-        ("start agent", "new task", "worktree session", "background agent"),
         keys="f5",
         method="new_work",
-        command=Command(
-            "work new",
-            f"{_RUN}:begin",
-            (Argument("folder", is_optional=True),),
-            "begin a session that works by itself in a repository",
-        ),
-        writes=True,
+        line="work new",
+        run=f"{_RUN}:begin",
     ),
     Action(
         "frame.changes",
-        "changes",
-        "Look at what the session has changed: stage, commit, merge, push",
+        find("changes"),
         FRAME,
-        ("git", "diff", "stage", "commit", "merge", "lazygit", "review changes"),
         keys="f12",
         method="session_changes",
         weight=4,
-        command=Command("work changes", f"{_RUN}:changes", (_SESSION,), "look at what a session has changed"),
+        line="work changes",
+        run=f"{_RUN}:changes",
     ),
     Action(
         "frame.worktrees",
-        "worktrees",
-        "List the worktrees of sessions: sizes, remove, restore",
+        find("worktree list"),
         FRAME,
-        ("checkouts", "clean up", "disk space", "prune"),
         keys="f6",
         method="worktrees",
-        command=Command("work trees", f"{_RUN}:worktrees", (), "list the worktrees of sessions"),
+        line="work trees",
+        run=f"{_RUN}:worktrees",
     ),
-    Action(
-        "frame.server",
-        "server",
-        "Show the server: its address, a code for a phone, the devices that may use it",
-        FRAME,
-        ("serve", "phone", "pair", "qr code", "devices", "remote"),
-        keys="f7",
-        method="server",
-        command=Command("server", f"{_RUN}:server", (), "show the server for phones and scripts"),
-    ),
-    Action(
-        "frame.grants",
-        "grants",
-        "List what you have allowed, devices, commands and sessions, and revoke it",
-        synonyms=("permissions", "trust", "revoke", "allowed", "approvals", "devices"),
-        command=Command("grants", f"{_RUN}:grants"),
-    ),
+    Action("frame.server", find("server"), FRAME, keys="f7", method="server", line="server", run=f"{_RUN}:server"),
+    Action("frame.grants", find("grants list"), line="grants", run=f"{_RUN}:grants"),
 )

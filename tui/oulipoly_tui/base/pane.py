@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
-from oulipoly_tui.actions.action import Action
+from oulipoly_tui.actions.action import Action, own
 from oulipoly_tui.base.messages import Wish
 from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.widgets.lines import VirtualList
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from oulipoly_tui.view.frame.attention import Attention
 
 _FIELD_KEYS = (
-    Action("field.submit", "done", "Take what is typed", keys="enter", weight=9),
-    Action("field.leave", "cancel", "Forget what is typed", keys="escape", weight=9),
+    Action("field.submit", own("done", "take what is typed"), keys="enter", weight=9),
+    Action("field.leave", own("cancel", "forget what is typed"), keys="escape", weight=9),
 )
 _RIGHT = 3  # the mouse's right button
 _REST_S = 0.1  # the cursor rests so long before the footer follows it

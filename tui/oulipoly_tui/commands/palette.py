@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.markup import escape
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, Action, Command
+from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, Action
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.base.table import PANES
 from oulipoly_tui.keys.keymap import format_first_key
@@ -89,9 +89,9 @@ def offers(app: AppInterface) -> Iterator[Offer]:
     others = {one.custom: one for one in reversed(app.keys.own) if one.custom not in done}
     offered = {one.id for one in works}
     for one in (*ACTIONS, *others.values()):
-        if one.command is not None and not (one.writes and app.options.read_only):
-            if one.id not in offered or any(not argument.is_optional for argument in one.command.arguments):
-                yield from _of_command(app, one, one.command)
+        if one.line and not (one.writes and app.options.read_only):
+            if one.id not in offered or any(not argument.is_optional for argument in one.arguments):
+                yield from _of_line(app, one)
             offered.add(one.id)
     yield from (_elsewhere(app, one) for one in ACTIONS if _is_elsewhere(app, one) and one.id not in offered)
 
@@ -122,18 +122,19 @@ def _tell_key(action: Action) -> str:
     return f"key {format_first_key(action.keys)}" if action.keys else "menu (.)"
 
 
-def _of_command(app: AppInterface, action: Action, command: Command) -> Iterator[Offer]:
-    needed = [one for one in command.arguments if not one.is_optional]
+def _of_line(app: AppInterface, action: Action) -> Iterator[Offer]:
+    needed = [each for each in action.arguments if not each.is_optional]
+    summary = action.does.summary
     choices = choices_of(needed[0], app.snapshot) if len(needed) == 1 and app.snapshot is not None else None
     if not needed:
-        yield Offer(command.name, action.command_summary, partial(app.order, command.name), action)
+        yield Offer(action.line, summary, partial(app.order, action.line), action)
     elif choices is not None:
         for choice in choices:
-            act = partial(app.order, command.name, (choice,))
-            yield Offer(f"{command.name} {choice}", action.command_summary, act, action)
+            act = partial(app.order, action.line, (choice,))
+            yield Offer(f"{action.line} {choice}", summary, act, action)
     else:
-        act = partial(ask, app, command.name + " ")
-        yield Offer(f"{command.usage} …", action.command_summary, act, action)
+        act = partial(ask, app, action.line + " ")
+        yield Offer(f"{action.usage} …", summary, act, action)
 
 
 def weigh(matcher: Matcher, text: str, action: Action) -> tuple[float, str]:

@@ -9,8 +9,8 @@ from oulipoly_tui.view.sessions.export import FORMATS
 from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.commands.command import Argument, Choices
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.actions.action import Argument, Choices
 
 
 def choices_of(argument: Argument, snapshot: Snapshot) -> tuple[str, ...] | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.actions.action import Action, Command
+    from oulipoly_tui.actions.action import Action
     from oulipoly_tui.base.app_interface import AppInterface
 
 _SEARCHED_FROM = 3  # letters: what fewer find is mostly not meant
@@ -43,9 +43,9 @@ def split(text: str, own: tuple[Action, ...] = ()) -> tuple[str, list[str]]:
     begun = next((one for one in typed if text == one or text.startswith(one + " ")), text.partition(" ")[0])
     rest = text[len(begun) :].strip()
     name = meant[0] if len(meant := _map_spellings(own).get(begun, ())) == 1 else begun
-    command = _command(name, own)
-    if command is not None and command.arguments and command.arguments[-1].is_rest:
-        return name, rest.split(maxsplit=len(command.arguments) - 1)
+    action = commands(own).get(name)
+    if action is not None and action.arguments and action.arguments[-1].is_rest:
+        return name, rest.split(maxsplit=len(action.arguments) - 1)
     try:
         return name, shlex.split(rest)
     except ValueError:  # an open quote
@@ -55,24 +55,23 @@ def split(text: str, own: tuple[Action, ...] = ()) -> tuple[str, list[str]]:
 def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
     """Run a command; return what is wrong with the wish."""
     own = app.keys.own
-    found = commands(own).get(name)
-    if found is None:
+    action = commands(own).get(name)
+    if action is None:
         if meant := _map_spellings(own).get(name):
             return f"{name!r} may be {' or '.join(map(repr, meant))}"
         near = get_close_matches(name, list(commands(own)), n=1)
         return f"there is no command {name!r}" + (f": did you mean {near[0]!r}?" if near else ": see ctrl+p")
-    command, action = found
     if action.writes and app.options.read_only:
         return f"{name!r} changes something, and this app is read-only"
-    if command.needs_engine and app.engine is None:
+    if action.needs_engine and app.engine is None:
         return "still opening: try again in a moment"
-    needed = sum(not one.is_optional for one in command.arguments)
-    if not needed <= len(arguments) <= len(command.arguments):
-        return f"write {command.usage}"
+    needed = sum(not each.is_optional for each in action.arguments)
+    if not needed <= len(arguments) <= len(action.arguments):
+        return f"write {action.usage}"
     if action.custom is not None:
         _run_own(app, action)
         return None
-    return function_of(command)(app, arguments)
+    return function_of(action)(app, arguments)
 
 
 def _run_own(app: AppInterface, action: Action) -> None:
@@ -83,45 +82,40 @@ def _run_own(app: AppInterface, action: Action) -> None:
     app.call_next(app.action_choose, chosen.id)
 
 
-def function_of(command: Command) -> Callable[[AppInterface, list[str]], str | None]:
-    """Import what a command runs."""
-    module, _, name = command.run.partition(":")
+def function_of(action: Action) -> Callable[[AppInterface, list[str]], str | None]:
+    """Import what an action's line runs."""
+    module, _, name = action.run.partition(":")
     function: Callable[[AppInterface, list[str]], str | None] = getattr(import_module(module), name)
     return function
 
 
 def summary(line: str, own: tuple[Action, ...] = ()) -> str:
     """Return what the command of a line does; empty: there is none."""
-    found = commands(own).get(split(line, own)[0])
-    return "" if found is None else found[1].command_summary
+    action = commands(own).get(split(line, own)[0])
+    return "" if action is None else action.does.summary
 
 
 def completions(text: str, snapshot: Snapshot | None, own: tuple[Action, ...] = ()) -> tuple[str, ...]:
     """Return whole lines that what was typed may become: by the begin, by the last words, else by what it is called."""
     typed = text.strip().removeprefix(":").lstrip()
     name, arguments = split(typed, own)
-    command = _command(name, own)
-    if command is None or (typed == name and not text.endswith(" ")):
+    action = commands(own).get(name)
+    if action is None or (typed == name and not text.endswith(" ")):
         return _complete_name(typed, own)
     ends_open = text.endswith(" ") or not arguments
     place = len(arguments) if ends_open else len(arguments) - 1
-    if place >= len(command.arguments) or snapshot is None:
+    if place >= len(action.arguments) or snapshot is None:
         return ()
-    choices = choices_of(command.arguments[place], snapshot) or ()
+    choices = choices_of(action.arguments[place], snapshot) or ()
     begun = "" if ends_open else arguments[-1]
     head = " ".join((name, *arguments[:place]))
     return tuple(f"{head} {one}" for one in choices if one.startswith(begun))
 
 
 def _complete_name(typed: str, own: tuple[Action, ...]) -> tuple[str, ...]:
-    lines = {name: name + (" " if command.arguments else "") for name, (command, _) in commands(own).items()}
+    lines = {name: name + (" " if action.arguments else "") for name, action in commands(own).items()}
     begun = [line for line in lines.values() if line.startswith(typed) and line.strip() != typed]
     ended = [line for line in lines.values() if typed and line.partition(" ")[2].startswith(typed)]
     if begun or ended or len(typed) < _SEARCHED_FROM:
         return (*begun, *ended)
-    return tuple(lines[action.command.name] for action in search(typed, own) if action.command is not None)
-
-
-def _command(name: str, own: tuple[Action, ...]) -> Command | None:
-    found = commands(own).get(name)
-    return None if found is None else found[0]
+    return tuple(lines[action.line] for action in search(typed, own) if action.line)

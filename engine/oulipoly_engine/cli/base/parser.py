@@ -57,11 +57,16 @@ class RawHelp(_Help, argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse that raises our own error and never guesses abbreviations."""
+    """argparse that raises our own error and never guesses abbreviations.
 
-    def __init__(self, **options: object) -> None:
+    command: its name in the table of commands, whose summary begins the help. more: sentences behind it.
+    """
+
+    def __init__(self, *, command: str = "", more: str = "", **options: object) -> None:
         options.setdefault("formatter_class", _Help)
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
+        self._command = command
+        self._more = more
         self.older: dict[str, str] = {}  # older spelling of an option -> the present one
 
     def accept_older(self, older: str, option: str) -> None:
@@ -75,6 +80,18 @@ class Parser(argparse.ArgumentParser):
         if is_option:  # what stands behind `--token` would be taken for a secret, and hidden
             raise UsageInvalid(f"{message}: see `{self.prog} --help`")
         raise UsageInvalid(f"{message} (see `{self.prog} --help`)")
+
+    def format_help(self) -> str:
+        """Return the help. What it begins with is put together now: no other start needs it."""
+        self.describe()
+        return super().format_help()
+
+    def describe(self) -> None:
+        """Take what the help begins with from the table of commands."""
+        if self._command:
+            from oulipoly_engine.core.commands.table import find  # noqa: PLC0415 - only where help is asked for
+
+            self.description = f"{find(self._command).sentence}. {self._more}".rstrip()
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         """Print the help; argparse's own says nothing where a full disk or a closed stdout takes none of it."""
@@ -137,12 +154,9 @@ class Parser(argparse.ArgumentParser):
 
 
 class _TopLevel(Parser):
-    """Lists the commands when its help is asked for."""
-
-    def format_help(self) -> str:
-        """Return the whole help."""
+    def describe(self) -> None:
+        """List the commands."""
         self.description = _overview(self.prog)
-        return super().format_help()
 
 
 def top_level(program: str) -> Parser:

@@ -21,20 +21,11 @@ from oulipoly_engine.facade import diagnostics, output
 if TYPE_CHECKING:
     from argparse import Namespace
 
-_DESCRIPTIONS = {
-    "list": "List what live sessions ask, of all sessions.",
-    "show": "Tell what a request would allow: the command, the change, the questions.",
-    "approve": "Allow what a request asks for, once.",
-    "deny": "Refuse what a request asks for; the turn goes on.",
-    "answer": "Answer the questions of a request.",
-    "cancel": "Refuse what a request asks for and end its turn.",
-}
-
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
     verb = name.partition(" ")[2]
-    parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[verb])
+    parser = Parser(prog=f"{context.program} {name}", command=name)
     if verb == "list":
         parser.add_argument("--all", action="store_true", help="those that are answered too")
     else:

@@ -24,13 +24,10 @@ from oulipoly_engine.facade.base.own_process import interruptible
 
 SCHEMA_VERSION = 1
 _SHOWN_ERRORS = 10  # lines of stderr; the JSON form has all that are kept
-_TEXTS = {
-    "list": "List the CLIs that live sessions are opened on, and how each stood when it was last asked.",
-    "show": "Show a runtime: its status, its program, its homes, what it can do, what was noticed. No secret is shown.",
-    "refresh": "Start runtimes, let each say who it is, and end it. No model is asked anything.",
-    "models": "List the models that a runtime offers; it is asked for them where it never was.",
-    "login": "Log in to a runtime, by its CLI's own login in this terminal.",
-    "logout": "Log out of a runtime, by its CLI's own logout.",
+_MORE = {  # behind the summary, in a command's help
+    "show": "No secret is shown.",
+    "refresh": "No model is asked anything.",
+    "models": "It is asked for them where it never was.",
 }
 _SHORT = (  # what the list tells of; `show` tells of all
     "resume", "fork", "steer", "interrupt", "approvals", "user_input_requests", "model_list", "review", "compaction"
@@ -40,7 +37,7 @@ _SHORT = (  # what the list tells of; `show` tells of all
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run the command of that name."""
     verb = name.rpartition(" ")[2]
-    parser = Parser(prog=f"{context.program} {name}", description=_TEXTS[verb])
+    parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE.get(verb, ""))
     if verb == "refresh":
         parser.add_argument("runtimes", nargs="*", metavar="RUNTIME", help="default: all that are enabled")
     elif verb != "list":

@@ -30,28 +30,19 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 _ALL = 100_000
-_DESCRIPTIONS = {
-    "new": "Begin a session of MODEL on its best account. It lives on when this command has ended.",
-    "send": "Send a message. It begins a turn, or waits for the one that runs. The text may be piped in.",
-    "status": "Tell how a live session stands.",
-    "follow": "Print what happens in a live session, from its beginning, until its process ends.",
-    "steer": "Give the running turn a message. Where its CLI cannot take one, the message waits for the turn's end.",
-    "interrupt": "End the running turn.",
-    "queue": "List the messages that wait; edit, move or take one back.",
-    "fork": "Begin another session with the past of this one; it stays as it is.",
-    "compact": "Have the CLI shorten what it remembers of the session.",
-    "review": "Have the CLI review changes: those that are not committed, unless you say others.",
-    "model": "Have later turns done by another model of the CLI.",
-    "close": "End the session's process. The session goes on with the next message.",
-    "cancel": "End the running turn and the session's process, by force if need be.",
-    "log": "Print the last lines that the session's CLI has written; kept of sessions with --repo or --lifecycle.",
+_MORE = {  # behind the summary, in a command's help
+    "new": "It is begun on the best account of MODEL's pool, and lives on when this command has ended.",
+    "send": "It begins a turn, or waits for the one that runs. The text may be piped in; --wait prints the answer.",
+    "follow": "It is printed from the session's beginning until its process ends.",
+    "steer": "Where its CLI cannot take one, the message waits for the turn's end.",
+    "log": "It is kept of sessions with --repo or --lifecycle.",
 }
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
     verb = name.partition(" ")[2]
-    parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[verb])
+    parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE.get(verb, ""))
     if verb == "new":
         parser.add_argument("model", metavar="MODEL", nargs="?", help="the pool whose best account serves")
     else:

@@ -16,21 +16,13 @@ from oulipoly_engine.facade import output
 if TYPE_CHECKING:
     from oulipoly_engine.facade.quota.accounts import AccountState
 
-_ACTIONS = {
-    "list": "every account and what holds for it",
-    "reserve": "never use more of its windows than leaves so much; 0 takes the reserve away",
-    "drain": "give it no new work",
-    "undrain": "give it work again",
-    "disable": "leave it out, and do not read its quota",
-    "enable": "take it in again",
-    "clear": "take its exhausted mark and its back-off away",
-}
-
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run the command of that name."""
     verb = name.rpartition(" ")[2]
-    parser = Parser(prog=f"{context.program} {name}", description=f"{_ACTIONS[verb][0].upper()}{_ACTIONS[verb][1:]}.")
+    parser = Parser(
+        prog=f"{context.program} {name}", command=name, more="0 takes the reserve away." if verb == "reserve" else ""
+    )
     accounts = context.engine.accounts
     if verb == "list":
         parser.add_argument("--json", action="store_true", help="print one JSON document")

@@ -21,7 +21,7 @@ _HEADINGS = ("account", "window", "used", "resets in", "forecast", "past error",
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a row a window, from stored readings alone."""
-    parser = Parser(prog=f"{context.program} {name}", description="When each window runs out at the present pace.")
+    parser = Parser(prog=f"{context.program} {name}", command=name)
     parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every configured account")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse(arguments)

@@ -24,7 +24,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Read the accounts and report."""
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="Read every account's quota, show its windows and each pool's next pick.",
+        command=name,
     )
     parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every configured account")
     parser.add_argument("--cached", action="store_true", help="read nothing: show what is stored")

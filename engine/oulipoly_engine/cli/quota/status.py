@@ -20,7 +20,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="One line for tmux, a prompt or a bar, from what is stored: no vendor is asked.",
+        command=name,
+        more="It comes from what is stored: no vendor is asked.",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--format", metavar="TEXT", help="a template, such as '{worst} {next:opus} {attention_mark}'")

@@ -17,7 +17,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Read every account of the pools and show its windows."""
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="Read the quota of accounts now, and show each window: used, limit, resets in.",
+        command=name,
     )
     parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every account that a model names")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

@@ -38,9 +38,7 @@ _WORDS = {
 @person.for_scripts
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Archive now, or answer one of the questions."""
-    parser = Parser(
-        prog=f"{context.program} {name}", description="Keep copies of transcripts before their CLIs delete them."
-    )
+    parser = Parser(prog=f"{context.program} {name}", command=name)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="show what is kept")
     what.add_argument("--at-risk", action="store_true", help="show what a CLI deletes soon, and whether it is kept")

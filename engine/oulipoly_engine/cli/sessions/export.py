@@ -19,9 +19,7 @@ _WITH = ("tools", "thinking", "all")
 @person.for_scripts
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a whole session, or none of it and an error."""
-    parser = Parser(
-        prog=f"{context.program} {name}", description="Print a session as canonical JSON lines, or for people."
-    )
+    parser = Parser(prog=f"{context.program} {name}", command=name)
     parser.add_argument(
         "session", metavar="ID", help="the session's whole id; for markdown and html its beginning is enough"
     )

@@ -30,7 +30,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print sessions, the latest used first; pinned ones lead."""
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="List the sessions of all accounts.",
+        command=name,
         epilog=f"fields: {_FIELDS}; words are looked for in names, notes, folders, ids, accounts and models",
     )
     parser.add_argument("query", nargs="*", metavar="QUERY", help="words and fields that must fit, -word must not")

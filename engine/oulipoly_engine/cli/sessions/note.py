@@ -7,19 +7,15 @@ from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.facade import output
 
-_DESCRIPTIONS = {
-    "session name": "Give a session a name; an empty TEXT takes it away.",
-    "session note": "Keep a note with a session; an empty TEXT takes it away.",
-    "session pin": "Keep a session at the top of the list.",
-    "session unpin": "Let a session take its place in the list again.",
-}
-
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Change what is said of one session, and print it."""
-    parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[name])
+    takes_text = name in ("session name", "session note")
+    parser = Parser(
+        prog=f"{context.program} {name}", command=name, more="An empty TEXT takes it away." if takes_text else ""
+    )
     parser.add_argument("session", metavar="ID", help="the session's id; its first 4 characters are enough")
-    if name in ("session name", "session note"):
+    if takes_text:
         parser.add_argument("text", nargs="+", metavar="TEXT")
     options = parser.parse(arguments)
     sessions = context.engine.sessions

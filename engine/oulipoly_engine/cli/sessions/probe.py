@@ -12,7 +12,7 @@ from oulipoly_engine.facade.sessions.probe import state_document
 @person.for_scripts
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print the probe's document."""
-    parser = Parser(prog=f"{context.program} {name}", description="Describe the state file without touching it.")
+    parser = Parser(prog=f"{context.program} {name}", command=name, more="It is not touched.")
     parser.parse(arguments)
     output.write_json(state_document(context.paths))
     return 0

@@ -33,7 +33,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print turns that fit, the newest first."""
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="Search what was said in all sessions.",
+        command=name,
         epilog=_EPILOG,
         formatter_class=RawHelp,
     )

@@ -30,7 +30,7 @@ _PAGE = 200  # entries read at once
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a session: what is known of it, then its last entries."""
-    parser = Parser(prog=f"{context.program} {name}", description="Read a session; secrets are left out.")
+    parser = Parser(prog=f"{context.program} {name}", command=name, more="Secrets are left out.")
     parser.add_argument("session", metavar="ID", help="the session's id; its first 4 characters are enough")
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument(

@@ -15,20 +15,19 @@ from oulipoly_engine.facade import output
 from oulipoly_engine.facade.accounts.changes import AccountChanges, Step
 from oulipoly_engine.facade.base.own_process import interruptible
 
-_TEXTS = {
-    "show": "Show an account: its CLI, its home, who is logged in, its pools. No token is ever shown.",
-    "login": "Log in to an account again, by its CLI's own login in this terminal.",
-    "test": "Ask an account for one word. Exits with 1 where it does not answer.",
-    "rename": "Give an account another name, here, in its pools and in the state file.",
-    "remove": "Take an account out of the configuration and its pools. What its CLI keeps stays, unless --delete-home.",
-    "undo": "Take back the last addition, rename, removal, import, set-up, sync or `config set`.",
+_MORE = {  # behind the summary, in a command's help
+    "show": "No token is ever shown.",
+    "login": "It is its CLI's own login, in this terminal.",
+    "test": "Exits with 1 where it does not answer.",
+    "remove": "What its CLI keeps stays, unless --delete-home.",
+    "undo": "That is an addition, rename, removal, import, set-up, sync or `config set`.",
 }
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run the command of that name."""
     verb = name.rpartition(" ")[2]
-    parser = Parser(prog=f"{context.program} {name}", description=_TEXTS[verb])
+    parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE.get(verb, ""))
     if verb != "undo":
         parser.add_argument("account", metavar="ACCOUNT")
     if verb == "rename":

@@ -15,7 +15,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 
 def _rebuild(context: Context, name: str, arguments: list[str]) -> int:
-    parser = Parser(prog=f"{context.program} {name}", description="Set the state file aside and start a fresh one.")
+    parser = Parser(prog=f"{context.program} {name}", command=name)
     parser.add_argument("-y", "--yes", action="store_true", help="do it: what it holds is kept in the backup only")
     parser.accept_older("--rebuild", "--yes")
     options = parser.parse(arguments)
@@ -35,7 +35,8 @@ def _rebuild(context: Context, name: str, arguments: list[str]) -> int:
 def _backfill(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="Fill in sessions and compaction marks.",
+        command=name,
+        more="Those are sessions and compaction marks.",
     )
     parser.parse(arguments)
     done = context.engine.state_file.backfill()

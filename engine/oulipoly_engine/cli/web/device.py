@@ -19,19 +19,16 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.web.devices import Device
 
 SCHEMA_VERSION = 1
-_TEXTS = {
-    "list": "List the devices and links that may use the server.",
-    "pair": "Show a QR code that a phone scans to become a device: once, within two minutes.",
-    "link": "Make a link for somebody else, who may look and nothing more.",
-    "confirm": "Let a device do for a quarter of an hour what can put code on this computer.",
-    "revoke": "Make a device or a link worthless, at once.",
-}
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
     verb = name.partition(" ")[2]
-    parser = Parser(prog=f"{context.program} {name}", description=_TEXTS[verb])
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        command=name,
+        more="It works once, within two minutes." if verb == "pair" else "",
+    )
     if verb in ("pair", "link"):
         parser.add_argument("--name", default="", metavar="TEXT", help="what it is called in the list")
         parser.add_argument("--url", default="", metavar="URL", help="where the server is reached (default: the last)")

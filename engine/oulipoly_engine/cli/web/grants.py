@@ -15,17 +15,12 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 SCHEMA_VERSION = 1
-_TEXTS = {
-    "list": "List what you have allowed: devices and links of the server, commands of repositories, "
-    "and what live sessions do without asking.",
-    "revoke": "Withdraw, at once, something that you have allowed.",
-}
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
     verb = name.partition(" ")[2]
-    parser = Parser(prog=f"{context.program} {name}", description=_TEXTS[verb])
+    parser = Parser(prog=f"{context.program} {name}", command=name)
     if verb == "revoke":
         parser.add_argument("grant", metavar="ID", help="its id, of `grants list`; its beginning is enough")
     parser.add_argument("--json", action="store_true", help="print it as JSON")

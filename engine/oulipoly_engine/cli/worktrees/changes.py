@@ -21,15 +21,13 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 SCHEMA_VERSION = 1
-_DESCRIPTIONS = {
-    "changes": "List what a session has changed in its folder. Files can be staged, unstaged, discarded; comments on "
-    "lines are sent to the session, all as one prompt.",
-    "diff": "Print how files of a session differ: what is not staged, what is, or what is committed.",
-    "commit": "Commit what is staged in a session's folder, with the repository's hooks.",
-    "merge": "Merge a session's branch into the branch that it began at, or another. Conflicts are told before "
-    "anything moves, and a backup reference is made first.",
-    "apply": "Stage in the main checkout what a session's branch has changed, without a commit.",
-    "promote": "Commit everything, push the session's branch, and print where a pull request is made.",
+_MORE = {  # behind the summary, in a command's help
+    "changes": "The comments of one call are sent as one prompt.",
+    "diff": "What is not staged, what is, or what is committed.",
+    "commit": "What is staged is committed, with the repository's hooks.",
+    "merge": "It goes into the branch that it began at, or another; a backup reference is made before anything moves.",
+    "apply": "Nothing is committed.",
+    "promote": "Everything is committed first; where a pull request is made is printed.",
 }
 _NOTHING = {
     "index": "nothing is staged",
@@ -41,7 +39,7 @@ _LONGEST_LINE_NUMBER = 9  # digits
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the commands."""
-    parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[name])
+    parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE[name])
     parser.add_argument("session", metavar="ID", help="the session's id; its beginning is enough")
     add, serve = _COMMANDS[name]
     add(parser)

@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 SCHEMA_VERSION = 1
-_DESCRIPTIONS = {
-    "list": "List the worktrees of sessions: their branches, what differs, what is merged, how much room they take.",
-    "remove": "Remove a worktree. What is in it, but for what git ignores, is kept first: `restore` brings it back.",
-    "restore": "Bring back a worktree that was removed: its branch, its index and its files, untracked ones too.",
-    "prune": "Remove the worktrees that are clean and merged and whose session does not run; all others stay. "
-    "What worktrees held that are removed goes after work_keep_days, but for the newest of each.",
-    "allow": f"Show the commands that a repository's {NAME} has run in new worktrees, and allow them.",
+_MORE = {  # behind the summary, in a command's help
+    "remove": "What git ignores goes; `restore` brings the rest back.",
+    "restore": "Its branch, its index and its files come back, untracked ones too.",
+    "prune": "What worktrees held that are removed goes after work_keep_days, but for the newest of each.",
+    "allow": f"They stand in its {NAME}, run in new worktrees, and are shown first.",
 }
 _HEADINGS = ("SESSION", "STATE", "BRANCH", "COMMITS", "CHANGED", "MERGED", "SIZE", "REPOSITORY")
 
@@ -35,7 +33,7 @@ _HEADINGS = ("SESSION", "STATE", "BRANCH", "COMMITS", "CHANGED", "MERGED", "SIZE
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve one of the verbs."""
     verb = name.partition(" ")[2]
-    parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[verb])
+    parser = Parser(prog=f"{context.program} {name}", command=name, more=_MORE.get(verb, ""))
     if verb in ("remove", "restore"):
         parser.add_argument("session", metavar="ID", help="the session's id; its beginning is enough")
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oulipoly_tui.actions.action import Action
+from oulipoly_tui.actions.action import Action, own
 
 
 def composer_keys(*, is_running: bool, can_steer: bool, is_asked: bool) -> tuple[Action, ...]:
@@ -30,4 +30,4 @@ def completion_keys() -> tuple[Action, ...]:
 
 
 def _actions(rows: Sequence[tuple[str, str, str, int]]) -> tuple[Action, ...]:
-    return tuple(Action(name, label, label, keys=key, weight=weight) for name, label, key, weight in rows)
+    return tuple(Action(name, own(label, label), keys=key, weight=weight) for name, label, key, weight in rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.actions.action import FRAME, Action
+from oulipoly_tui.actions.action import FRAME, Action, own
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
 
 _LABEL = 28  # columns
@@ -24,7 +24,7 @@ EMPTY: tuple[Line, ...] = (
 
 def _hint(identity: str, keys: str, label: str, description: str, weight: int = 5) -> Action:
     """Return what the footer says of a key that a terminal takes itself: it is in no registry."""
-    return Action(identity, label, description, "repl", keys=keys, weight=weight)
+    return Action(identity, own(label, description), "repl", keys=keys, weight=weight)
 
 
 COPYING = "Copy mode · v: select · y: copy · /: find · esc: leave"
@@ -53,7 +53,8 @@ def inside(leave_chords: Sequence[str], *, is_copying: bool) -> tuple[Action, ..
         return _COPY_KEYS
     leave = (_hint(f"repl.leave.{chord}", chord, "leave", "Give the keys to the tabs", 9) for chord in leave_chords)
     back = _hint("repl.back", "shift+pageup", "look back", "Scroll back; any key returns")
-    palette = Action("frame.palette", "click: commands", "By the mouse alone: keys are the program's", FRAME, weight=5)
+    by_mouse = own("click: commands", "by the mouse alone: keys are the program's")
+    palette = Action("frame.palette", by_mouse, FRAME, weight=5)
     return (*leave, back, palette)
 
 

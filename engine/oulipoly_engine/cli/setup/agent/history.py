@@ -11,7 +11,7 @@ from oulipoly_engine.facade import output
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run the command."""
-    parser = Parser(prog=f"{context.program} {name}", description="Show how the last set-ups by a model went.")
+    parser = Parser(prog=f"{context.program} {name}", command=name)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse(arguments)
     past = context.engine.setup_agent.history()

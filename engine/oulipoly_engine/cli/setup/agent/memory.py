@@ -15,7 +15,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run the command."""
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="Show what the set-up agent remembers from one set-up to the next; no secret is in it.",
+        command=name,
+        more="No secret is in it.",
     )
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--json", action="store_true", help="print one JSON document")

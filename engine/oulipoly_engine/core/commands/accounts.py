@@ -1,0 +1,93 @@
+"""Commands on accounts, their controls, and the runtimes of live sessions. Pure."""
+
+from __future__ import annotations
+
+from oulipoly_engine.core.commands.command import ACCOUNT, Argument, destroys, reads, writes
+
+_RUNTIME = Argument("runtime")
+_CLI, _NAME = Argument("cli", is_optional=True), Argument("name", is_optional=True)
+
+COMMANDS = (
+    writes(
+        "account add",
+        "add account",
+        "add an account: log in, read its quota, join pools",
+        (_CLI, _NAME),
+        ("new account", "log in", "sign in", "login"),
+    ),
+    reads("account list", "accounts", "list accounts and what holds for them"),
+    reads("account show", "show account", "show an account's CLI, its home, who is logged in, its pools", (ACCOUNT,)),
+    writes(
+        "account login",
+        "log in again",
+        "log in to an account again",
+        (ACCOUNT,),
+        ("login", "sign in again", "renew login", "re-login"),
+    ),
+    writes(
+        "account test",
+        "test account",
+        "send an account a prompt of one word",
+        (ACCOUNT,),
+        ("check account", "try account", "does it answer"),
+    ),
+    writes(
+        "account rename",
+        "rename account",
+        "change an account's name; its readings and sessions follow",
+        (ACCOUNT, Argument("name")),
+        ("name account", "change name"),
+    ),
+    destroys(
+        "account remove",
+        "remove account",
+        "take an account out of the configuration and its pools",
+        (ACCOUNT,),
+        ("delete account", "forget account"),
+    ),
+    destroys(
+        "account undo",
+        "undo set-up",
+        "take back the last change of the accounts",
+        synonyms=("revert setup", "account undo"),
+    ),
+    writes("account export", "export accounts", "back up accounts and pools, without secrets"),
+    writes("account import", "import accounts", "add what a backup has", (Argument("file"),)),
+    writes("account drain", "drain", "give an account no new work", (ACCOUNT,), ("pause", "stop using", "cordon")),
+    writes(
+        "account undrain", "undrain", "give an account work again", (ACCOUNT,), ("unpause", "use again", "uncordon")
+    ),
+    writes(
+        "account disable",
+        "disable",
+        "leave an account out, and do not read its quota",
+        (ACCOUNT,),
+        ("turn off", "exclude", "ignore account"),
+    ),
+    writes("account enable", "enable", "take an account in again", (ACCOUNT,), ("turn on", "include")),
+    writes(
+        "account reserve",
+        "set reserve",
+        "keep a part of an account's windows unused",
+        (ACCOUNT, Argument("percent")),
+        ("keep unused", "keep free", "quota floor"),
+    ),
+    writes(
+        "account clear",
+        "clear exhausted",
+        "take an account's exhausted mark and its pause away",
+        (ACCOUNT,),
+        ("clear mark", "reset mark", "retry now"),
+    ),
+    reads("runtime list", "runtimes", "list runtimes, and how each stood when it was last asked"),
+    reads(
+        "runtime show",
+        "show runtime",
+        "show a runtime's status, its program, what it can do, what was noticed",
+        (_RUNTIME,),
+    ),
+    writes("runtime refresh", "refresh runtimes", "start runtimes, and let each say who it is"),
+    reads("runtime models", "models", "list the models that a runtime offers", (_RUNTIME,)),
+    writes("runtime login", "log in", "log in to a runtime, by its CLI's own login", (_RUNTIME,)),
+    writes("runtime logout", "log out", "log out of a runtime, by its CLI's own logout", (_RUNTIME,)),
+)

@@ -1,0 +1,48 @@
+"""Commands on artifacts: what agents keep and hand to each other. Pure."""
+
+from __future__ import annotations
+
+from oulipoly_engine.core.commands.command import Argument, destroys, reads, writes
+
+_ADDRESS = Argument("address")
+
+COMMANDS = (
+    reads("artifact show", "show artifact", "show what is known of a version, and how it begins", (_ADDRESS,)),
+    writes(
+        "artifact put", "put artifact", "store a file, or what is piped in, as the next version", (Argument("name"),)
+    ),
+    writes(
+        "artifact get",
+        "save artifact as",
+        "print or save a version of an artifact, as it is",
+        (_ADDRESS, Argument("file", is_rest=True)),
+        ("download artifact", "export artifact"),
+    ),
+    reads("artifact list", "list artifacts", "list versions: of a run, of a name, with a label"),
+    reads(
+        "artifact of run",
+        "artifacts of a run",
+        "show what a run has returned, received, sent and kept, by its UUID",
+        (Argument("run"),),
+        ("returned files", "outputs", "attachments", "results"),
+    ),
+    reads(
+        "artifact open",
+        "open artifact",
+        "read an artifact by its address; its secrets are hidden",
+        (_ADDRESS,),
+        ("show artifact", "preview artifact"),
+    ),
+    reads("artifact diff", "compare artifacts", "compare a version with the one before, or another", (_ADDRESS,)),
+    writes(
+        "artifact label", "label artifact", "give a version a label, or take it away", (_ADDRESS, Argument("label"))
+    ),
+    destroys(
+        "artifact remove",
+        "remove artifact",
+        "mark versions of an artifact as removed",
+        (_ADDRESS,),
+        ("delete artifact", "tombstone"),
+    ),
+    destroys("artifact gc", "collect artifacts", "delete what was removed or has expired; set a limit"),
+)

@@ -1,0 +1,32 @@
+"""Commands on the worktrees of sessions. Pure."""
+
+from __future__ import annotations
+
+from oulipoly_engine.core.commands.command import SESSION, Argument, destroys, reads, writes
+
+COMMANDS = (
+    reads(
+        "worktree list",
+        "worktrees",
+        "list the worktrees of sessions: branch, changes, merged, size",
+        synonyms=("checkouts", "clean up", "disk space", "prune"),
+    ),
+    destroys("worktree remove", "remove worktree", "remove a worktree; what is in it is kept", (SESSION,)),
+    writes("worktree restore", "restore worktree", "bring back a worktree that was removed", (SESSION,)),
+    destroys("worktree prune", "prune worktrees", "remove the worktrees that are clean, merged and not in use"),
+    reads(
+        "worktree setup",
+        "set-up commands",
+        "show the set-up commands of a repository, and whether they are allowed",
+        (Argument("folder"),),
+        scope="view",
+    ),
+    writes(
+        "worktree allow",
+        "allow commands",
+        "allow the set-up commands of a repository",
+        (Argument("folder"),),
+        scope="operate",
+        is_confirmed=True,
+    ),
+)

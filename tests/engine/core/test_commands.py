@@ -1,0 +1,48 @@
+"""The table of commands: each command once, complete, found by its name, and called by the command line."""
+
+from collections import Counter
+
+import pytest
+
+from oulipoly_engine.cli.base import commands as command_line
+from oulipoly_engine.core.commands.table import CAPABILITIES, every, find
+from oulipoly_engine.core.web.devices import OFFERED
+
+COMMANDS = every()
+
+
+def test_each_command_stands_once_where_its_first_word_leads():
+    assert [] == [name for name, times in Counter(command.name for command in COMMANDS).items() if times > 1]
+    assert [*COMMANDS] == [find(command.name) for command in COMMANDS]
+    assert {*CAPABILITIES} == {command.name.partition(" ")[0] for command in COMMANDS}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_a_command_is_told_in_one_form(command):
+    assert 1 <= len(command.label.split()) <= 4
+    assert command.summary[0] == command.summary[0].lower()
+    assert not command.summary.endswith(".")
+    assert command.writes or not command.destroys
+    assert [argument.is_optional for argument in command.arguments] == sorted(
+        argument.is_optional for argument in command.arguments
+    )
+    assert not any(argument.is_rest for argument in command.arguments[:-1])
+
+
+def test_what_a_device_may_do_has_a_scope_that_devices_are_given():
+    assert {None, *OFFERED} == {command.scope for command in COMMANDS}
+    assert [] == [command.name for command in COMMANDS if command.is_confirmed and command.scope in (None, "view")]
+    # Looking takes no more than `view`, but for the devices themselves; every order but a denial takes more.
+    looks = {command.name for command in COMMANDS if command.scope == "view"}
+    reads = {command.name for command in COMMANDS if command.scope is not None and not command.writes}
+    assert ({"device list"}, {"requests deny", "requests deny reason"}) == (reads - looks, looks - reads)
+
+
+def test_the_command_line_calls_commands_of_the_table_alone():
+    served = [entry for entry in command_line.SUBCOMMANDS if entry.module and not entry.verbs]
+
+    assert [entry.name for entry in served] == [find(entry.name).name for entry in served]
+    assert all(entry.summary for entry in command_line.SUBCOMMANDS)
+    assert {entry.name for entry in command_line.SUBCOMMANDS if entry.verbs} == {
+        entry.name for entry in command_line.SUBCOMMANDS if not entry.module
+    }
