@@ -184,7 +184,8 @@ def test_set_up_commands_are_read_and_allowed_once(phone, server, axe):
 def test_artifact_is_downloaded_and_not_shown(phone, server):
     key = begin(phone, server, "hello")
     phone.locator("#standing", has_text="ready").wait_for()
-    (Path(server.live.engine.work.find(key).artifacts) / "report.html").write_text("<script>alert(1)</script>")
+    files = server.live.engine.work.files_of(server.live.live.find(key))
+    (Path(files.artifacts) / "report.html").write_text("<script>alert(1)</script>")
     phone.reload()
     phone.get_by_role("link", name="Artifacts: 1").tap()
     with phone.expect_download() as told:

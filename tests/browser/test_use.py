@@ -33,7 +33,7 @@ def places(phone, server):
     orders = f"[[run:ls -la {LONG}]] [[think:hmm]] [[edit:a.txt]] [[approve:rm -r build/{LONG}]]"
     key = begin(phone, server, f"make **it** good {HOSTILE} {orders}")
     work = server.live.engine.work.find(key)
-    for folder in (work.worktree.path, work.artifacts):
+    for folder in (work.worktree.path, server.live.engine.work.files_of(work.session).artifacts):
         Path(folder, f"\u202e{'x' * 200}.txt").write_text(f"{HOSTILE}\n")
     approve(phone, "a.txt")
     phone.locator("article.card", has_text="rm -r build").wait_for()

@@ -58,7 +58,7 @@ def test_the_next_process_is_told_what_was_said_before(live, begin, mood, kind):
         assert "User:\nmy name is Ann\n\nAgent:\nEcho: my name is Ann" in second
         assert second.endswith("who am I?")
         assert "Echo: and now?" == reply(live, session, "and now?")
-    assert "running" == live.engine.work.find(session).status
+    assert "running" == live.engine.work.find(session).rest_status
 
 
 def test_a_turn_that_cannot_be_interrupted_is_timed_out_all_the_same(live, begin):

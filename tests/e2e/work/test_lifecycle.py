@@ -32,7 +32,7 @@ def until(is_true, within_s=60.0):
 @pytest.mark.parametrize("runtime", KINDS)
 def test_a_one_shot_session_ends_with_its_turn_and_takes_no_other(live, runtime):
     session = begin(live, runtime, prompt="hello", lifecycle="oneshot")
-    until(lambda: live.engine.work.find(session).status == "closed")
+    until(lambda: live.engine.work.find(session).rest_status == "closed")
 
     work = live.engine.work.find(session)
     assert (0, False, None, False) == (work.session.exit_code, work.busy, work.pid, work.is_stale)
@@ -65,7 +65,7 @@ def test_a_session_stays_for_the_next_turn_and_refuses_a_second_one_meanwhile(li
         work.messages(session, after="nobody's")
     live.live.order(session, orders.Interrupt(), starts=False)
     until(lambda: not work.find(session).busy)
-    assert ("running", "persistent") == (work.find(session).status, work.find(session).session.lifecycle)
+    assert ("running", "persistent") == (work.find(session).rest_status, work.find(session).session.lifecycle)
 
 
 def test_a_cancelled_session_stays_cancelled_until_a_message_revives_it(live):
@@ -75,12 +75,12 @@ def test_a_cancelled_session_stays_cancelled_until_a_message_revives_it(live):
     assert "closing" == work.cancel(session)
     live.until_closed(session)
 
-    assert "canceled" == work.find(session).status
+    assert "canceled" == work.find(session).rest_status
     assert "canceled" == work.cancel(session)
     work.send(session, "second words")
     until(lambda: ["completed"] == [one.status for one in work.messages(session)][-1:])
     assert ["first words", "second words"] == [one.content for one in work.messages(session) if one.role == "user"]
-    assert "running" == work.find(session).status
+    assert "running" == work.find(session).rest_status
 
 
 def test_a_session_whose_host_was_killed_is_failed_and_stale_and_goes_on(live):
@@ -94,15 +94,15 @@ def test_a_session_whose_host_was_killed_is_failed_and_stale_and_goes_on(live):
     until(lambda: live.host_of(session) is None)
 
     found = work.find(session)
-    assert ("failed", True, False) == (found.status, found.is_stale, found.busy)
+    assert ("failed", True, False) == (found.rest_status, found.is_stale, found.busy)
     work.send(session, "go on")
     until(lambda: ["completed"] == [one.status for one in work.messages(session)][-1:])
-    assert "running" == work.find(session).status
+    assert "running" == work.find(session).rest_status
 
 
 def test_a_turn_that_says_nothing_for_too_long_is_timed_out_and_ends_a_one_shot(live):
     session = begin(live, prompt="[[stall:30]]", lifecycle="oneshot", turn_silence_s=0.3)
-    until(lambda: live.engine.work.find(session).status == "timed_out")
+    until(lambda: live.engine.work.find(session).rest_status == "timed_out")
     assert "failed" == live.engine.work.messages(session)[-1].status
 
 
@@ -121,7 +121,7 @@ def test_sessions_beyond_the_limit_wait_and_say_for_what(live):
     first, second = begin(live), begin(live, prompt="patience")
 
     waiting = work.find(second)
-    assert ("queued", 1) == (waiting.status, waiting.queued)
+    assert ("queued", 1) == (waiting.rest_status, len(waiting.queue))
     assert "1 of 1" in waiting.waits_for
     assert first[:8] in waiting.waits_for
     assert () == work.start_waiting()
@@ -164,7 +164,8 @@ def test_a_session_that_waits_can_be_cancelled(live):
     assert 0 == main(["session", "cancel", third])
     assert "canceled" == live.engine.work.cancel(second)
     for session in (second, third):
-        assert ("canceled", 0) == (live.engine.work.find(session).status, live.engine.work.find(session).queued)
+        work = live.engine.work.find(session)
+        assert ("canceled", ()) == (work.rest_status, work.queue)
         assert ("closed", "canceled") == (live.live.status(session).status, live.live.find(session).ended)
 
 
@@ -189,7 +190,7 @@ def test_the_log_goes_on_with_what_the_cli_has_logged_itself_where_that_is_asked
     log = live.engine.work.log_tail(session, None)
     assert "\ncli {" in log
     assert "abcdefghijklmnop1234" not in log
-    hint = live.engine.work.find(session).agent_log_hint
+    hint = live.engine.work.files_of(live.live.find(session)).agent_log_hint
     assert str(live.demo.root) in hint
 
 

@@ -326,7 +326,7 @@ def test_device_that_may_only_look_cannot_order(live):
 
 def test_artifacts_are_listed_and_downloaded_and_never_shown(browser, repository):
     key = browser.begin("hello", repository)
-    place, folder = f"/sessions/{key}", Path(browser.engine.work.find(key).artifacts)
+    place, folder = f"/sessions/{key}", Path(browser.engine.work.files_of(browser.engine.live.find(key)).artifacts)
     browser.live.until(key, lambda event: type(event).__name__ == "TurnEnded")
     assert "Artifacts:" not in browser.page(place)
     name = "<b>\u202e %41\udcff.html"

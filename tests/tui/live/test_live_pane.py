@@ -493,7 +493,7 @@ async def test_a_session_that_cannot_go_on_offers_a_fork(live):
         )
         store.close()
         one.pane.open_session(session.session_id, anew=True)
-        await one.sees("● cannot go on", "it is lost", "f forks it")
+        await one.sees("● blocked", "it is lost", "f forks it")
         await one.write("go on")
         assert "go on" == one.composer.text
         await one.press("escape", "f")

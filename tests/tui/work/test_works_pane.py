@@ -51,7 +51,7 @@ async def test_what_waited_for_a_place_begins_while_the_app_runs(live, repositor
             work.begin(NewWork(repository, model="demo-codex", uses_worktree=False, prompt="hello")) for _ in range(2)
         ]
         first, second = (each.session.session_id for each in begun)
-        await one.until(lambda: work.find(second).status == "queued")
+        await one.until(lambda: work.find(second).rest_status == "queued")
         one.app.engine.live.end_all()
         await one.until(lambda: work.find(first).pid is None)
         one.app.bridge.start_waiting()  # as the clock does

@@ -6,31 +6,42 @@ import pytest
 
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.search.query import parse
+from oulipoly_engine.core.sessions.facets import STATUSES
 from oulipoly_engine.core.worktrees.changes import ChangeSet
 from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
 from oulipoly_engine.core.worktrees.worktrees import Worktree
+from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.facade.sessions.types import Board
-from oulipoly_engine.facade.worktrees.work import Work
+from oulipoly_engine.web.pages.words import ORDER, standing_of
+from oulipoly_tui.view.live.lists import state_words
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, _repository
 from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.sessions.sessions import Kind, SessionRows
 from oulipoly_tui.view.transcript.spans import cells, plain
-from oulipoly_tui.view.work.works import GitLook, choose_works, read_changes, work_fits, work_words
+from oulipoly_tui.view.work.works import GitLook, choose_works, read_changes, work_fits
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
-def work(number, status="running", *, state="ready", branch="", title="", native=None, **more):
+def work(number, status="waiting_input", *, state="ready", branch="", title="", native=None, error="", **more):
     key = f"{number:08x}-0000-4000-8000-000000000000"
-    session = LiveSession(key, "/r", "claude", "claude", "opus", NOW, NOW, title=title, native_id=native)
+    session = LiveSession(
+        key, "/r", "claude", "claude", "opus", NOW, NOW, title=title, native_id=native, status_reason=error
+    )
     tree = Worktree(key, "/r", f"/r/t/{key}", branch or f"aw/{key}", "main", "c0ffee", state, NOW, NOW)
-    told = {"busy": False, "pending_approval": False, "is_stale": False, "queued": 0, "pid": 7} | more
-    return Work(session, tree if state else None, status, **told)
+    more = {"rest_status": status, "pid": 7} | more
+    return LiveStatus(session, status, worktree=tree if state else None, **more)
 
 
 FEW = (
-    work(1, title="fix the gutter", busy=True),
-    work(2, title="paint \x1b[31mthe\x1b[0m roof, and everything that lies below it", pending_approval=True, busy=True),
+    work(1, "running", title="fix the gutter", busy=True),
+    work(
+        2,
+        "running",
+        title="paint \x1b[31mthe\x1b[0m roof, and everything that lies below it",
+        pending_approval=True,
+        busy=True,
+    ),
     work(3, "closed", branch="feature/slates", pid=None),
     work(4, "failed", state="failed", title="mend", error="no room on the disk", pid=None),
     work(5, "queued", title="paint", waits_for="it waits for a free place: 2 of 2 sessions run", pid=None),
@@ -76,15 +87,23 @@ def test_an_ended_session_is_listed_as_long_as_its_worktree_is_there():
     ("one", "words"),
     [
         (work(1), "ready"),
-        (work(1, busy=True), "running"),
-        (work(1, busy=True, pending_approval=True), "waiting for you"),
-        (work(1, "failed", is_stale=True), "lost"),
+        (work(1, "running", busy=True), "running"),
+        (work(1, "running", busy=True, pending_approval=True), "waiting for you"),
+        (work(1, "recoverable", is_stale=True), "recoverable"),
         (work(1, "timed_out"), "timed out"),
     ],
     ids=["idle", "busy", "asks", "stale", "timed-out"],
 )
 def test_a_state_is_told_in_the_words_that_are_used_everywhere(one, words):
-    assert words == work_words(one)[0]
+    assert words == state_words(one)[0]
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_app_and_pages_say_the_same_of_a_session(status):
+    one = work(1, status, pid=None)
+
+    assert (STATUSES[status],) * 2 == (state_words(one)[0], standing_of(one).word)
+    assert standing_of(one).word in ORDER
 
 
 @pytest.mark.parametrize(

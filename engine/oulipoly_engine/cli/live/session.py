@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,8 @@ from oulipoly_engine.records import replace
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from oulipoly_engine.facade.live.sessions import LiveStatus
+    from oulipoly_engine.core.live.sessions import QueuedMessage
+    from oulipoly_engine.facade.live.standing import LiveStatus
 
 SCHEMA_VERSION = 1
 _ALL = 100_000
@@ -288,33 +289,27 @@ def list_live(context: Context, limit: int | None, *, as_json: bool) -> int:
 
 def status_json(status: LiveStatus) -> dict[str, Any]:
     """Return how a session stands as scripts get it."""
+    from oulipoly_engine.facade.live.standing import to_json  # noqa: PLC0415 - a terminal needs none of it
+
     session = status.session
-    return {
-        "session_id": session.session_id,
-        "native_id": session.native_id,
+    return to_json(status) | {
         "title": session.title or None,
         "status": status.status,
         "status_reason": session.status_reason or None,
         "ended": session.ended or None,
-        "busy": status.busy,
-        "turn_id": status.turn_id,
         "turn_input": status.turn_input,
-        "pending_approval": status.pending_approval,
-        "queue": [{"message_id": one.message_id, "text": one.text, "note": one.note} for one in status.queue],
-        "runtime_id": session.runtime_id,
-        "runtime_kind": session.runtime_kind,
-        "account": session.account,
+        "queue": _queue_json(status.queue),
         "model": status.model or None,
-        "profile": session.opening.profile or None,
-        "policy": status.policy or None,
-        "workspace": session.workspace,
-        "forked_from": session.forked_from,
         "capabilities": dict(status.capabilities),
         "usage": dict(status.usage),
         "controller": status.clients.controller or None,
         "controlled_since": status.clients.since or None,
         "attached": list(status.clients.attached),
     }
+
+
+def _queue_json(queue: Iterable[QueuedMessage]) -> list[dict[str, str]]:
+    return [{"message_id": each.message_id, "text": each.text, "note": each.note} for each in queue]
 
 
 def _cancel(context: Context, options: Namespace) -> int:
@@ -371,8 +366,7 @@ def _queue(context: Context, options: Namespace) -> int:
         message_id = begins[0] if len(begins) == 1 else order.message_id
         waiting = live.change_queue(options.session, replace(order, message_id=message_id))
     if options.json:
-        queue = [{"message_id": one.message_id, "text": one.text, "note": one.note} for one in waiting]
-        output.write_json({"schema_version": SCHEMA_VERSION, "queue": queue})
+        output.write_json({"schema_version": SCHEMA_VERSION, "queue": _queue_json(waiting)})
     elif not waiting:
         diagnostics.note("no message waits")
     else:

@@ -26,7 +26,7 @@ STATUSES: Mapping[str, str] = {
     "waiting_input": "ready",
     "closing": "closing",
     "recoverable": "recoverable",
-    "fenced": "cannot go on",
+    "fenced": "blocked",
     "closed": "ended",
     "failed": "failed",
     "canceled": "canceled",
@@ -61,16 +61,36 @@ FAILED = Facets(status="failed")  # its last run did
 IN_TERMINAL = Facets(SessionKind.TERMINAL, "running", is_alive=True)
 
 
-def choose_status(standing: LiveStanding, *, is_alive: bool) -> str:
-    """Return the word for how a live session stands as long as its host is not asked; `closed` of each that ended."""
+def choose_status(standing: LiveStanding, *, is_alive: bool, is_starting: bool = False) -> str:
+    """Return the word for how a live session stands as long as its host is not asked; `closed` of each that ended.
+
+    is_starting: its open turn has not begun, where that is known.
+    """
     if standing.status == "fenced":
         return "fenced"
+    if is_alive and is_starting:
+        return "starting"
     if is_alive:
         return "running" if standing.has_turn else "waiting_input"
     if standing.has_turn:
         return "recoverable"
     is_new = not standing.has_begun and not standing.ended
     return "queued" if standing.has_message and is_new else "closed"  # one that waits for a place was never begun
+
+
+def choose_rest_status(standing: LiveStanding, *, is_alive: bool, is_starting: bool) -> str:
+    """Return the word of `STATUSES` that REST has for a live session (contract A32).
+
+    is_starting: its open turn has not begun. One that is idle stays `running`, as the contract has it (B2): `busy`
+    tells it apart.
+    """
+    if is_alive:
+        return "starting" if is_starting else "running"
+    if standing.ended:
+        return standing.ended
+    if not standing.has_begun:
+        return "queued"
+    return "failed" if standing.has_turn else "closed"
 
 
 def live_facets(standing: LiveStanding, *, is_alive: bool, in_terminal: bool) -> Facets:

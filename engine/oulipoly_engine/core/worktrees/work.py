@@ -1,4 +1,4 @@
-"""Sessions that work by themselves: their nine words, their messages, and what an agent may be given. Pure."""
+"""Sessions that work by themselves: their messages, and what an agent may be given. Pure."""
 
 from __future__ import annotations
 
@@ -21,35 +21,6 @@ class Repository(Record):
     current: str  # the branch that is checked out; empty: HEAD is detached
     head: str  # the commit of HEAD, short; empty: it has none
     branches: tuple[str, ...] = ()  # the one with the latest commit first
-
-
-class Standing(Record):
-    """What is known of a session from outside."""
-
-    ended: str  # as the host has written it at its end
-    is_alive: bool  # its host lives
-    has_begun: bool  # a process of it was started once
-    turn_status: str  # of its open turn: starting, running; empty: none is open
-    waits: bool = False  # messages wait for its process
-
-
-def status_of(standing: Standing) -> str:
-    """Return a session's word (contract A32), of `core.sessions.facets.STATUSES`.
-
-    One that is idle stays `running`, as the contract has it (B2): `busy` tells it apart.
-    """
-    if standing.is_alive:
-        return "starting" if standing.turn_status == "starting" else "running"
-    if standing.ended:
-        return standing.ended
-    if not standing.has_begun:
-        return "queued"
-    return "failed" if standing.turn_status else "closed"
-
-
-def is_stale(standing: Standing) -> bool:
-    """Return whether its process has gone without a word, in the middle of a turn."""
-    return not standing.is_alive and bool(standing.turn_status) and standing.has_begun
 
 
 class Message(Record):

@@ -134,7 +134,7 @@ class LiveSessions(LiveConnections):
         """Return the live sessions, the one that changed last first. asks_hosts: as `status` tells each."""
         with self._home.lend_store_to_read() as store:
             found = live_sessions.list_sessions(store, limit)
-            return standing.describe(store, self._home.paths, found, self._client if asks_hosts else None)
+            return standing.describe(store, self._home, found, self._client if asks_hosts else None)
 
     def hosts(self) -> tuple[LiveHost, ...]:
         """Return the processes that hold live sessions now."""
@@ -156,7 +156,7 @@ class LiveSessions(LiveConnections):
     def status(self, identity: str) -> LiveStatus:
         """Return how one session stands, as its host says where one lives."""
         with self._home.lend_store_to_read() as store:
-            return standing.describe(store, self._home.paths, (self.find(identity),), self._client)[0]
+            return standing.describe(store, self._home, (self.find(identity),), self._client)[0]
 
     def clients(self, session_id: str) -> ev.ClientsChanged:
         """Return who has control of a session and who is attached; nobody where no process of it lives."""

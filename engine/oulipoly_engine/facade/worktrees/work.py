@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -18,27 +18,22 @@ from oulipoly_engine.core.worktrees.work import (
     TURN_SILENCE_S,
     Message,
     Repository,
-    Standing,
     allowed_parameters,
     assistant_id,
-    describe_wait,
-    is_stale,
     log_hint,
     read_parameters,
-    status_of,
     user_id,
 )
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.live.sessions import LiveSessions, NewSession
+from oulipoly_engine.facade.live.standing import LiveStatus, count_places, describe
 from oulipoly_engine.paths import expand_user
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.launch import session_artifacts, session_log
 from oulipoly_engine.service.live.session_log import MOST_LINES, read_tail
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
-from oulipoly_engine.store.worktrees import worktrees as worktree_rows
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.runs.markers import ParentRef
@@ -48,6 +43,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
 _LOCK_S = 10.0
+_MOST_SESSIONS = 10_000
 _TRACE_EVENTS = 5000
 _OPEN_TURN_EVENTS = 400  # of a running turn, to put its answer so far together
 
@@ -82,23 +78,12 @@ class BegunWork(Record):
     waits_for: str = ""  # why it has not been started yet
 
 
-class Work(Record):
-    """How a session that works by itself stands."""
+class SessionFiles(Record):
+    """Where what belongs to a session lies."""
 
-    session: LiveSession
-    worktree: Worktree | None
-    status: str  # of `core.sessions.facets.STATUSES`
-    busy: bool
-    pending_approval: bool
-    is_stale: bool
-    queued: int  # messages that wait
-    turn_id: str | None = None
-    pid: int | None = None
-    error: str = ""
-    waits_for: str = ""
-    log_path: str = ""
-    artifacts: str = ""
-    agent_log_hint: str = ""
+    log: str  # empty: it has none
+    artifacts: str
+    agent_log_hint: str  # where its CLI keeps its own log; empty: nobody knows
 
 
 class Sent(Record):
@@ -225,18 +210,8 @@ class WorkSessions:
             return bool(live_sessions.find(store, session_id))
 
     def _count_places(self) -> str:
-        """Return why a session has to wait for its start; empty: it need not."""
-        most = self._home.files.settings().work_max_running
-        if not most:
-            return ""
-        running = {host.session_id for host in hosts.survey(self._home.paths)}
         with self._home.lend_store_to_read() as store:
-            works = [
-                one for one in live_sessions.list_sessions(store, 1000) if one.session_id in running and _is_work(one)
-            ]
-        if len(works) < most:
-            return ""
-        return describe_wait([one.session_id for one in works], most)
+            return count_places(self._home, store)
 
     def start_waiting(self) -> tuple[str, ...]:
         """Start the sessions that wait for a place and have one now, and return their ids; asked again and again."""
@@ -247,7 +222,7 @@ class WorkSessions:
             if not is_ours:
                 return ()
             for work in reversed(self.list(1000)):
-                if work.status != "queued" or not work.queued:
+                if work.rest_status != "queued" or not work.queue:
                     continue
                 if self._count_places():
                     break
@@ -264,65 +239,25 @@ class WorkSessions:
             live_sessions.update(store, session_id, now, ended="failed", status_reason=message, closed_at=now)
 
     # Looking ---------------------------------------------------------------------------------------------------------
-    def list(self, limit: int = 100, *, all_live: bool = False) -> tuple[Work, ...]:
+    def list(self, limit: int = 100, *, all_live: bool = False) -> tuple[LiveStatus, ...]:
         """Return the sessions, the newest first. all_live: also those that work in a folder of a person's."""
         with self._home.lend_store_to_read() as store:
-            found = [one for one in live_sessions.list_sessions(store, 10_000) if all_live or _is_work(one)]
-        found.sort(key=lambda one: (one.created_at, one.session_id), reverse=True)
-        return self._describe(found[:limit])
+            sessions = live_sessions.list_sessions(store, _MOST_SESSIONS)
+            listed = [session for session in sessions if all_live or session.opening.log]
+            listed.sort(key=lambda session: (session.created_at, session.session_id), reverse=True)
+            return describe(store, self._home, listed[:limit])
 
-    def find(self, identity: str) -> Work:
-        """Return one session by its id, or its beginning. Raises RequestRefused."""
-        (work,) = self._describe([self._live.find(identity)])
-        return work
-
-    def _describe(self, sessions: Sequence[LiveSession]) -> tuple[Work, ...]:
-        ids = [one.session_id for one in sessions]
-        with self._home.lend_store_to_read() as store, store.read():
-            open_turns = {turn.session_id: turn for turn in live_sessions.open_turns(store, ids)}
-            asking = {request.session_id for request in live_requests.pending(store)}
-            waiting = live_queue.count_waiting(store)
-            trees = {one.session_id: one for one in worktree_rows.list_worktrees(store)}
-        living = {host.session_id: host for host in hosts.survey(self._home.paths)}
+    def find(self, identity: str) -> LiveStatus:
+        """Return one session by its id, or its beginning, as the records have it. Raises RequestRefused."""
         with self._home.lend_store_to_read() as store:
-            ended = hosts.ended_meanwhile(store, sessions, living)
-            unfinished = live_sessions.open_turn_ids(store, ended)
-        open_turns = {key: turn for key, turn in open_turns.items() if key not in ended or key in unfinished}
-        sessions = [ended.get(session.session_id, session) for session in sessions]
-        homes = {one.account: self._home_of(one) for one in {each.account: each for each in sessions}.values()}
-        told = []
-        for session in sessions:
-            key = session.session_id
-            turn, host = open_turns.get(key), living.get(key)
-            queued = waiting.get(key, 0)
-            standing = Standing(
-                session.ended,
-                host is not None,
-                session.generation > 0,
-                "" if turn is None else turn.status,
-                queued > 0,
-            )
-            status, stale = status_of(standing), is_stale(standing)
-            error = session.status_reason or ("its process was lost; the next message goes on with it" if stale else "")
-            told.append(
-                Work(
-                    session=session,
-                    worktree=trees.get(key),
-                    status=status,
-                    busy=host is not None and turn is not None,
-                    pending_approval=host is not None and key in asking,
-                    is_stale=stale,
-                    queued=queued,
-                    turn_id=None if turn is None else turn.turn_id,
-                    pid=None if host is None else host.pid,
-                    error=error,
-                    waits_for=self._count_places() if status == "queued" else "",
-                    log_path=str(session_log(self._home.paths, key)) if session.opening.log else "",
-                    artifacts=str(self._artifacts(key)),
-                    agent_log_hint=log_hint(session.runtime_kind, homes[session.account], session.native_id or ""),
-                )
-            )
-        return tuple(told)
+            return describe(store, self._home, [self._live.find(identity)])[0]
+
+    def files_of(self, session: LiveSession) -> SessionFiles:
+        """Return where what belongs to a session lies."""
+        key = session.session_id
+        log = str(session_log(self._home.paths, key)) if session.opening.log else ""
+        hint = log_hint(session.runtime_kind, self._home_of(session), session.native_id or "")
+        return SessionFiles(log, str(self._artifacts(key)), hint)
 
     def messages(
         self, identity: str, after: str | None = None, limit: int = 200, *, last: bool = False
@@ -439,11 +374,11 @@ class WorkSessions:
         if not text.strip():
             raise UsageInvalid("the message is empty")
         work = self.find(identity)
-        if work.busy or (work.queued and work.pid is not None):
+        if work.busy or (work.queue and work.pid is not None):
             raise TurnInFlight("a turn is in flight: wait for its end, steer it, or queue the message")
         try:
             # What a process that is gone has left waiting goes first; then this message waits behind it.
-            turn_id = self._live.send(work.session.session_id, text, if_idle=not work.queued).turn_id
+            turn_id = self._live.send(work.session.session_id, text, if_idle=not work.queue).turn_id
         except RunnerError as error:
             if error.slug in ("turn-in-flight", "session-is-oneshot", "account-exhausted") or work.pid is not None:
                 raise
@@ -459,12 +394,12 @@ class WorkSessions:
         with self._home.lend_store() as store:
             for message in live_queue.waiting(store, work.session.session_id):
                 live_queue.change(store, message.message_id, "revoke")
-            if work.status == "queued" and work.pid is None:
+            if work.rest_status == "queued" and work.pid is None:
                 now = self._home.now()
                 live_sessions.update(store, work.session.session_id, now, ended="canceled", closed_at=now)
                 return "canceled"
         if work.pid is None:
-            return work.status
+            return work.rest_status
         self._live.order(work.session.session_id, Cancel(), starts=False)
         return "closing"
 
@@ -498,10 +433,10 @@ class WorkSessions:
 
     def health(self) -> dict[str, Any]:
         """Return counts: sessions by their word, turns that run, requests that wait, and how long turns took."""
-        works = self.list(10_000, all_live=True)
+        works = self.list(_MOST_SESSIONS, all_live=True)
         counts: dict[str, int] = {}
         for one in works:
-            counts[one.status] = counts.get(one.status, 0) + 1
+            counts[one.rest_status] = counts.get(one.rest_status, 0) + 1
         with self._home.lend_store_to_read() as store:
             durations = live_sessions.durations(store, 200)
             requests = len(live_requests.pending(store))
@@ -514,10 +449,6 @@ class WorkSessions:
             "turn_seconds_median": round(ordered[len(ordered) // 2], 3) if ordered else None,
             "turn_seconds_longest": round(ordered[-1], 3) if ordered else None,
         }
-
-
-def _is_work(session: LiveSession) -> bool:
-    return session.opening.log
 
 
 def _milliseconds(at: datetime) -> int:
@@ -544,4 +475,4 @@ def _check_branch(folder: Path, branch: str) -> None:
         )
 
 
-__all__ = ["AgentEntry", "BegunWork", "NewWork", "ReviveFailed", "Sent", "Turn", "Work", "WorkSessions"]
+__all__ = ["AgentEntry", "BegunWork", "NewWork", "ReviveFailed", "Sent", "SessionFiles", "Turn", "WorkSessions"]

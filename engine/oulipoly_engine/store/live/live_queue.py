@@ -20,14 +20,6 @@ from oulipoly_engine.store.models.live import LiveTurnRow, QueuedMessageRow
 _FIELDS = tuple(field for field in QueuedMessageRow._meta.sorted_fields if field.name != "place")
 
 
-def count_waiting(store: Store) -> dict[str, int]:
-    """Return how many messages wait, by session."""
-    row = QueuedMessageRow
-    query = row.select(row.session_id, fn.COUNT(row.message_id)).where(row.state == "queued").group_by(row.session_id)
-    with store.read():
-        return {session_id: int(count) for session_id, count in store.rows(query)}
-
-
 def append(store: Store, message: QueuedMessage, *, is_first: bool = False) -> None:
     """Put a message at the end of its session's queue, or at its head; its secrets stand beside the state file."""
     row = QueuedMessageRow

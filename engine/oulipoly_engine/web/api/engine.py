@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.live.sessions import Begun, LiveSessions
-    from oulipoly_engine.facade.worktrees.work import Work, WorkSessions
+    from oulipoly_engine.facade.live.standing import LiveStatus
+    from oulipoly_engine.facade.worktrees.work import WorkSessions
 
 
 class NotFound(RequestRefused):
@@ -41,7 +42,7 @@ def engine_of(request: Request) -> Engine:
     return engine
 
 
-def find_work(engine: Engine, identity: str) -> Work:
+def find_work(engine: Engine, identity: str) -> LiveStatus:
     """Return a session. Raises NotFound."""
     try:
         return engine.work.find(identity)
@@ -49,7 +50,7 @@ def find_work(engine: Engine, identity: str) -> Work:
         raise NotFound(error.message) from error
 
 
-def find_to_drive(engine: Engine, viewer: Viewer, identity: str) -> Work:
+def find_to_drive(engine: Engine, viewer: Viewer, identity: str) -> LiveStatus:
     """Return a session that a message goes to. Raises NotFound.
 
     Where its process has ended, the message starts another: as with a new session, what it may do unasked, and work
@@ -69,7 +70,7 @@ def fork(engine: Engine, viewer: Viewer, identity: str, *, runtime: str, at_turn
     return live_of(engine, viewer).fork(work.session.session_id, at_turn=at_turn, runtime=runtime, title=title)
 
 
-def _check_start(engine: Engine, viewer: Viewer, work: Work, kind: str) -> None:
+def _check_start(engine: Engine, viewer: Viewer, work: LiveStatus, kind: str) -> None:
     """Raise NotAllowed where a device may not start a process that goes on with a session. kind: of its runtime."""
     profile = read_profile(work.session.opening.profile)
     if not lies_below_roots(engine, Path(work.session.workspace)) or acts_unasked((kind,), profile):

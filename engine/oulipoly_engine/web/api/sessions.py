@@ -21,7 +21,8 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.work import Message
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.facade.worktrees.work import NewWork, Work
+from oulipoly_engine.facade.live.standing import LiveStatus, to_json
+from oulipoly_engine.facade.worktrees.work import NewWork
 from oulipoly_engine.web.access.viewer import Viewer, check_grant
 from oulipoly_engine.web.api.engine import (
     Anyone,
@@ -142,7 +143,7 @@ def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
         "attached": clients.attached,
     }
     last = engine.work.messages(key, limit=_LAST_MESSAGES, last=True)
-    return Json(session_detail(work) | told | {"messages": [message_row(one) for one in last]})
+    return Json(session_detail(engine, work) | told | {"messages": [message_row(one) for one in last]})
 
 
 @router.patch("/sessions/{session_id}", response_model=bodies.SessionDetail)
@@ -300,7 +301,7 @@ def artifact(
     return download(engine, find_work(engine, session_id), path)
 
 
-def download(engine: Engine, work: Work, path: str) -> StreamingResponse:
+def download(engine: Engine, work: LiveStatus, path: str) -> StreamingResponse:
     """Return an artifact as a file to keep: no browser may show what an agent made as a page of ours."""
     file = engine.work.open_artifact(work.session.session_id, path)
     size = os.fstat(file.fileno()).st_size
@@ -325,29 +326,17 @@ def trace(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
-def session_row(work: Work) -> dict[str, Any]:
+def session_row(work: LiveStatus) -> dict[str, Any]:
     """Return a session as `SessionRow` has it."""
     session, tree = work.session, work.worktree
-    return {
+    return to_json(work) | {
         "id": session.session_id,
         "title": session.title,
         "agent_id": session.runtime_id if session.model_name == UNKNOWN_MODEL else session.model_name,
-        "runtime_id": session.runtime_id,
-        "account": session.account,
         "repo_path": session.workspace if tree is None else tree.repository,
         "worktree_path": session.workspace,
-        "branch": None if tree is None else tree.branch,
-        "base": None if tree is None else tree.base,
-        "lifecycle": session.lifecycle,
-        "status": work.status,
-        "busy": work.busy,
-        "pending_approval": work.pending_approval,
-        "is_stale": work.is_stale,
-        "queued": work.queued,
-        "turn_id": work.turn_id,
-        "waits_for": work.waits_for,
-        "pid": work.pid,
-        "exit_code": session.exit_code,
+        "status": work.rest_status,
+        "queued": len(work.queue),
         "error_message": work.error or None,
         "block_while_running": session.opening.block_while_running,
         "created_at": milliseconds(session.created_at),
@@ -356,15 +345,15 @@ def session_row(work: Work) -> dict[str, Any]:
     }
 
 
-def session_detail(work: Work) -> dict[str, Any]:
+def session_detail(engine: Engine, work: LiveStatus) -> dict[str, Any]:
     """Return a session as `SessionDetail` has it, but for the messages and the clients."""
-    given = work.session.opening.parameters
+    parameters, files = work.session.opening.parameters, engine.work.files_of(work.session)
     return {
         **session_row(work),
-        **{name: given.get(name) for name in bodies.PARAMETERS},
-        "log_path": work.log_path,
-        "artifact_dir": work.artifacts,
-        "agent_log_hint": work.agent_log_hint,
+        **{name: parameters.get(name) for name in bodies.PARAMETERS},
+        "log_path": files.log,
+        "artifact_dir": files.artifacts,
+        "agent_log_hint": files.agent_log_hint,
     }
 
 

@@ -8,6 +8,7 @@ from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.config import JsonDict
 
+from oulipoly_engine.core.sessions.facets import SessionKind
 from oulipoly_engine.core.web.push import LONGEST_ENDPOINT
 
 _MOST_TEXT = 1 << 20  # characters of a message or a file
@@ -109,10 +110,18 @@ class SessionRow(BaseModel):
     """How a session stands. Times are milliseconds since 1970."""
 
     id: str
+    session_id: str
+    kind: SessionKind
+    native_id: str | None = Field(description="The CLI's own.")
     title: str
     agent_id: str
     runtime_id: str
+    runtime_kind: str
     account: str | None
+    profile: str | None
+    policy: str | None = Field(description="What is in force, in the CLI's own words.")
+    workspace: str
+    forked_from: str | None
     repo_path: str
     worktree_path: str
     branch: str | None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.core.worktrees.changes import FileDiff, MergePreview
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.worktrees.work import Work
+    from oulipoly_engine.facade.live.standing import LiveStatus
 
 _BUDGET = 20_000  # bytes of names on one page, and of a diff
 _LINE_OVERHEAD = 26
@@ -218,17 +218,17 @@ def _show_promote(page: Page) -> Response:
 
 
 # Orders --------------------------------------------------------------------------------------------------------------
-def _find(page: Page) -> Work:
+def _find(page: Page) -> LiveStatus:
     check_scope(page.viewer, "operate")
     return find_work(page.engine, page.path["session_id"])
 
 
-def _find_to_drive(page: Page) -> Work:
+def _find_to_drive(page: Page) -> LiveStatus:
     check_scope(page.viewer, "operate")
     return find_to_drive(page.engine, page.viewer, page.path["session_id"])
 
 
-def _done(page: Page, work: Work, act: str) -> Response:
+def _done(page: Page, work: LiveStatus, act: str) -> Response:
     return page.go(f"/sessions/{work.session.session_id}/changes?done={act}")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.core.live.events import Numbered
     from oulipoly_engine.core.worktrees.changes import ChangeSet
-    from oulipoly_engine.facade.worktrees.work import Work
+    from oulipoly_engine.facade.live.standing import LiveStatus
 
 _EVENTS = 400  # that one look reads
 _LOG_LINES, _LOG_BUDGET = 200, 24_000
@@ -71,7 +71,7 @@ def _show(page: Page) -> Response:
     changes = None if is_past else _look(page, key)
     asked = [one for one in live.requests() if one.session_id == key]
     shown_cards, more_cards = cards(page, asked, 14_000)
-    queue = live.queue(key) if work.queued else ()
+    queue = work.queue
     clients = ev.ClientsChanged() if is_past or work.pid is None else live.clients(key)
     return page.show(
         "session.html",
@@ -137,9 +137,10 @@ def _show_entry(page: Page) -> Response:
 def _show_log(page: Page) -> Response:
     work = find_work(page.engine, page.path["session_id"])
     text = page.engine.work.log_tail(work.session.session_id, _LOG_LINES)
-    note = f"The last lines of {work.log_path}"
-    if work.agent_log_hint:
-        note += f". The agent's own log: {work.agent_log_hint}"
+    files = page.engine.work.files_of(work.session)
+    note = f"The last lines of {files.log}"
+    if files.agent_log_hint:
+        note += f". The agent's own log: {files.agent_log_hint}"
     return page.show(
         "text.html",
         heading="Log",
@@ -154,6 +155,7 @@ def _show_log(page: Page) -> Response:
 def _list_artifacts(page: Page) -> Response:
     work = find_work(page.engine, page.path["session_id"])
     found = page.engine.work.artifacts(work.session.session_id, _MOST_ARTIFACTS + 1)
+    folder = page.engine.work.files_of(work.session).artifacts
     rows: list[tuple[str, str, int, datetime]] = []
     budget = _PIECE
     for name, size, at in found[:_MOST_ARTIFACTS]:
@@ -162,7 +164,13 @@ def _list_artifacts(page: Page) -> Response:
         if rows and budget < 0:
             break
         rows.append((name, token, size, at))
-    return page.show("artifacts.html", work=work, session=work.session, rows=rows, is_cut=len(rows) < len(found))
+    return page.show(
+        "artifacts.html",
+        folder=folder,
+        session=work.session,
+        rows=rows,
+        is_cut=len(rows) < len(found),
+    )
 
 
 def _download(page: Page) -> Response:
@@ -171,7 +179,7 @@ def _download(page: Page) -> Response:
 
 
 # Orders --------------------------------------------------------------------------------------------------------------
-def _find(page: Page) -> Work:
+def _find(page: Page) -> LiveStatus:
     check_scope(page.viewer, "operate")
     return find_work(page.engine, page.path["session_id"])
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
-    from oulipoly_engine.facade.worktrees.work import Work
+    from oulipoly_engine.facade.live.standing import LiveStatus
 
 _PAGE = 40
 _MOST = 100
@@ -46,7 +46,7 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-def sort_for_person(works: tuple[Work, ...]) -> list[Work]:
+def sort_for_person(works: tuple[LiveStatus, ...]) -> list[LiveStatus]:
     """Return sessions, those first that need a person."""
     return sorted(works, key=lambda work: ORDER.index(standing_of(work).word))
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.sessions.facets import STATUSES
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.worktrees.work import Work
+    from oulipoly_engine.facade.live.standing import LiveStatus
 
-_ENDED = {
-    "closed": ("ended", "the next message goes on with it"),
-    "failed": ("failed", ""),
-    "canceled": ("canceled", "the next message goes on with it"),
-    "timed_out": ("timed out", "its turn said nothing for too long"),
+# What more there is to say of a status, where nothing went wrong.
+_DETAILS = {
+    "waiting_input": "it waits for the next message",
+    "closed": "the next message goes on with it",
+    "canceled": "the next message goes on with it",
+    "timed_out": "its turn said nothing for too long",
 }
 ORDER = (
     "waiting for you",
     "blocked",
     "failed",
+    "recoverable",
     "timed out",
     "running",
     "starting",
+    "closing",
     "queued",
     "ready",
     "canceled",
@@ -40,24 +44,20 @@ class Standing(Record):
         """Return the class of its colour; the word says the same."""
         if self.word in ("waiting for you", "blocked"):
             return "ask"
-        if self.word in ("failed", "timed out"):
+        if self.word in ("failed", "recoverable", "timed out"):
             return "bad"
-        return "on" if self.word in ("running", "starting") else "off"
+        return "on" if self.word in ("running", "starting", "closing") else "off"
 
 
-def standing_of(work: Work) -> Standing:
+def standing_of(work: LiveStatus) -> Standing:
     """Return a session's word, and what more there is to say."""
-    if work.session.status == "fenced":
-        return Standing("blocked", work.error)
     if work.pending_approval:
         return Standing("waiting for you", "it asks before it goes on")
-    if work.is_stale:
-        return Standing("failed", work.error)
-    if work.status == "queued":
-        return Standing("queued", work.waits_for)
-    if work.status in ("running", "waiting_input"):
-        return Standing("running") if work.busy else Standing("ready", "it waits for the next message")
-    word, detail = _ENDED.get(work.status, (work.status.replace("_", " "), ""))
-    if work.session.lifecycle == "oneshot" and "next message" in detail:
+    detail = _DETAILS.get(work.word, "")
+    if work.session.lifecycle == "oneshot" and "goes on" in detail:
         detail = "a one-shot session takes no other message"
-    return Standing(word, work.error or detail)
+    if work.status == "queued":
+        detail = work.waits_for
+    elif work.pid is None:
+        detail = work.error or detail
+    return Standing(STATUSES.get(work.word, work.word), detail)

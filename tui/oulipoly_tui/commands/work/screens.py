@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.paths import expand_user
 from oulipoly_tui.commands.live import show
+from oulipoly_tui.view.live.lists import name_of
 from oulipoly_tui.view.transcript.spans import Row, fit_text
-from oulipoly_tui.view.work.works import work_name
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.web.grants import Grant
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.worktrees.work import BegunWork, Work
+    from oulipoly_engine.facade.live.standing import LiveStatus
+    from oulipoly_engine.facade.worktrees.work import BegunWork
     from oulipoly_tui.base.app_interface import AppInterface
 
 _TITLE = 40  # characters
@@ -52,8 +53,8 @@ def changes(app: AppInterface, arguments: list[str]) -> None:
     """Open the changes of a session by its id."""
     from oulipoly_tui.screens.work.changes import ChangesScreen  # noqa: PLC0415 - only when it is opened
 
-    def on_found(work: Work) -> None:
-        app.push_screen(ChangesScreen(work.session.session_id, work_name(work)[:_TITLE]))
+    def on_found(work: LiveStatus) -> None:
+        app.push_screen(ChangesScreen(work.session.session_id, name_of(work)[:_TITLE]))
 
     engine = _engine(app)
     app.work("changes", lambda: engine.work.find(arguments[0]), on_found)

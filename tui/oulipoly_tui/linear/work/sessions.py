@@ -9,6 +9,7 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import RunnerError
 from oulipoly_tui.linear import live
 from oulipoly_tui.linear.work.changes import ChangesMenu, far_words
+from oulipoly_tui.view.live.lists import name_of, state_words
 from oulipoly_tui.view.work.works import (
     GitLook,
     choose_works,
@@ -16,13 +17,11 @@ from oulipoly_tui.view.work.works import (
     read_changes,
     reason_of,
     short_branch,
-    work_name,
-    work_words,
 )
 
 if TYPE_CHECKING:
+    from oulipoly_engine.facade.live.standing import LiveStatus
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_engine.facade.worktrees.work import Work
     from oulipoly_tui.linear.talk import Talk
 
 _MOST = 200  # sessions
@@ -56,7 +55,7 @@ def open_changes(talk: Talk, _snapshot: Snapshot) -> None:
     """Open what a session has changed."""
     one = _choose(talk, all_live=True)
     if one is not None:
-        ChangesMenu(talk, one.session.session_id, work_name(one)).open()
+        ChangesMenu(talk, one.session.session_id, name_of(one)).open()
 
 
 def end(talk: Talk, _snapshot: Snapshot) -> None:
@@ -70,7 +69,7 @@ def end(talk: Talk, _snapshot: Snapshot) -> None:
         talk.say("Its worktree stays.")
 
 
-def _choose(talk: Talk, *, all_live: bool = False) -> Work | None:
+def _choose(talk: Talk, *, all_live: bool = False) -> LiveStatus | None:
     found = choose_works(talk.engine.work.list(_MOST, all_live=all_live))
     if not found:
         talk.say("There is no work session.")
@@ -79,9 +78,9 @@ def _choose(talk: Talk, *, all_live: bool = False) -> Work | None:
     return None if place is None else found[place]
 
 
-def _line(talk: Talk, one: Work) -> str:
+def _line(talk: Talk, one: LiveStatus) -> str:
     reason = visible_line(reason_of(one))
-    said = f"{work_name(one)}. {work_words(one)[0].capitalize()}.{f' {reason}.' if reason else ''}"
+    said = f"{name_of(one)}. {state_words(one)[0].capitalize()}.{f' {reason}.' if reason else ''}"
     if one.worktree is not None:
         said += f" Branch {short_branch(one.worktree.branch, one.session.session_id)}."
     if not has_folder(one):

@@ -11,8 +11,9 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.retention import why_kept
 from oulipoly_tui.linear.work.changes import ChangesMenu, far_words
 from oulipoly_tui.view import words
+from oulipoly_tui.view.live.lists import name_of
 from oulipoly_tui.view.transcript.spans import plain
-from oulipoly_tui.view.work.works import GitLook, short_branch, work_name
+from oulipoly_tui.view.work.works import GitLook, short_branch
 from oulipoly_tui.view.work.worktrees import prune_lines, remove_text, size_text, state_words
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _list(talk: Talk) -> list[WorktreeStatus]:
 
 
 def _names(talk: Talk) -> dict[str, str]:
-    return {one.session.session_id: work_name(one) for one in talk.engine.work.list(1000)}
+    return {one.session.session_id: name_of(one) for one in talk.engine.work.list(1000)}
 
 
 def _choose(talk: Talk, snapshot: Snapshot, states: tuple[str, ...]) -> WorktreeStatus | None:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.live.standing import LiveStatus
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession, Spawned
-    from oulipoly_engine.facade.worktrees.work import Work
     from oulipoly_tui.view.sessions.look import LiveMark
 
-    _Found = tuple[Board, SessionIndex, Mapping[str, LiveMark], tuple[Work, ...]]
+    _Found = tuple[Board, SessionIndex, Mapping[str, LiveMark], tuple[LiveStatus, ...]]
 
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 
@@ -55,7 +55,7 @@ class SessionReading:
     _trace_text: str
     _is_reading: bool
     live: Mapping[str, LiveMark]
-    works: tuple[Work, ...]
+    works: tuple[LiveStatus, ...]
     _query_of_works: Query
     _is_stale: bool
     _is_arranging: bool

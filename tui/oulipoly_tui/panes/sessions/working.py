@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.worktrees.work import Work
+    from oulipoly_engine.facade.live.standing import LiveStatus
 
 _TICK_S = 0.5
 _BUSY_S = 2.0  # between two looks of git at a folder in which an agent works
@@ -41,7 +41,7 @@ class SessionWork:
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
         super().__init__(**more)
-        self.works: tuple[Work, ...] = ()
+        self.works: tuple[LiveStatus, ...] = ()
         self.git_looks: Mapping[str, GitLook] = {}  # by session
         self._looked_at: dict[str, float] = {}  # monotonic seconds, by session
         self._is_looking = False
@@ -53,7 +53,7 @@ class SessionWork:
         raise NotImplementedError
 
     @property
-    def work(self) -> Work | None:
+    def work(self) -> LiveStatus | None:
         """Return the session that works by itself under the cursor."""
         item = self.item
         if item is None or item.kind is not Kind.WORK:
@@ -67,7 +67,7 @@ class SessionWork:
         return self.live_of(self.listed) if work is None else work.session.session_id
 
     @property
-    def listed_works(self) -> tuple[Work, ...]:
+    def listed_works(self) -> tuple[LiveStatus, ...]:
         """Return those that the filter finds."""
         query = self._query_of_works
         return self.works if query == Query() else tuple(one for one in self.works if work_fits(one, query))
@@ -94,7 +94,7 @@ class SessionWork:
         pane: Any = self
         return bool(self.display) and self._trace is None and is_standing(pane) and self.app.screen is self.app.frame
 
-    def _seen_works(self) -> Sequence[Work]:
+    def _seen_works(self) -> Sequence[LiveStatus]:
         rows = self.query_one("#sessions-list", VirtualList)
         top, height = rows.scroll_offset.y, rows.size.height
         if self._rows is None or not height:
@@ -115,7 +115,7 @@ class SessionWork:
         self._is_looking = False
 
 
-def read_works(engine: Engine) -> tuple[Work, ...]:
+def read_works(engine: Engine) -> tuple[LiveStatus, ...]:
     """Return the work sessions that are listed."""
     return choose_works(engine.work.list(_MOST))
 
@@ -130,9 +130,9 @@ def _look(engine: Engine, ids: Sequence[str]) -> Mapping[str, GitLook]:
     return found
 
 
-def _id(work: Work) -> str:
+def _id(work: LiveStatus) -> str:
     return work.session.session_id
 
 
-def _age(work: Work) -> float:
+def _age(work: LiveStatus) -> float:
     return _BUSY_S if work.busy else _IDLE_S

@@ -16,8 +16,8 @@ from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.screens.review import Review
 from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.live.lists import name_of
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
-from oulipoly_tui.view.work.works import work_name
 from oulipoly_tui.view.work.worktrees import detail_lines, prune_lines, remove_text, total_text, worktree_rows
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
@@ -182,7 +182,7 @@ class WorktreesScreen(ActingScreen):
 
 
 def _list(engine: Engine) -> tuple[Sequence[WorktreeStatus], dict[str, str]]:
-    names = {one.session.session_id: work_name(one) for one in engine.work.list(1000)}
+    names = {one.session.session_id: name_of(one) for one in engine.work.list(1000)}
     return engine.worktrees.list(has_removed=True), names
 
 

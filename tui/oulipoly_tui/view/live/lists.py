@@ -16,7 +16,7 @@ from oulipoly_tui.view.transcript.spans import Line, Row, Tone, cells, cut, fit_
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import LiveRequest
-    from oulipoly_engine.facade.live.sessions import LiveStatus
+    from oulipoly_engine.facade.live.standing import LiveStatus
     from oulipoly_tui.view.live.conversation import Queued
 
 _TONES: Mapping[str, Tone] = {
@@ -38,7 +38,7 @@ _STATE_WIDTH = 15
 
 def state_words(status: LiveStatus) -> tuple[str, Tone]:
     """Return how a session stands, in the words that are used everywhere."""
-    return WAITING if status.pending_approval else status_words(status.status)
+    return WAITING if status.pending_approval else status_words(status.word)
 
 
 def status_words(status: str) -> tuple[str, Tone]:

@@ -6,6 +6,7 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
 from oulipoly_tui.view import words
 from oulipoly_tui.view.live.conversation import Conversation
+from oulipoly_tui.view.live.lists import status_words
 from oulipoly_tui.view.live.turn_notes import cost, duration
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, cut
 
@@ -27,7 +28,7 @@ class Standing(Record):
 def state_of(talk: Conversation, standing: Standing) -> tuple[str, Tone]:
     """Return the state of a session in a word or two, and how it is shown."""
     if standing.fence is not None:
-        return "cannot go on", "bad"
+        return status_words("fenced")
     if standing.is_connecting:
         return "connecting …", "dim"
     if talk.requests:

@@ -12,8 +12,8 @@ from oulipoly_tui.view.sessions.groups import Grouping, Longest
 from oulipoly_tui.view.transcript.spans import Tone
 
 if TYPE_CHECKING:
+    from oulipoly_engine.facade.live.standing import LiveStatus
     from oulipoly_engine.facade.sessions.types import Inside
-    from oulipoly_engine.facade.worktrees.work import Work
     from oulipoly_tui.view.work.works import GitLook
 
 
@@ -42,5 +42,5 @@ class Look(Record):
     is_reversed: bool = False
     longest: Longest = Longest()
     live: Mapping[str, LiveMark] = field(default_factory=dict)  # by the CLI's own ids
-    works: Sequence[Work] = ()  # above all groups
+    works: Sequence[LiveStatus] = ()  # above all groups
     git_looks: Mapping[str, GitLook] = field(default_factory=dict)  # by work session

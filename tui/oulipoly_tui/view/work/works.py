@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.live.lists import WAITING, status_words
-from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text
+from oulipoly_tui.view.live.lists import name_of, state_words
+from oulipoly_tui.view.transcript.spans import Line, Span, cells, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.search.query import Query
     from oulipoly_engine.core.worktrees.changes import ChangeSet
-    from oulipoly_engine.facade.worktrees.work import Work
+    from oulipoly_engine.facade.live.standing import LiveStatus
 
 _STATE_WIDTH = 16
 _BRANCH = 24  # columns at most
@@ -43,34 +43,18 @@ def read_changes(found: ChangeSet) -> GitLook:
     return GitLook(found.ahead, found.behind, len(files), found.is_cut, reason)
 
 
-def work_words(work: Work) -> tuple[str, Tone]:
-    """Return how a session stands, in the words that are used everywhere."""
-    if work.pending_approval:
-        return WAITING
-    if work.is_stale:
-        return ("lost", "warn")
-    is_idle = work.status == "running" and not work.busy
-    return status_words("waiting_input" if is_idle else work.status)
-
-
-def work_name(work: Work) -> str:
-    """Return what a session is called."""
-    session = work.session
-    return visible_line(session.title) or f"{session.runtime_id} {session.session_id[:_ID]}"
-
-
 def short_branch(branch: str, session_id: str) -> str:
     """Return a branch as lists show it: that of a session's own ends with the beginning of its id."""
     shown = f"{BRANCH_PREFIX}{session_id[:_ID]}" if branch == f"{BRANCH_PREFIX}{session_id}" else branch
     return visible_line(shown)
 
 
-def has_folder(work: Work) -> bool:
+def has_folder(work: LiveStatus) -> bool:
     """Tell whether git can be asked about its changes."""
     return work.worktree is None or work.worktree.state == "ready"
 
 
-def choose_works(found: Iterable[Work]) -> tuple[Work, ...]:
+def choose_works(found: Iterable[LiveStatus]) -> tuple[LiveStatus, ...]:
     """Return the sessions that are listed, those that wait for somebody first.
 
     One that has ended is listed as long as its worktree is there, or while nothing else tells of it.
@@ -79,12 +63,12 @@ def choose_works(found: Iterable[Work]) -> tuple[Work, ...]:
     return tuple(sorted(listed, key=_rank))  # the newest first among equals, as they came
 
 
-def work_fits(work: Work, query: Query) -> bool:
+def work_fits(work: LiveStatus, query: Query) -> bool:
     """Tell whether what is typed into the filter finds a session; fields are of transcripts."""
     if query.fields or (query.since, query.until) != (None, None):
         return False
     known = {
-        "failed": work.status == "failed",
+        "failed": work.word == "failed",
         "live": work.pid is not None,
         "waiting": work.pending_approval,
         "work": True,
@@ -92,14 +76,14 @@ def work_fits(work: Work, query: Query) -> bool:
     if any(known.get(flag) is not value for flag, value in query.flags.items()):  # the others are of transcripts
         return False
     branch = "" if work.worktree is None else work.worktree.branch
-    texts = (work_name(work), work.session.session_id, branch, work_words(work)[0], work.session.account or "")
+    texts = (name_of(work), work.session.session_id, branch, state_words(work)[0], work.session.account or "")
     text = "\n".join(texts).lower()
     return all((term.text.lower() in text) is not term.is_negated for term in query.terms)
 
 
-def work_line(work: Work, look: GitLook | None, width: int) -> Line:
+def work_line(work: LiveStatus, look: GitLook | None, width: int) -> Line:
     """Return one session as a row: state, title, branch, how far it is, what is changed."""
-    state, tone = work_words(work)
+    state, tone = state_words(work)
     is_wide = width >= _BRANCH_FROM
     head: list[Span] = [(fit_text(state, _STATE_WIDTH) if is_wide else f"{state} ", tone)]
     aside = list(_aside(work, look, has_branch=is_wide))
@@ -107,7 +91,7 @@ def work_line(work: Work, look: GitLook | None, width: int) -> Line:
     while aside and room < _TITLE_LEAST:
         room += cells(aside.pop()[0])
     reason = visible_line(reason_of(work))
-    name = fit_text(work_name(work), max(1, room))
+    name = fit_text(name_of(work), max(1, room))
     said = max(1, room) - cells(name.rstrip()) - 2
     if reason and said >= _REASON_LEAST:
         name = f"{name.rstrip()}  "
@@ -115,7 +99,7 @@ def work_line(work: Work, look: GitLook | None, width: int) -> Line:
     return (*head, (name, ""), *aside)
 
 
-def heading_line(works: Sequence[Work], width: int, *, is_closed: bool) -> Line:
+def heading_line(works: Sequence[LiveStatus], width: int, *, is_closed: bool) -> Line:
     """Return the heading above the sessions that work by themselves; a closed one says what would be missed."""
     waiting = sum(one.pending_approval for one in works)
     said = f" {waiting} waiting for you" if waiting and is_closed else ""
@@ -137,7 +121,7 @@ def git_words(look: GitLook | None) -> Iterable[Span]:
         yield (far, "accent")
 
 
-def _aside(work: Work, look: GitLook | None, *, has_branch: bool) -> Iterable[Span]:
+def _aside(work: LiveStatus, look: GitLook | None, *, has_branch: bool) -> Iterable[Span]:
     worktree = work.worktree
     if worktree is not None and worktree.state != "ready":
         yield (f" worktree {visible_line(worktree.state)}", "warn" if worktree.state == "failed" else "dim")
@@ -147,22 +131,22 @@ def _aside(work: Work, look: GitLook | None, *, has_branch: bool) -> Iterable[Sp
         yield (f"  {fit_text(short_branch(worktree.branch, work.session.session_id), _BRANCH).rstrip()}", "dim")
 
 
-def reason_of(work: Work) -> str:
+def reason_of(work: LiveStatus) -> str:
     """Return why it does not work; empty: it does, or there is nothing to tell."""
-    if work.status == "queued":
+    if work.rest_status == "queued":
         return work.waits_for
     worktree = "" if work.worktree is None else work.worktree.reason
-    return work.error or worktree if work.is_stale or work.status in ("failed", "timed_out") else ""
+    return work.error or worktree if work.is_stale or work.word in ("failed", "timed_out") else ""
 
 
-def _is_listed(work: Work) -> bool:
-    if work.pid is not None or work.status in ("queued", "starting") or work.pending_approval:
+def _is_listed(work: LiveStatus) -> bool:
+    if work.pid is not None or work.rest_status in ("queued", "starting") or work.pending_approval:
         return True
     if work.worktree is not None and work.worktree.state in _HAS_FOLDER:
         return True
-    return work.session.native_id is None and work.status == "failed"
+    return work.session.native_id is None and work.rest_status == "failed"
 
 
-def _rank(work: Work) -> int:
-    word = work_words(work)[0]
+def _rank(work: LiveStatus) -> int:
+    word = state_words(work)[0]
     return _ORDER.index(word) if word in _ORDER else len(_ORDER)
