@@ -259,6 +259,25 @@ def test_each_viewer_may_do_what_the_table_says_and_nothing_else(app, viewer, mo
 
 
 @pytest.mark.parametrize(
+    ("viewer", "places"),
+    [
+        ("view", []),
+        ("view+operate", [S]),
+        ("view+operate, step-up run out", [S]),
+        ("view+answer+operate, step-up run out", [S, FULL, FAR]),
+        ("view+answer+operate", [S, FULL, FAR]),
+    ],
+)
+def test_a_page_offers_to_write_where_a_message_may_be_taken(app, viewer, places, monkeypatch):
+    client = client_of(app, viewer, monkeypatch)
+    pages = {place: client.get(place, headers={"accept": "text/html"}).text for place in (S, FULL, FAR)}
+
+    assert places == [place for place, page in pages.items() if 'id="composer"' in page]
+    refused = viewer.startswith("view+operate")
+    assert [refused] * 2 == ["takes a device that may approve" in pages[place] for place in (FULL, FAR)]
+
+
+@pytest.mark.parametrize(
     ("body", "names"),
     [
         ({"agent_id": "hers", "profile": "supervised", "approval_policy": "never"}, ("profile", "approval_policy")),

@@ -72,9 +72,20 @@ def fork(engine: Engine, viewer: Viewer, identity: str, *, runtime: str, at_turn
 
 def _check_start(engine: Engine, viewer: Viewer, work: LiveStatus, kind: str) -> None:
     """Raise NotAllowed where a device may not start a process that goes on with a session. kind: of its runtime."""
-    profile = read_profile(work.session.opening.profile)
-    if not lies_below_roots(engine, Path(work.session.workspace)) or acts_unasked((kind,), profile):
+    if _needs_grant(engine, work, kind):
         check_grant(viewer)
+
+
+def may_drive(engine: Engine, viewer: Viewer, work: Work) -> bool:
+    """Tell whether a device may send a session a message, perhaps after a confirmation."""
+    if work.pid is not None or viewer.may_answer:
+        return viewer.may_operate
+    return viewer.may_operate and not _needs_grant(engine, work, work.session.runtime_kind)
+
+
+def _needs_grant(engine: Engine, work: Work, kind: str) -> bool:
+    profile = read_profile(work.session.opening.profile)
+    return not lies_below_roots(engine, Path(work.session.workspace)) or acts_unasked((kind,), profile)
 
 
 def lies_below_roots(engine: Engine, folder: Path) -> bool:

@@ -10,7 +10,7 @@ from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.web.access.viewer import check_scope
-from oulipoly_engine.web.api.engine import NotFound, find_to_drive, find_work, fork
+from oulipoly_engine.web.api.engine import NotFound, find_to_drive, find_work, fork, may_drive
 from oulipoly_engine.web.api.sessions import download
 from oulipoly_engine.web.pages import entries
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
@@ -96,6 +96,7 @@ def _show(page: Page) -> Response:
         watchers=clients.count_others(page.viewer.name),
         blocks=work.session.opening.block_while_running,
         instead=() if is_past or work.pid is not None else live.runtimes_instead(key),
+        may_drive=may_drive(page.engine, page.viewer, work),
         back=f"/sessions/{key}",
     )
 
