@@ -249,6 +249,16 @@ def test_browsing_stays_below_its_roots(browse, home, path):
     assert 200 == client.get("/browse", params={"path": str(home)}).status_code
 
 
+def test_a_folder_whose_name_is_not_utf8_is_not_offered(browse, home):
+    for name in ("caf\udce9", "café"):
+        (home / name).mkdir()
+    listed = browse("view").get("/browse", params={"path": str(home)}).json()
+    page = browse("view", "operate", accept="text/html").get("/browse", params={"path": str(home)})
+
+    assert ["café"] == [folder["name"] for folder in listed["folders"]]
+    assert (200, True) == (page.status_code, "café" in page.text)
+
+
 def test_headers_have_a_limit(browse):
     """Also those that come in one piece."""
     assert 200 == browse().get("/health", headers={"x-long": "x" * 30_000}).status_code

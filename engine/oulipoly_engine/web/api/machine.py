@@ -121,7 +121,7 @@ def list_folders(engine: Engine, path: str | None) -> dict[str, Any]:
     folder = resolve_folder(engine, path)
     try:
         with os.scandir(folder) as entries:
-            names = sorted(each.name for each in entries if not each.name.startswith(".") and _is_folder(each))
+            names = sorted(each.name for each in entries if not each.name.startswith(".") and _is_offered(each))
     except OSError as error:
         raise FolderRefused(f"{path[:200]!r} cannot be read: {error.strerror or error}") from error
     parent = None if folder in roots else str(folder.parent)
@@ -190,8 +190,10 @@ def _folder_row(folder: Path, name: str) -> dict[str, Any]:
     return {"name": name, "path": str(folder), "is_repo": os.path.lexists(folder / ".git")}
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is_offered(entry: os.DirEntry[str]) -> bool:
+    """Tell whether it is a folder that a session can begin in: a name that is not UTF-8 can be stored nowhere."""
     try:
+        entry.name.encode()
         return entry.is_dir(follow_symlinks=False)
-    except OSError:
+    except (OSError, UnicodeEncodeError):
         return False
