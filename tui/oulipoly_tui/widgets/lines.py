@@ -9,6 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -17,7 +18,7 @@ from textual.strip import Strip
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.actions.action import LISTS
 from oulipoly_tui.keys.keymap import TABLE
-from oulipoly_tui.view.transcript.spans import TONES, Line, Row, Tone, cells, cut
+from oulipoly_tui.view.transcript.spans import Line, Row, Tone, cells, cut
 from oulipoly_tui.widgets.painting import paint_at_once
 
 GUTTER = 2  # columns before each row of a list, for the cursor
@@ -28,7 +29,6 @@ _STRIPS_KEPT = 200
 class Lines(ScrollView, can_focus=False):
     """Shows lines; scrolls where there are more than fit."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"tone--{tone}" for tone in TONES}
     DEFAULT_CSS = """
     Lines { scrollbar-size-vertical: 1; overflow-x: hidden; background: transparent; }
     Lines > .tone--dim { color: $foreground-muted; }
@@ -48,6 +48,7 @@ class Lines(ScrollView, can_focus=False):
         super().__init__(id=id, classes=classes)
         self._lines: Sequence[Line] = lines
         self._base: Style | None = None  # while lines are drawn
+        self._tones: dict[Tone, Style] = {}  # that were drawn since the last change of styles
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -113,8 +114,28 @@ class Lines(ScrollView, can_focus=False):
 
     def style_of(self, tone: Tone, base: Style) -> Style:
         """Return how a tone looks over a style of ours. Dimmed on a reversed row would be its ground on its ground."""
-        is_plain = not tone or (tone == "dim" and base.reverse)
-        return base if is_plain else base + self.get_component_rich_style(f"tone--{tone}", partial=True)
+        if not tone or (tone == "dim" and base.reverse):
+            return base
+        style = self._tones.get(tone)
+        if style is None:
+            style = self._ask_style_sheet(tone)
+            self._tones[tone] = style
+        return base + style
+
+    def _ask_style_sheet(self, tone: Tone) -> Style:
+        """Return a tone's rules, asked for when it is drawn.
+
+        Component classes are asked for with each change of styles, ten for each widget: a fifth of an app's start.
+        """
+        node = DOMNode(classes=f"tone--{tone}")
+        node._attach(self)
+        self.app.stylesheet.apply(node)
+        return node.styles.partial_rich_style
+
+    def notify_style_update(self) -> None:
+        """Have the tones asked for anew: the theme may be another one."""
+        self._tones.clear()
+        super().notify_style_update()
 
     def _strip(self, line: Line, width: int, base: Style) -> Strip:
         segments = []

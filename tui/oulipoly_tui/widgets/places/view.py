@@ -49,7 +49,6 @@ class PlacesView(Lines, can_focus=True):
         self._laid = laid
         self._pattern: re.Pattern[str] | None = None
         self._strips: dict[tuple[int, int, bool, bool], Strip] = {}  # by place, line, cursor and thumb
-        self._styles: dict[str, Style] = {}  # by tone; asking the style sheet for each word takes its time
         self._top = (0, 0)  # place and line that are drawn first
         self._row = 0  # of the cursor on the screen
         self._width = 0  # that the lines were laid out for
@@ -223,7 +222,7 @@ class PlacesView(Lines, can_focus=True):
         under = base + self.get_component_rich_style("places--cursor") if is_cursor else base
         mark: Span = (_CURSOR, "accent") if is_cursor else (_NO_CURSOR, "")
         spans = (mark, *mark_matches(drawn.line, self._pattern))
-        thumb = Segment("┃" if has_thumb else " ", base + self._style("dim"))
+        thumb = Segment("┃" if has_thumb else " ", self.style_of("dim", base))
         found = Strip([*self._strip(spans, max(0, width - 1), under), thumb], width)
         if len(self._strips) >= _STRIPS_KEPT:
             self._strips.clear()
@@ -261,7 +260,6 @@ class PlacesView(Lines, can_focus=True):
     def notify_style_update(self) -> None:
         """Draw anew in other colours."""
         self._strips.clear()
-        self._styles.clear()
         super().notify_style_update()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
@@ -299,18 +297,12 @@ class PlacesView(Lines, can_focus=True):
         for text, tone in line:
             fitting = cut(text, left)
             left -= cells(fitting)
-            segments.append(Segment(fitting, base + self._style(tone) if tone else base))
+            segments.append(Segment(fitting, self.style_of(tone, base)))
             if left <= 0:
                 break
         if left > 0:
             segments.append(Segment(" " * left, base))
         return Strip(segments, width)
-
-    def _style(self, tone: str) -> Style:
-        found = self._styles.get(tone)
-        if found is None:
-            found = self._styles[tone] = self.get_component_rich_style(f"tone--{tone}", partial=True)
-        return found
 
     def _measure(self) -> None:
         self.virtual_size = Size(self.size.width, self.size.height)
