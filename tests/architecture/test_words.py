@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from textual.fuzzy import Matcher
 
-from oulipoly_engine.core.balance.decision import METHOD_WORDS
+from oulipoly_engine.core.balance.decision import Method, describe_method
 from oulipoly_engine.core.quota.forecast import Forecast, State, forecast_text
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.commands.palette import weigh
@@ -98,7 +98,7 @@ def test_neither_the_manual_nor_the_list_of_commands_has_one(page):
 
 
 def test_states_and_ways_of_choosing_are_told_in_the_product_s_words():
-    words = [*(forecast_text(Forecast(state)) for state in State), *METHOD_WORDS.values()]
+    words = [*(forecast_text(Forecast(state)) for state in State), *(describe_method(method, "") for method in Method)]
 
     assert [] == [word for word in words if find_wrong(word)]
 

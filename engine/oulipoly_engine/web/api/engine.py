@@ -76,14 +76,14 @@ def _check_start(engine: Engine, viewer: Viewer, work: LiveStatus, kind: str) ->
         check_grant(viewer)
 
 
-def may_drive(engine: Engine, viewer: Viewer, work: Work) -> bool:
+def may_drive(engine: Engine, viewer: Viewer, work: LiveStatus) -> bool:
     """Tell whether a device may send a session a message, perhaps after a confirmation."""
     if work.pid is not None or viewer.may_answer:
         return viewer.may_operate
     return viewer.may_operate and not _needs_grant(engine, work, work.session.runtime_kind)
 
 
-def _needs_grant(engine: Engine, work: Work, kind: str) -> bool:
+def _needs_grant(engine: Engine, work: LiveStatus, kind: str) -> bool:
     profile = read_profile(work.session.opening.profile)
     return not lies_below_roots(engine, Path(work.session.workspace)) or acts_unasked((kind,), profile)
 
