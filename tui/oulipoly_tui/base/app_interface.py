@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from oulipoly_engine.records import Record, field
 from oulipoly_tui.driver.screen_text import CleanApp
@@ -85,6 +85,10 @@ class AppInterface(CleanApp[str]):
         """Ask for a new snapshot."""
         raise NotImplementedError
 
+    def keep_layout(self) -> None:
+        """Write down how the screen is laid out, for the next start."""
+        raise NotImplementedError
+
     def has_pane(self, identity: str) -> bool:
         """Tell whether there is such a pane at all."""
         raise NotImplementedError
@@ -108,3 +112,22 @@ class AppInterface(CleanApp[str]):
     async def action_press(self, identity: str) -> None:
         """Do what an action's key does, or say why it does nothing now."""
         raise NotImplementedError
+
+
+class _InApp(Protocol):
+    """A pane, a screen, a widget, or a part that one of them is made of."""
+
+    @property
+    def app(self) -> object: ...
+
+
+def app_of(part: _InApp) -> AppInterface:
+    """Return the app that a part of ours is in."""
+    return cast("AppInterface", part.app)  # ours are in no other; Textual knows it as any app
+
+
+def engine_of(app: AppInterface) -> Engine:
+    """Return the engine of an app that has opened it. Raises RuntimeError before."""
+    if app.engine is None:
+        raise RuntimeError("asked before the engine was open")  # the `:` line and keys refuse before it comes to this
+    return app.engine

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_tui.actions.action import FRAME
 from oulipoly_tui.actions.custom import find_missing, prepare
+from oulipoly_tui.base.app_interface import engine_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,8 +65,7 @@ def _start(app: AppInterface, custom: CustomCommand, words: tuple[str, ...], fol
 
         show_program(app, words, folder)
         return
-    assert app.engine is not None  # noqa: S101 - `find_obstacle` has looked
-    programs = app.engine.programs
+    programs = engine_of(app).programs
     if custom.run == "background":
         job = partial(programs.run, words, folder)
         app.work(custom.name, job, partial(_show, app, custom.name), title=f"running {custom.name}", can_stop=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.commands import frame_keys
 from oulipoly_tui.widgets import theming
 
@@ -24,8 +25,7 @@ def open_settings(app: AppInterface, _arguments: list[str]) -> None:
     """Show the settings."""
     from oulipoly_tui.screens.settings.settings import SettingsScreen  # noqa: PLC0415 - only when it is opened
 
-    assert app.engine is not None  # noqa: S101 - the command needs an engine
-    app.push_screen(SettingsScreen(app.engine.configuration.settings))
+    app.push_screen(SettingsScreen(engine_of(app).configuration.settings))
 
 
 def open_doctor(app: AppInterface, _arguments: list[str]) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live.orders import Order, Rename, SetModel
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.orders.work import find_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.live.sessions import LiveStatus
     from oulipoly_tui.base.app_interface import AppInterface
     from oulipoly_tui.view.live.models import Start
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 _PANE = "live"
 _ZOOMED_BELOW = 120  # columns of the screen: beside lists there is no room to read and write
 _WIDTH = 64  # columns of a choice
-
-
-def _engine(app: AppInterface) -> Engine:
-    if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
-    return app.engine
 
 
 def show(app: AppInterface, session_id: str, *, is_begun: bool = False) -> None:
@@ -42,7 +36,7 @@ def show(app: AppInterface, session_id: str, *, is_begun: bool = False) -> None:
 
 def open_session(app: AppInterface, arguments: list[str]) -> None:
     """Show a live session by its id."""
-    app.work("live session", partial(_engine(app).live.find, arguments[0]), lambda one: show(app, one.session_id))
+    app.work("live session", partial(engine_of(app).live.find, arguments[0]), lambda one: show(app, one.session_id))
 
 
 def begin(app: AppInterface, arguments: list[str]) -> None:
@@ -73,7 +67,7 @@ def pick(app: AppInterface) -> None:
 
         pools = () if app.snapshot is None else app.snapshot.pools
         likely = next((one.next_account for one in pools if one.model.name == wanted.pool), None)
-        work = partial(find_kind, _engine(app), likely, wanted.runtime)
+        work = partial(find_kind, engine_of(app), likely, wanted.runtime)
         app.work("runtimes", work, on_known, lambda _: on_known(""))
 
     app.push_screen(ModelPicker(), on_picked)
@@ -99,7 +93,7 @@ def start(  # noqa: PLR0913, RUF100 - a call reads as a sentence
         show(app, begun.session.session_id, is_begun=True)
 
     app.work(
-        "begin", partial(_engine(app).live.begin, wish), on_begun, title=f"starting a session of {model or runtime}"
+        "begin", partial(engine_of(app).live.begin, wish), on_begun, title=f"starting a session of {model or runtime}"
     )
 
 
@@ -110,7 +104,7 @@ def offer(
 
     account: that is pinned. likely: the one that would be chosen.
     """
-    engine = _engine(app)
+    engine = engine_of(app)
 
     def on_known(kind: str) -> None:
         if not kind or not app.has_pane(_PANE):
@@ -146,7 +140,7 @@ def choose(app: AppInterface, _arguments: list[str]) -> None:
         screen = Choice("Live sessions", rows, at=here)
         app.push_screen(screen, lambda key: None if key is None else show(app, key))
 
-    app.work("live sessions", _engine(app).live.list_sessions, on_listed)
+    app.work("live sessions", engine_of(app).live.list_sessions, on_listed)
 
 
 def inbox(app: AppInterface, _arguments: list[str] | None = None) -> None:

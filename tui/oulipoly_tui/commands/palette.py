@@ -13,6 +13,7 @@ from textual.markup import escape
 from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, Action
 from oulipoly_tui.actions.registry import ACTIONS
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.base.table import PANES
 from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.orders.choices import choices_of
@@ -59,8 +60,7 @@ class Commands(Provider):
 
     @property
     def _app(self) -> AppInterface:
-        app: Any = self.app
-        return app  # type: ignore[no-any-return]
+        return app_of(self)
 
 
 def highlight(matcher: Matcher, text: str) -> Content:

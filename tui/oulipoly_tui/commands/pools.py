@@ -7,20 +7,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.commands.frame_keys import leave
 from oulipoly_tui.view import words
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import SetUp
-    from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.quota.quota import RefreshResult
     from oulipoly_tui.base.app_interface import AppInterface
-
-
-def _engine(app: AppInterface) -> Engine:
-    if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
-    return app.engine
 
 
 def _change(app: AppInterface, name: str, function: Callable[[], Any], done: str) -> None:
@@ -35,7 +29,7 @@ def _change(app: AppInterface, name: str, function: Callable[[], Any], done: str
 
 def refresh(app: AppInterface, arguments: list[str]) -> None:
     """Read the quota of some accounts, or of all."""
-    engine = _engine(app)
+    engine = engine_of(app)
     app.say(f"Reading {', '.join(arguments) or 'every account'} …")
 
     def on_said(done: tuple[RefreshResult, ...]) -> None:
@@ -81,11 +75,11 @@ def enable(app: AppInterface, arguments: list[str]) -> None:
 
 
 def _drain(app: AppInterface, name: str, done: str, *, on: bool) -> None:
-    _change(app, "drain", partial(_engine(app).accounts.drain, name, on=on), done)
+    _change(app, "drain", partial(engine_of(app).accounts.drain, name, on=on), done)
 
 
 def _disable(app: AppInterface, name: str, done: str, *, on: bool) -> None:
-    _change(app, "disable", partial(_engine(app).accounts.disable, name, on=on), done)
+    _change(app, "disable", partial(engine_of(app).accounts.disable, name, on=on), done)
 
 
 def set_reserve(app: AppInterface, arguments: list[str]) -> str | None:
@@ -96,26 +90,26 @@ def set_reserve(app: AppInterface, arguments: list[str]) -> str | None:
     except ValueError:
         return f"{text!r} is not a percentage from 0 to 99"
     done = f"{name} keeps {words.percent(share)} of every window" if share else f"{name} keeps no reserve"
-    _change(app, "reserve", partial(_engine(app).accounts.reserve, name, share), done)
+    _change(app, "reserve", partial(engine_of(app).accounts.reserve, name, share), done)
     return None
 
 
 def clear(app: AppInterface, arguments: list[str]) -> None:
     """Take an account's mark and pause away."""
-    _change(app, "clear", partial(_engine(app).accounts.clear, arguments[0]), f"{arguments[0]} is no longer marked")
+    _change(app, "clear", partial(engine_of(app).accounts.clear, arguments[0]), f"{arguments[0]} is no longer marked")
 
 
 def pin(app: AppInterface, arguments: list[str]) -> None:
     """Let one account alone serve a model."""
     model, account = arguments
     done = f"{account} is pinned for this app's picks of {model}"
-    _change(app, "pin", partial(_engine(app).pools.pin, model, account), done)
+    _change(app, "pin", partial(engine_of(app).pools.pin, model, account), done)
 
 
 def unpin(app: AppInterface, arguments: list[str]) -> None:
     """Let the balancer choose for a model again."""
     model = arguments[0]
-    _change(app, "pin", partial(_engine(app).pools.pin, model, None), f"{model} has no pin")
+    _change(app, "pin", partial(engine_of(app).pools.pin, model, None), f"{model} has no pin")
 
 
 def send_prompt(app: AppInterface, arguments: list[str]) -> None:
@@ -135,7 +129,7 @@ def _send(app: AppInterface, model: str, text: str, account: str | None = None) 
         if app.frame.find("pools") is None:  # not shown yet: its log tells how the prompt fares
             await app.frame.turn_to("pools")
         pane: Any = app.frame.find("pools")
-        start = partial(_engine(app).background.start, model, text, account=account)
+        start = partial(engine_of(app).background.start, model, text, account=account)
         app.work("one-shot", start, partial(pane.one_shot_began, model, text))
 
     app.call_after_refresh(begin)
@@ -148,7 +142,7 @@ def go_to_demo(app: AppInterface, _arguments: list[str]) -> None:
 
 def set_up(app: AppInterface, _arguments: list[str]) -> None:
     """Show what would be set up, and write it after a yes."""
-    configuration = _engine(app).configuration
+    configuration = engine_of(app).configuration
 
     def on_arrived(found: SetUp) -> None:
         from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened

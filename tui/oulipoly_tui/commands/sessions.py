@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.commands.frame_keys import open_target
 
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 def sessions_of(app: AppInterface) -> Sessions:
     """Return what the engine does with sessions."""
-    if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
-    return app.engine.sessions
+    return engine_of(app).sessions
 
 
 def did(app: AppInterface, text: str, take_back: Callable[[], object] | None = None) -> None:

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.setup.dialogs import FormAnswer
+from oulipoly_tui.base.app_interface import engine_of
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.setup.dialogs import Answer
     from oulipoly_engine.facade.accounts.changes import AccountChanges, Step
-    from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.setup.agent import Offers
     from oulipoly_tui.base.app_interface import AppInterface
     from oulipoly_tui.view.transcript.spans import Line
@@ -26,8 +26,7 @@ def set_up_with_agent(app: AppInterface, _arguments: list[str]) -> None:
 
     if screen.show(app):
         return
-    engine = app.engine
-    assert engine is not None  # noqa: S101 - the command needs an engine
+    engine = engine_of(app)
 
     def on_offered(offers: Offers) -> None:
         from oulipoly_tui.screens.setup.form import FormScreen  # noqa: PLC0415 - loaded already
@@ -51,14 +50,7 @@ def open_sync(app: AppInterface, _arguments: list[str]) -> None:
     """List skills and MCP servers of every CLI, to be copied to another."""
     from oulipoly_tui.screens.setup.sync import SyncScreen  # noqa: PLC0415 - only when it is opened
 
-    assert app.engine is not None  # noqa: S101 - the command needs an engine
-    app.push_screen(SyncScreen(app.engine.setup_sync))
-
-
-def _engine(app: AppInterface) -> Engine:
-    if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
-    return app.engine
+    app.push_screen(SyncScreen(engine_of(app).setup_sync))
 
 
 def add_account(app: AppInterface, arguments: list[str]) -> str | None:
@@ -98,19 +90,19 @@ def _run_in_terminal(app: AppInterface, verb: str, arguments: list[str]) -> str 
 def rename_account(app: AppInterface, arguments: list[str]) -> None:
     """Give an account another name, once its change of files was agreed to."""
     account, new = arguments
-    changes = _engine(app).account_setup.changes
+    changes = engine_of(app).account_setup.changes
     _review(app, partial(changes.plan_rename, account, new), f"Rename {account} to {new}", "Yes, rename")
 
 
 def remove_account(app: AppInterface, arguments: list[str]) -> None:
     """Take an account out, once its change of files was agreed to."""
     account = arguments[0]
-    plan = partial(_engine(app).account_setup.removals.plan, account)
+    plan = partial(engine_of(app).account_setup.removals.plan, account)
     _review(app, plan, f"Remove {account}", "Yes, remove", "What its CLI keeps stays where it is.")
 
 
 def _review(app: AppInterface, plan: partial[Step], title: str, yes: str, note: str = "") -> None:
-    changes: AccountChanges = _engine(app).account_setup.changes
+    changes: AccountChanges = engine_of(app).account_setup.changes
 
     def make() -> tuple[Step, str]:
         step = plan()
@@ -138,7 +130,7 @@ def _review(app: AppInterface, plan: partial[Step], title: str, yes: str, note: 
 
 def undo(app: AppInterface, _arguments: list[str]) -> None:
     """Take back the last change of the accounts: a set-up, an addition, a rename, a removal. Asks first."""
-    setup = _engine(app).account_setup.changes
+    setup = engine_of(app).account_setup.changes
 
     def on_known(step: Step | None) -> None:
         if step is None:

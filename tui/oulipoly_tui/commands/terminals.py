@@ -6,6 +6,7 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.orders.programs import show_program
 
@@ -39,9 +40,7 @@ def end_run(app: AppInterface, arguments: list[str]) -> str | None:
     orphan = next((one for one in orphans if one.uuid.startswith(begun)), None)
     if orphan is None:
         return f"no CLI runs on without a runner under {arguments[0]!r}"
-    engine = app.engine
-    assert engine is not None  # noqa: S101 - the command needs one
-    end = partial(engine.orphans.kill, orphan.uuid)
+    end = partial(engine_of(app).orphans.kill, orphan.uuid)
 
     def answer(yes: bool | None) -> None:
         if yes:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.sessions.saved_view import SavedView
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.commands.sessions import did
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ def _find(app: AppInterface, name: str) -> SavedView | None:
 
 
 def _settings(app: AppInterface) -> Settings:
-    if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
-    return app.engine.configuration.settings
+    return engine_of(app).configuration.settings
 
 
 def choose_view(app: AppInterface, arguments: list[str]) -> str | None:

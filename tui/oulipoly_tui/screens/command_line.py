@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.orders import line
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
@@ -96,7 +97,7 @@ class CommandLine(ModalScreen[str | None]):
 
     @on(Input.Changed)
     def _offer(self) -> None:
-        app: Any = self.app
+        app = app_of(self)
         found = line.completions(self.query_one(Input).value, app.snapshot, app.keys.own)[:_MOST]
         offers = self.query_one(VirtualList)
         offers.styles.height = len(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.frame.jobs import format_command, format_command_rows
@@ -86,7 +87,7 @@ class CommandLogScreen(ModalScreen[None]):
     @on(VirtualList.Fitted)
     @on(Input.Changed)
     def _draw(self) -> None:
-        app: Any = self.app
+        app = app_of(self)
         if not is_standing(self) or app.engine is None:
             return
         rows, word = self.query_one(VirtualList), self.query_one(Input).value.strip().lower()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.reading import Reading
@@ -68,17 +69,22 @@ class DoctorScreen(ModalScreen[None]):
 
     def action_look(self) -> None:
         """Look at everything anew."""
-        app: Any = self.app
+        app = app_of(self)
         self.query_one(Box).border_title = "Doctor · looking …"
         app.work(
-            "doctor", app.engine.checks.run, self._take, failed=self._fail, title="checking everything", can_stop=True
+            "doctor",
+            engine_of(app).checks.run,
+            self._take,
+            failed=self._fail,
+            title="checking everything",
+            can_stop=True,
         )
 
     def action_copy(self) -> None:
         """Copy the command of the row under the cursor."""
         from oulipoly_tui.driver.copying import copy_command  # noqa: PLC0415 - only when something is copied
 
-        app: Any = self.app
+        app = app_of(self)
         one = self._find_chosen()
         if one is not None and one.command:
             copy_command(app, one.command)
@@ -139,12 +145,12 @@ class Problems(Reading):
 
     def action_next_alert(self) -> None:
         """Close, and go to the next alert."""
-        app: Any = self.app
+        app = app_of(self)
         self.dismiss()
         app.call_next(app.action_press, "frame.attention")
 
     def action_doctor(self) -> None:
         """Look at everything."""
-        app: Any = self.app
+        app = app_of(self)
         self.dismiss()
         app.order("doctor")

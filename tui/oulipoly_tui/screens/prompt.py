@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, TextArea
 
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.view.frame.hints import BACK, link
 
 
@@ -49,7 +50,7 @@ class Prompt(ModalScreen[str | None]):
         if text.strip():
             self.dismiss(text)
             return
-        app: Any = self.app
+        app = app_of(self)
         app.say("Type something first")
 
     @on(Button.Pressed)

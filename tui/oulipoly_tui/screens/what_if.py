@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,6 +14,7 @@ from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.quota.what_if import format_comparison
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
@@ -74,15 +75,15 @@ class WhatIf(ModalScreen[None]):
 
     @on(Input.Changed)
     def _try(self) -> None:
-        app: Any = self.app
+        app = app_of(self)
         self._asked += 1
         texts = self.query_one(Input).value.split()
         app.work("what-if", partial(self._decide, self._asked, texts), self._take_decision)
 
     def _decide(self, asked: int, texts: list[str]) -> tuple[int, Decision | str]:
-        app: Any = self.app
+        app = app_of(self)
         try:
-            return asked, app.engine.pools.what_if(self._pool.model.name, texts)
+            return asked, engine_of(app).pools.what_if(self._pool.model.name, texts)
         except Exception as error:
             if not hasattr(error, "message"):
                 raise
@@ -117,7 +118,7 @@ class WhatIf(ModalScreen[None]):
 
     def action_apply(self) -> None:
         """Make it true."""
-        app: Any = self.app
+        app = app_of(self)
         if not self._can_apply:
             return
         texts = self.query_one(Input).value.split()
@@ -127,7 +128,7 @@ class WhatIf(ModalScreen[None]):
             app.take_snapshot()
             close_by_itself(self)
 
-        app.work("apply", partial(app.engine.pools.apply, self._pool.model.name, texts), on_done)
+        app.work("apply", partial(engine_of(app).pools.apply, self._pool.model.name, texts), on_done)
 
     @on(Input.Submitted)
     def _handle_submit(self) -> None:

@@ -9,25 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.paths import expand_user
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.commands.live import show
 from oulipoly_tui.view.live.lists import name_of
 from oulipoly_tui.view.transcript.spans import Row, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.web.grants import Grant
-    from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.live.standing import LiveStatus
     from oulipoly_engine.facade.worktrees.work import BegunWork
     from oulipoly_tui.base.app_interface import AppInterface
 
 _TITLE = 40  # characters
 _KIND, _SUBJECT = 8, 24  # columns
-
-
-def _engine(app: AppInterface) -> Engine:
-    if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
-    return app.engine
 
 
 def begin(app: AppInterface, arguments: list[str] | None = None) -> str | None:
@@ -56,7 +50,7 @@ def changes(app: AppInterface, arguments: list[str]) -> None:
     def on_found(work: LiveStatus) -> None:
         app.push_screen(ChangesScreen(work.session.session_id, name_of(work)[:_TITLE]))
 
-    engine = _engine(app)
+    engine = engine_of(app)
     app.work("changes", lambda: engine.work.find(arguments[0]), on_found)
 
 
@@ -79,7 +73,7 @@ def grants(app: AppInterface, _arguments: list[str] | None = None) -> None:
     from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
     from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - the same
 
-    engine = _engine(app)
+    engine = engine_of(app)
 
     def on_listed(listed: tuple[Grant, ...]) -> None:
         if not listed:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.core.live.events import ControlChanged, describe_control
 from oulipoly_engine.core.live.orders import AskClients, AskStatus
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.panes.live.connection import LiveConnection
 from oulipoly_tui.panes.live.jobs import WINDOW, Opened, open_session
 from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
@@ -100,7 +101,7 @@ class LiveFollowing:
 
     def open_session(self, identity: str, *, anew: bool = False, is_quiet: bool = False) -> None:
         """Show a session. anew: also where it is shown already. is_quiet: one that is gone is not told."""
-        app: Any = self.app
+        app = app_of(self)
         is_same = self.session is not None and self.session.session_id == identity
         if self._opening == identity or (is_same and not anew and self._connection is not None):
             return
@@ -111,7 +112,7 @@ class LiveFollowing:
             if not is_quiet:
                 app.say(str(getattr(error, "message", error)), severity="error")
 
-        app.work("live session", partial(open_session, app.engine, identity), self._take_opened, on_failed)
+        app.work("live session", partial(open_session, engine_of(app), identity), self._take_opened, on_failed)
         self.draw_working()
 
     def _take_opened(self, opened: Opened) -> None:
@@ -146,8 +147,8 @@ class LiveFollowing:
             self._connection = LiveConnection(opened.client, self._take_events, self._take_end)
             self._connection.order(AskClients(tell=True), self._take_clients)
         self.draw()
-        app: Any = self.app
-        is_shown = app.frame.current is self and app.screen is app.frame
+        app = app_of(self)
+        is_shown = app.frame.current.id == "live" and app.screen is app.frame
         if is_shown and opened.status.session.session_id == self._begun:  # its first message is what it was begun for
             self.composer.focus()
         elif is_shown and not (is_same and self.composer.has_focus):
@@ -165,7 +166,7 @@ class LiveFollowing:
         for one in events:
             self._tell_control(one.event)
         self.draw()
-        app: Any = self.app
+        app = app_of(self)
         if had_turn != self.talk.turn or asked != self.request or before == 0:
             app.show_keys()
             if had_turn is None or self.talk.turn is None:
@@ -196,11 +197,11 @@ class LiveFollowing:
     def _take_end(self, _text: str) -> None:
         """Take the end of the host: what came last is in the store."""
         self._connection = None
-        app: Any = self.app
+        app = app_of(self)
         session = self.session
         if session is None:
             return
-        work = partial(app.engine.live.events_after, session.session_id, self.talk.last)
+        work = partial(engine_of(app).live.events_after, session.session_id, self.talk.last)
         app.work("live events", work, partial(self._take_last, session.session_id))
 
     def _take_last(self, session_id: str, events: tuple[Numbered, ...]) -> None:
@@ -208,7 +209,7 @@ class LiveFollowing:
             return
         self.view.changed(self.talk.apply(events) | self.talk.lose_process())
         self.draw()
-        app: Any = self.app
+        app = app_of(self)
         app.show_keys()
 
     def need_older(self) -> None:
@@ -216,9 +217,9 @@ class LiveFollowing:
         session = self.session
         if session is None or self._has_all or self._is_reading_older or self.talk.first <= 1:
             return
-        app: Any = self.app
+        app = app_of(self)
         self._is_reading_older = True
-        work = partial(app.engine.live.events, session.session_id, before=self.talk.first, limit=WINDOW)
+        work = partial(engine_of(app).live.events, session.session_id, before=self.talk.first, limit=WINDOW)
         app.work("older events", work, partial(self._take_older, self.talk), self._skip_older)
 
     def _take_older(self, talk: Conversation, events: tuple[Numbered, ...]) -> None:

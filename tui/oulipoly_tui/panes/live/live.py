@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -12,6 +12,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.markup import escape
 
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.panes.live.answers import LiveAnswers
@@ -211,7 +212,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
     @on(RequestPanel.Read)
     def _handle_read(self) -> None:
         self._draw_request()
-        app: Any = self.app
+        app = app_of(self)
         app.show_keys()
 
     @on(ConversationView.Moved)
@@ -222,7 +223,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         """Have what is open and what is written kept, once the hand rests."""
         if self._keeping is not None:
             self._keeping.stop()
-        app: Any = self.app
+        app = app_of(self)
         self._keeping = self.set_timer(_REST_S, app.keep_layout)
 
     def _unseen_sent(self) -> list[str]:
@@ -298,7 +299,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
                 self.border_subtitle = edge
 
     def _standing(self) -> Standing:
-        app: Any = self.app
+        app = app_of(self)
         session, turn = self.session, self.talk.turn
         account = "" if session is None else session.account or session.runtime_id
         return Standing(
@@ -326,6 +327,6 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         return "" if row is None else format_first_key(row.keys)
 
     def _row(self, identity: str) -> Action | None:
-        app: Any = self.app
+        app = app_of(self)
         row: Action | None = app.keys.find(identity)
         return row

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.view import row_values, words
@@ -79,7 +80,7 @@ class PoolsPane(Pane):
         self._draw()
 
     def _take_keys_back(self) -> None:
-        app: Any = self.app
+        app = app_of(self)
         if app.frame.current is self:  # the user has not gone to another pane, whose focus is still to come
             self.focus_inside()
 
@@ -118,7 +119,7 @@ class PoolsPane(Pane):
         if action == "stop_one_shot":
             return None if self._live_shots() else "no prompt is being answered"
         if action == "start_repl":
-            app: Any = self.app
+            app = app_of(self)
             if not app.has_pane("repl"):
                 return "this version has no terminals yet"
         found = self._find_member()
@@ -198,7 +199,7 @@ class PoolsPane(Pane):
     def action_what_if(self) -> None:
         """Try something before it is true."""
         found = self._find_member()
-        app: Any = self.app
+        app = app_of(self)
         if found is None or app.engine is None:
             return
         from oulipoly_tui.screens.what_if import WhatIf  # noqa: PLC0415 - only when it is opened
@@ -226,7 +227,7 @@ class PoolsPane(Pane):
 
         found = self._find_member()
         if found is not None:
-            app: Any = self.app
+            app = app_of(self)
             pool = found[0]
             model, account = pool.model.name, pool.pin
             wanted = ReplWanted(model, account)
@@ -283,7 +284,7 @@ class PoolsPane(Pane):
         """Stop the newest run of a prompt from here, after a question."""
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
-        app: Any = self.app
+        app = app_of(self)
         running = self._live_shots()
         if not running or app.engine is None:
             return
@@ -291,7 +292,7 @@ class PoolsPane(Pane):
 
         def answer(yes: bool | None) -> None:
             if yes and shot.is_running:
-                app.engine.background.stop(shot.number)
+                engine_of(app).background.stop(shot.number)
                 app.say("Stopping …")
 
         asked = " ".join(shot.prompt.split())[:_PROMPT_SHOWN]
@@ -354,7 +355,7 @@ class PoolsPane(Pane):
     def action_copy(self) -> None:
         """Copy the account's name, or where the configuration lies."""
         found = self._find_member()
-        app: Any = self.app
+        app = app_of(self)
         text = found[2].name if found is not None else "" if app.engine is None else str(app.engine.paths.config)
         if text:
             from oulipoly_tui.driver.copying import copy_line  # noqa: PLC0415 - not for the first frame
@@ -411,7 +412,7 @@ class PoolsPane(Pane):
             return
         from oulipoly_tui.view.frame.first_run import first_run, store_lost  # noqa: PLC0415 - only where nothing is configured
 
-        app: Any = self.app
+        app = app_of(self)
         folder = "~/.config" if app.engine is None else str(app.engine.paths.config)
         shown = self.query_one("#pools-empty", Lines)
         lost = snapshot.store_failure

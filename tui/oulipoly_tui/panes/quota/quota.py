@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.markup import escape
 
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.view import row_values
 from oulipoly_tui.view.quota.consumers import ORDER, burner_lines
@@ -168,7 +169,7 @@ class QuotaPane(Pane):
 
     def action_pools(self) -> None:
         """Go to the pools."""
-        app: Any = self.app
+        app = app_of(self)
         self.call_next(app.frame.turn_to, "pools")
 
     def _list_by(self, by: Grouping | None) -> None:
@@ -219,7 +220,7 @@ class QuotaPane(Pane):
 
     def _ask(self) -> None:
         """Have the chosen window's history read, one question at a time."""
-        app: Any = self.app
+        app = app_of(self)
         key = self.query_one("#quota-list", VirtualList).cursor_key
         if key is None or app.engine is None:
             return

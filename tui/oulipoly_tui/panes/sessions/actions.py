@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.records import replace
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.commands.frame_keys import open_target
 from oulipoly_tui.panes.session_keys import SessionKeys
 from oulipoly_tui.panes.sessions.undo import SessionUndo
@@ -128,7 +129,7 @@ class SessionActions(SessionKeys, SessionUndo):
 
     def open_target(self, target: Target) -> None:
         """Open a transcript and give it the keys."""
-        app: Any = self.app
+        app = app_of(self)
         open_target(app, target)
 
     # ---- what a person says of it

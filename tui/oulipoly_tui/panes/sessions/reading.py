@@ -14,6 +14,7 @@ from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.core.sessions.spawned import run_fits
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.stopping import Stopped
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Order, SessionIndex
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class SessionReading:
         self._read_soon()
 
     def _read(self) -> None:
-        app: Any = self.app
+        app = app_of(self)
         if app.engine is None:
             return
         if self._is_reading:
@@ -109,7 +110,7 @@ class SessionReading:
     def _take_board(self, found: _Found | Exception) -> None:
         self._is_reading = False
         if isinstance(found, Exception):
-            app: Any = self.app
+            app = app_of(self)
             app.say(f"The list is as it was: {getattr(found, 'message', found)}", severity="warning")
             if self._is_stale:  # who asked meanwhile would wait for ever
                 self._read_soon()
@@ -133,7 +134,7 @@ class SessionReading:
 
     def _arrange(self) -> None:
         """Filter, sort and group in a thread; what was asked meanwhile is done after it."""
-        app: Any = self.app
+        app = app_of(self)
         if self._index is None:
             return
         if self._is_arranging:
@@ -174,9 +175,9 @@ class SessionReading:
 
     def _query(self, text: str) -> Query | None:
         """Return a filter; None, and what is wrong, where it cannot be understood yet."""
-        app: Any = self.app
+        app = app_of(self)
         try:
-            query: Query = app.engine.sessions.catalogue.query(text)
+            query: Query = engine_of(app).sessions.catalogue.query(text)
         except UsageInvalid as error:
             wrong = self.query_one("#sessions-wrong", Static)
             wrong.update(error.message)
@@ -203,14 +204,14 @@ class SessionReading:
             self._look_inside(listed)
 
     def _look_inside(self, listed: ListedSession) -> None:
-        app: Any = self.app
+        app = app_of(self)
         chain = listed.session.chain_id
 
         def on_looked(found: Inside) -> None:
             self._inside[chain] = found
             self._draw()
 
-        app.work("branches", partial(app.engine.sessions.catalogue.inside, listed.session), on_looked)
+        app.work("branches", partial(engine_of(app).sessions.catalogue.inside, listed.session), on_looked)
 
     def _open_trace(self, runs: tuple[Spawned, ...]) -> None:
         self._trace = runs
@@ -236,7 +237,7 @@ class SessionReading:
             self._scan_quietly()
 
     def _scan_quietly(self) -> None:
-        app: Any = self.app
+        app = app_of(self)
         self._misses_scan = app.engine is None or not self.display
         if self._misses_scan:
             return
@@ -244,7 +245,7 @@ class SessionReading:
             self._look_again()
         else:
             title = "reading transcripts"
-            read_new = app.engine.sessions.scans.read_new
+            read_new = engine_of(app).sessions.scans.read_new
             app.work("scan", read_new, lambda _new: self._look_again(), self._miss_scan, title=title, can_stop=True)
 
     def _miss_scan(self, error: Exception) -> None:

@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import replace
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.panes.sessions.actions import SessionActions
 from oulipoly_tui.panes.sessions.reading import SessionReading
@@ -308,8 +309,8 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
             self.show_filter(self._text)
             self._draw()
             return
-        app: Any = self.app
-        app.work("trace", app.engine.sessions.catalogue.list_spawned, self._open_trace)
+        app = app_of(self)
+        app.work("trace", engine_of(app).sessions.catalogue.list_spawned, self._open_trace)
 
     def action_artifacts(self) -> None:
         """Show what the session's runs have returned, received, sent and kept; in the trace, what the run has."""
@@ -329,14 +330,14 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
 
     def action_scan(self) -> None:
         """Read what the CLIs have written."""
-        app: Any = self.app
+        app = app_of(self)
         app.say("Reading transcripts …")
 
         def on_scanned(new: int) -> None:
             app.say(f"{new:,} new turn{'s' * (new != 1)}")
             self._look_again()
 
-        app.work("scan", app.engine.sessions.scans.read_new, on_scanned, title="reading transcripts", can_stop=True)
+        app.work("scan", engine_of(app).sessions.scans.read_new, on_scanned, title="reading transcripts", can_stop=True)
 
     # ---- what the widgets say
 
@@ -368,7 +369,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
         if traced is not None and traced.has_failed:
             from oulipoly_tui.screens.sessions import failed_run  # noqa: PLC0415 - only where a run has failed
 
-            app: Any = self.app
+            app = app_of(self)
             failed_run.show(app, traced.uuid)
             return
         if item is not None and item.kind in (Kind.GROUP, Kind.WORKS):
@@ -489,7 +490,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
 
     def preview(self) -> None:
         """Let a transcript that is on the screen follow the cursor, while the cursor is ours; an empty one always."""
-        app: Any = self.app
+        app = app_of(self)
         pane: Any = app.frame.find("transcript")
         is_empty = pane is not None and pane.is_empty
         if pane is None or not pane.display or not (is_empty or app.frame.current is self):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.search.query import Query
 from oulipoly_engine.errors import RunnerError
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows
 from oulipoly_tui.view.work.works import GitLook, choose_works, has_folder, read_changes, work_fits
 from oulipoly_tui.widgets.lines import VirtualList
@@ -78,7 +79,7 @@ class SessionWork:
 
     def _look_at_folders(self) -> None:
         """Ask git about the folders of the rows on the screen whose last look is too old; one such work at a time."""
-        app: Any = self.app
+        app = app_of(self)
         if self._is_looking or not self.works or app.engine is None or not self._is_seen():
             return
         now = monotonic()

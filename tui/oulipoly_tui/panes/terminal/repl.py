@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import constants, on
 from textual.binding import BindingType
 
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import Interrupted
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.base.pane import bindings
 from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, title_in
 from oulipoly_tui.panes.terminal.tabs import TerminalTabs
@@ -53,7 +54,7 @@ class ReplPane(TerminalTabs):
 
     def take(self, snapshot: Snapshot) -> None:
         """Look for terminals of earlier apps, and for who eats our chord, the first time."""
-        app: Any = self.app
+        app = app_of(self)
         if not self._did_look and app.engine is not None:
             self._did_look = True
             app.work("outer terminal", app.engine.terminals.outer_prefixes, self._check_chord)
@@ -70,7 +71,7 @@ class ReplPane(TerminalTabs):
 
     def begin(self, model: str, account: str | None = None, session: str | None = None) -> None:
         """Open a terminal for a model, or for a session; the account that was chosen, and why, is told."""
-        app: Any = self.app
+        app = app_of(self)
         existing = next(
             (item for item in self._terminals.values() if session and item.terminal.session_id == session), None
         )
@@ -80,21 +81,21 @@ class ReplPane(TerminalTabs):
             self.focus_inside()
             app.say(f"That session is open already, in the tab of {existing.tab.label}")
             return
-        hosts, size = app.engine.new_terminals, self._room()
+        hosts, size = engine_of(app).new_terminals, self._room()
         start = partial(hosts.begin, model) if session is None else partial(hosts.resume, session)
         self._start(f"REPL of {model}" if model else "REPL", partial(start, account, size))
 
     def fork(self, session: str) -> None:
         """Open a terminal for a new session that begins with the past of another one."""
-        app: Any = self.app
-        self._start("REPL of a fork", partial(app.engine.new_terminals.fork, session, self._room()))
+        app = app_of(self)
+        self._start("REPL of a fork", partial(engine_of(app).new_terminals.fork, session, self._room()))
 
     def run_program(
         self, argv: tuple[str, ...], folder: Path | None = None, ended: Callable[[], object] | None = None
     ) -> None:
         """Run any command in a tab. folder: where; None: ours. ended: called when it has ended, or could not begin."""
-        app: Any = self.app
-        self._start(argv[0], partial(app.engine.new_terminals.run, argv, self._room(), folder), ended)
+        app = app_of(self)
+        self._start(argv[0], partial(engine_of(app).new_terminals.run, argv, self._room(), folder), ended)
 
     def row_values(self) -> Mapping[str, str]:
         """Return what the chosen terminal has for the user's own commands."""
@@ -157,7 +158,7 @@ class ReplPane(TerminalTabs):
 
     def leave(self) -> bool:
         """Go from the tabs to the list beside."""
-        app: Any = self.app
+        app = app_of(self)
         if app.frame.area.zoomed:
             return False
         first = next(item.id for item in app.frame.entries.values() if item.column == "list")
@@ -223,12 +224,12 @@ class ReplPane(TerminalTabs):
             return
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
-        app: Any = self.app
+        app = app_of(self)
         identity = current.id
 
         def answer(yes: bool | None) -> None:
             if yes:
-                app.work("end terminal", partial(app.engine.terminals.kill, identity), lambda _: None)
+                app.work("end terminal", partial(engine_of(app).terminals.kill, identity), lambda _: None)
 
         app.push_screen(Confirm("End this program?", f"{current.tab.label}, with all that it does", "end it"), answer)
 
@@ -242,11 +243,11 @@ class ReplPane(TerminalTabs):
         current = self._current
         if current is None:
             return
-        app: Any = self.app
+        app = app_of(self)
         current.view.stand_aside(on=True)  # else the pane's size, the smaller one, would be that of the whole screen
         try:
             with app.suspend():
-                socket, chord = app.engine.terminals.socket(current.terminal), self.leave_chords[-1]
+                socket, chord = engine_of(app).terminals.socket(current.terminal), self.leave_chords[-1]
                 problem = hand_over(socket, current.terminal, chord, only_reads=self._is_read_only)
         except Interrupted as interruption:  # no way back into the app: its terminal may have gone away
             app.exit(None, interruption.exit_code)
@@ -271,7 +272,7 @@ class ReplPane(TerminalTabs):
     @on(TerminalView.ModeChanged)
     def _mode_changed(self) -> None:
         self._draw()
-        app: Any = self.app
+        app = app_of(self)
         app.show_keys()
 
     @on(TerminalView.SearchAsked)

@@ -13,6 +13,7 @@ from textual.content import Content
 
 from oulipoly_engine.terminal.client.client import HostUnreachable
 from oulipoly_engine.terminal.protocol import messages
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.base.pane import Pane
 from oulipoly_tui.driver import copying
 from oulipoly_tui.driver.terminal_link import TerminalLink
@@ -63,7 +64,7 @@ class TerminalTabs(Pane):
         start: Any,  # noqa: ANN401 - a function that returns an OpenedTerminal
         ended: Callable[[], object] | None = None,
     ) -> None:
-        app: Any = self.app
+        app = app_of(self)
         self._opening = name
         self._draw()
 
@@ -81,7 +82,7 @@ class TerminalTabs(Pane):
         self._draw()
 
     def _show_start(self, result: OpenedTerminal, ended: Callable[[], object] | None = None) -> None:
-        app: Any = self.app
+        app = app_of(self)
         self._opening = ""
         if ended is not None:
             self._told_of_end[result.terminal.id] = ended
@@ -91,7 +92,7 @@ class TerminalTabs(Pane):
             app.say(result.said)
 
     def _take_keys(self) -> None:
-        app: Any = self.app
+        app = app_of(self)
 
         def take() -> None:
             if app.frame.current is self and app.screen is app.frame:  # the user has not gone elsewhere since
@@ -100,7 +101,7 @@ class TerminalTabs(Pane):
         self.call_after_refresh(take)
 
     def _look(self, *, quietly: bool) -> None:
-        app: Any = self.app
+        app = app_of(self)
         if app.engine is not None:
             app.work("terminals", app.engine.terminals.look, partial(self._show_survey, quietly=quietly))
 
@@ -108,7 +109,7 @@ class TerminalTabs(Pane):
         self._tell_lost(survey.lost)
         self._tell_orphaned(survey.orphaned)
         new = [item for item in survey.living if item.id not in self._terminals and item.id not in self._put_away]
-        app: Any = self.app
+        app = app_of(self)
         for terminal in new:
             self._open(terminal, is_chosen=self._chosen is None or terminal.id == self._last)
         self._last = None
@@ -122,7 +123,7 @@ class TerminalTabs(Pane):
 
     def _way_in(self, *, from_pane: bool = True) -> str:
         """Say which key leads into the terminal, or here from another pane; empty where none does: read-only."""
-        app: Any = self.app
+        app = app_of(self)
         number = app.frame.entries["repl"].number
         action, text = ("repl.enter", "goes in") if from_pane else (f"frame.pane{number}", "goes there")
         row = app.keys.find(action)
@@ -130,20 +131,20 @@ class TerminalTabs(Pane):
 
     def _tell_lost(self, lost: Sequence[Terminal]) -> None:
         """Say what ended while nobody looked: of those with a tab the tab says it."""
-        app: Any = self.app
+        app = app_of(self)
         labels = [label_of(item, title_in(app, item.session_id)) for item in lost if item.id not in self._terminals]
         if labels:
             more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
             app.say(f"{labels[0]}{more} ended: the host of the terminal was killed", severity="warning")
 
     def _tell_orphaned(self, orphaned: Sequence[Terminal]) -> None:
-        app: Any = self.app
+        app = app_of(self)
         for item in orphaned:
             text = f"runs on as process {item.pid}, but its host was killed: `agents terminal kill {item.id}` ends it"
             app.say(f"{label_of(item, title_in(app, item.session_id))} {text}", severity="warning")
 
     def _open(self, terminal: Terminal, *, is_chosen: bool, is_entered: bool = False) -> None:
-        app: Any = self.app
+        app = app_of(self)
         identity = terminal.id
         if identity in self._terminals:  # a look at what lives came before the answer to its start
             if is_chosen:
@@ -164,7 +165,9 @@ class TerminalTabs(Pane):
         )
         try:
             open_terminal.link = TerminalLink(
-                app.engine.terminals.socket(terminal), partial(self._take, identity), partial(self._lose_host, identity)
+                engine_of(app).terminals.socket(terminal),
+                partial(self._take, identity),
+                partial(self._lose_host, identity),
             )
         except HostUnreachable as error:
             app.say(error.message, severity="warning")
@@ -209,8 +212,8 @@ class TerminalTabs(Pane):
             self._draw()
 
     def _take_exit(self, open_terminal: OpenTerminal, message: messages.Exited) -> None:
-        app: Any = self.app
-        app.engine.command_log.end_terminal(open_terminal.id, message.code)
+        app = app_of(self)
+        engine_of(app).command_log.end_terminal(open_terminal.id, message.code)
         open_terminal.take_exit(message.code, is_seen=self._is_seen(open_terminal))
         if open_terminal.link is not None and not self._is_read_only:
             open_terminal.link.send(messages.EndReceipt())
@@ -241,20 +244,20 @@ class TerminalTabs(Pane):
         self._draw()
 
     def _say(self, open_terminal: OpenTerminal, text: str, *, severity: str = "information") -> None:
-        app: Any = self.app
+        app = app_of(self)
         app.say(f"{open_terminal.tab.label}: {text}", severity=severity)
 
     # The chord that leads out ----------------------------------------------------------------------------------------
     @property
     def leave_chords(self) -> tuple[str, ...]:
         """Return the chords that lead out: the user's own and, last, the one that is offered where it is eaten."""
-        app: Any = self.app
+        app = app_of(self)
         own = LEAVE if app.engine is None else chords.read_chord(app.engine.terminals.leave_key)
         return (own,) if self._offered is None else (own, self._offered)
 
     def _check_chord(self, prefixes: Sequence[str]) -> None:
         """Offer another chord, and say so, where something outside takes ours."""
-        app: Any = self.app
+        app = app_of(self)
         prefixes_taken = tuple(map(chords.from_tmux, prefixes))
         result = chords.detour(self.leave_chords[0], os.environ, prefixes_taken)
         if result is None:
@@ -280,7 +283,7 @@ class TerminalTabs(Pane):
 
     @property
     def _is_read_only(self) -> bool:
-        app: Any = self.app
+        app = app_of(self)
         return bool(app.options.read_only)
 
     def _room(self) -> tuple[int, int]:
@@ -324,7 +327,7 @@ class TerminalTabs(Pane):
             self.to_tabs()
 
     def _to_clipboard(self, text: str) -> None:
-        app: Any = self.app
+        app = app_of(self)
         if copying.send(app, text):
             app.say(f"Copied {len(text)} characters")
         else:

@@ -17,6 +17,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from oulipoly_engine.records import replace
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.commands.sessions import find_session
 from oulipoly_tui.driver.copying import copy
@@ -121,7 +122,7 @@ class TranscriptPane(SessionKeys, Pane):
 
     def take(self, snapshot: Snapshot) -> None:  # noqa: ARG002, RUF100 - every pane is given it
         """Show what the cursor of the list is on, while nothing is open."""
-        app: Any = self.app
+        app = app_of(self)
         pane: Any = app.frame.find("sessions")
         if self.is_empty and pane is not None:
             pane.preview()
@@ -136,7 +137,7 @@ class TranscriptPane(SessionKeys, Pane):
 
         Unless what is open of it is less than the CLI's own file, and that is there now.
         """
-        app: Any = self.app
+        app = app_of(self)
         is_same = self.target is not None and target.key == self.target.key and self._follower is not None
         if is_same and self._wanted is None and not self._has_better(target):
             if target.entry_id and self._follower is not None:
@@ -210,7 +211,7 @@ class TranscriptPane(SessionKeys, Pane):
     def action_unfold(self) -> None:
         """Unfold what is under the cursor, or fold it."""
         if not self.view.toggle():
-            app: Any = self.app
+            app = app_of(self)
             app.say("Nothing is folded here")
 
     def action_unfold_all(self) -> None:
@@ -274,7 +275,7 @@ class TranscriptPane(SessionKeys, Pane):
         found, target, follower = self.view.here, self.target, self._follower
         if found is None or target is None or follower is None:
             return
-        app: Any = self.app
+        app = app_of(self)
         entry = self._entry
 
         def on_told(where: Any) -> None:  # noqa: ANN401 - a Provenance
@@ -286,14 +287,14 @@ class TranscriptPane(SessionKeys, Pane):
 
     def action_side_chains(self) -> None:
         """Choose a sub-agent's session and step into it."""
-        app: Any = self.app
+        app = app_of(self)
         target = self._above[0] if self._above else self.target
         if target is not None:
             app.work("sub-agent sessions", partial(inside_of, app.engine, target), partial(self._offer, target))
 
     def action_secrets(self) -> None:
         """Show secrets, or hide them."""
-        app: Any = self.app
+        app = app_of(self)
         self._shows_secrets = not self._shows_secrets
         app.say("Secrets are shown" if self._shows_secrets else "Secrets are hidden")
         self.view.restart(self.view.length)
@@ -345,7 +346,7 @@ class TranscriptPane(SessionKeys, Pane):
     # ---- opening
 
     def _take_follower(self, target: Target, follower: TranscriptFollower | Exception) -> None:
-        app: Any = self.app
+        app = app_of(self)
         self._is_opening = False
         waiting = self._wanted
         if isinstance(follower, Exception):
@@ -374,12 +375,12 @@ class TranscriptPane(SessionKeys, Pane):
 
     def _close(self) -> None:
         if self._follower is not None:
-            app: Any = self.app
+            app = app_of(self)
             app.work("close", self._follower.close)  # it may be reading
             self._follower = None
 
     def _ask(self, number: int, question: int) -> None:
-        app: Any = self.app
+        app = app_of(self)
         follower = self._follower
         if follower is None:
             return
@@ -393,7 +394,7 @@ class TranscriptPane(SessionKeys, Pane):
             self.view.give(number, question, placed_entries)
 
     def _find_entry(self, follower: TranscriptFollower, target: Target) -> None:
-        app: Any = self.app
+        app = app_of(self)
 
         def on_found(place: int | None) -> None:
             if place is not None and follower is self._follower:
@@ -403,7 +404,7 @@ class TranscriptPane(SessionKeys, Pane):
 
     def _land(self, follower: TranscriptFollower, place: int, text: str = "") -> None:
         """Go to a place once its page is there, so that its lines are known."""
-        app: Any = self.app
+        app = app_of(self)
         if self.view.entry(place) is not None:
             self.view.go_to(place, text)
             self._tell()
@@ -422,12 +423,12 @@ class TranscriptPane(SessionKeys, Pane):
 
     def look_for_returned(self) -> None:
         """Tell what the session's runs have returned by now."""
-        app: Any = self.app
+        app = app_of(self)
         self._returned_timer = None
         app.work_newest("returned", self._ask_for_returned)
 
     def _ask_for_returned(self) -> None:
-        app: Any = self.app
+        app = app_of(self)
         target = self.target
         if target is None or target.side:
             return
@@ -449,7 +450,7 @@ class TranscriptPane(SessionKeys, Pane):
             return
         from oulipoly_tui.view.sessions.artifacts import returned_lines  # noqa: PLC0415 - few sessions have any
 
-        app: Any = self.app
+        app = app_of(self)
         width = max(20, self.size.width - 2)
         row = app.keys.find("transcript.artifacts")
         most = _RETURNED if self.size.height >= _TALL else 1
@@ -462,7 +463,7 @@ class TranscriptPane(SessionKeys, Pane):
 
     @property
     def _list(self) -> Any:  # noqa: ANN401 - SessionsPane, which a single pane's app has not
-        app: Any = self.app
+        app = app_of(self)
         return app.frame.find("sessions")
 
     @property
@@ -476,7 +477,7 @@ class TranscriptPane(SessionKeys, Pane):
 
     def _session_obstacle(self, action: str, target: Target) -> str | None:
         """Say why nothing can be done with the session now; the list knows who has it open, and its kept copy."""
-        app: Any = self.app
+        app = app_of(self)
         if target.side and action != "resume":
             return "this is a sub-agent session: esc steps out of it"
         if action in _NEEDS_TERMINALS and not app.has_pane("repl"):
@@ -508,11 +509,11 @@ class TranscriptPane(SessionKeys, Pane):
         return None if found is None or entry is None else code_of(entry, found[1].part, found[1].block)
 
     def _find(self, step: int, *, is_first: bool = False) -> None:
-        app: Any = self.app
+        app = app_of(self)
         app.work_newest("find", partial(self._begin_find, step, is_first=is_first))
 
     def _begin_find(self, step: int, *, is_first: bool) -> None:
-        app: Any = self.app
+        app = app_of(self)
         follower, found = self._follower, self.view.here
         if follower is None:
             return
@@ -523,7 +524,7 @@ class TranscriptPane(SessionKeys, Pane):
         )
 
     def _take_find_result(self, follower: TranscriptFollower, place: int | None) -> None:
-        app: Any = self.app
+        app = app_of(self)
         if follower is not self._follower:
             return
         if place is None:
@@ -532,12 +533,12 @@ class TranscriptPane(SessionKeys, Pane):
             self._land(follower, place, self._needle)
 
     def _go_entry(self, step: int, fits: Callable[[Entry | None], bool]) -> None:
-        app: Any = self.app
+        app = app_of(self)
         app.work_newest("turn", partial(self._begin_step, step, fits))
 
     def _begin_step(self, step: int, fits: Callable[[Entry | None], bool]) -> None:
         """Look for the next entry from where the cursor is now."""
-        app: Any = self.app
+        app = app_of(self)
         follower, found = self._follower, self.view.here
         if follower is None or found is None:
             return
@@ -553,7 +554,7 @@ class TranscriptPane(SessionKeys, Pane):
         app.work("turn", partial(entry_from, follower, found[0] + step, step, fits), on_came)
 
     def _offer(self, target: Target, inside: Inside) -> None:
-        app: Any = self.app
+        app = app_of(self)
         if not inside.side_files:
             app.say("No sub-agent has a file of its own here; turns of sub-agent sessions in this one unfold with o")
             return
@@ -575,20 +576,20 @@ class TranscriptPane(SessionKeys, Pane):
         self.open_target(target)
 
     def _with_document(self, act: Callable[[Any, str], str | None]) -> None:
-        app: Any = self.app
+        app = app_of(self)
         target = self.target
         if target is None:
             return
 
         def on_opened(text: str) -> None:
             with app.suspend():
-                problem = act(app.engine.sessions, text)
+                problem = act(engine_of(app).sessions, text)
             app.refresh()
             if problem:
                 app.say(problem, severity="warning")
 
         app.work(
-            "document", partial(app.engine.sessions.files.document, target.chain_id or target.session_id), on_opened
+            "document", partial(engine_of(app).sessions.files.document, target.chain_id or target.session_id), on_opened
         )
 
     def _tell(self) -> None:

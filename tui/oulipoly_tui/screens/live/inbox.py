@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.live.conversation import OpenRequest
@@ -86,7 +87,7 @@ class Inbox(ModalScreen["LiveRequest | None"]):
     def _draw(self) -> None:
         if not is_standing(self):
             return
-        app: Any = self.app
+        app = app_of(self)
         self._found, names = self._read()
         rows = self.query_one(VirtualList)
         rows.styles.height = min(_MOST, len(self._found))

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.prompt import Prompt
 from oulipoly_tui.view.frame.hints import CLOSE, link
@@ -107,7 +108,7 @@ class QueueScreen(ModalScreen[None]):
         rows = self.query_one(VirtualList)
         found = tuple(one for one in self._read() if one.message_id not in self._taken_back)
         if not found:
-            app: Any = self.app
+            app = app_of(self)
             self.call_next(partial(self._close, app))
             return
         self._shown = found

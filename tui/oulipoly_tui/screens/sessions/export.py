@@ -17,6 +17,7 @@ from textual.widgets import Input
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.facade.sessions.values import Exported, ExportOptions, FileExists
 from oulipoly_engine.paths import expand_user
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS, option_lines, preview_lines
@@ -113,17 +114,17 @@ class Export(ModalScreen[Mapping[str, Path]]):
 
     async def action_stop(self) -> None:
         """Stop the writing."""
-        app: Any = self.app
+        app = app_of(self)
         await app.action_press("frame.stop")
 
     def action_write(self) -> None:
         """Write the file or the files."""
         text = self.query_one(Input).value.strip()
-        app: Any = self.app
+        app = app_of(self)
         if not text:
             app.say("Name a file", severity="warning")
             return
-        work = partial(_write, app.engine.sessions, self._chosen_sessions, self._wish, expand_user(text))
+        work = partial(_write, engine_of(app).sessions, self._chosen_sessions, self._wish, expand_user(text))
         asked = (text, self._wish.format)
         force = self._force == asked
         title = f"writing {Path(text).name}"
@@ -134,7 +135,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         self.action_write()
 
     def _report_export(self, asked: tuple[str, str], done: Sequence[Exported] | str) -> None:
-        app: Any = self.app
+        app = app_of(self)
         if isinstance(done, str):
             self._force = asked
             app.say(f"{done}: once more writes over it", severity="warning")
@@ -151,13 +152,13 @@ class Export(ModalScreen[Mapping[str, Path]]):
     def _suggest_path(self) -> str:
         if len(self._chosen_sessions) > 1:
             return "exports/"
-        app: Any = self.app
-        names: tuple[str, ...] = app.engine.sessions.files.names(self._chosen_sessions, self._wish)
+        app = app_of(self)
+        names: tuple[str, ...] = engine_of(app).sessions.files.names(self._chosen_sessions, self._wish)
         return names[0]
 
     def _ask(self) -> None:
         """Have the beginning rendered, one wish at a time."""
-        app: Any = self.app
+        app = app_of(self)
         if self._is_asking:
             self._is_dirty = True
             return
@@ -165,7 +166,10 @@ class Export(ModalScreen[Mapping[str, Path]]):
         self.query_one("#export-preview", Lines).show_lines(((("…", "dim"),),))
         chain = self._chosen_sessions[0].chain_id
         app.work(
-            "preview", partial(_preview, app.engine.sessions, chain, self._wish), self._take_answer, self._take_answer
+            "preview",
+            partial(_preview, engine_of(app).sessions, chain, self._wish),
+            self._take_answer,
+            self._take_answer,
         )
 
     def _take_answer(self, found: Any) -> None:  # noqa: ANN401 - a Preview, a text, or what is wrong

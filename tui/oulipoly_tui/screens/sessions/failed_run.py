@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from oulipoly_engine.core.runs.trace import Node, failure_lines
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.frame.room import room_rows
@@ -38,7 +39,7 @@ class FailedRun(Reading):
 
     def action_elsewhere(self) -> None:
         """Choose another account of its pool, and ask its prompt again there."""
-        app: Any = self.app
+        app = app_of(self)
         row = self._node.invocation
         pool = None if app.snapshot is None else app.snapshot.pool(row.model)
         if pool is None:
@@ -62,7 +63,7 @@ class FailedRun(Reading):
         """Show the prompt, and send it after a yes. account: the one that is to serve; None: whoever is best."""
         from oulipoly_tui.screens.prompt import Prompt  # noqa: PLC0415 - TextArea, 40 ms, only here
 
-        app: Any = self.app
+        app = app_of(self)
         prompt = self._find_prompt()
         if prompt is None:
             return
@@ -85,7 +86,7 @@ class FailedRun(Reading):
         words = self._node.last_words
         if words is not None and words.is_whole:
             return words.prompt
-        app: Any = self.app
+        app = app_of(self)
         app.say("Its prompt is not kept whole: p in Pools sends another one")
         return None
 

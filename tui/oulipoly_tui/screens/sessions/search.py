@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.sessions.search import as_typed, count_text, hit_rows
@@ -102,7 +103,7 @@ class Search(ModalScreen["Hit | None"]):
     def _search(self) -> None:
         if not is_standing(self):
             return
-        app: Any = self.app
+        app = app_of(self)
         text = self.query_one(Input).value
         if self._is_searching or text == self._asked:
             return
@@ -112,7 +113,7 @@ class Search(ModalScreen["Hit | None"]):
             return
         self._is_searching, self._asked = True, text
         self.query_one("#search-state", Static).update("searching …")
-        app.work("search", partial(_ask, app.engine.sessions, text), self._take_hits, self._handle_failure)
+        app.work("search", partial(_ask, engine_of(app).sessions, text), self._take_hits, self._handle_failure)
 
     def _handle_failure(self, error: Exception) -> None:
         self._take_hits(getattr(error, "message", str(error)))

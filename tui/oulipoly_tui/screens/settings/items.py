@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.view.frame.hints import BACK, link
@@ -119,7 +120,7 @@ class Items(ModalScreen[None]):
         self._draw()
 
     def _say(self, text: str) -> None:
-        app: Any = self.app
+        app = app_of(self)
         app.say(text, severity="warning")
 
     def _draw(self) -> None:

@@ -17,6 +17,7 @@ from textual.widgets import Input
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.paths import expand_user
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.transcript.spans import Row
@@ -80,7 +81,7 @@ class FolderQuestion(ModalScreen[Path | None]):
     def action_take(self) -> None:
         """Answer with the line's folder, or say that there is none."""
         folder = expand_user(self.query_one(Input).value.strip() or ".").absolute()
-        app: Any = self.app
+        app = app_of(self)
         if folder.is_dir():
             self.dismiss(folder)
         else:

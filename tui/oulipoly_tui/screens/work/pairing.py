@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.view.work.server import code_text
 from oulipoly_tui.widgets.standing import close_by_itself, is_standing
 
@@ -66,7 +67,7 @@ class Pairing(ModalScreen[None]):
         self._tell()
 
     def _look(self) -> None:
-        app: Any = self.app
+        app = app_of(self)
         if not self._is_looking:
             self._is_looking = True
             app.work("pair", self._list_devices, self._take_devices, self._skip)
@@ -80,7 +81,7 @@ class Pairing(ModalScreen[None]):
         self._known = frozenset(device.device_id for device in devices)
         new = [device for device in devices if known is not None and device.device_id not in known]
         if new and is_standing(self):
-            app: Any = self.app
+            app = app_of(self)
             app.say(f"{visible_line(new[0].name)} may {', '.join(new[0].scopes)}")
             close_by_itself(self)
 
@@ -93,14 +94,14 @@ class Pairing(ModalScreen[None]):
 
     def action_copy(self) -> None:
         """Copy the address."""
-        app: Any = self.app
+        app = app_of(self)
         app.copy_to_clipboard(self._url)
         app.say("Copied")
 
     def _tell(self) -> None:
         if not is_standing(self):
             return
-        app: Any = self.app
+        app = app_of(self)
         self._look()
         left = int((self._expires_at - app.now()).total_seconds())
         if left <= 0:
