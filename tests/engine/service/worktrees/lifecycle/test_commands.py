@@ -63,6 +63,11 @@ def test_prune_unused_says_what_goes_by_itself(repo, trees, command):
     assert ([], []) == (done["removed"], done["kept"])
 
 
+def test_a_dry_run_of_nothing_does_not_advise_itself(repo, capfd, command):
+    assert 0 == main(["worktree", "prune", "--unused", "--dry-run"])
+    assert "no session has a worktree\n" == capfd.readouterr().err
+
+
 def test_prune_says_what_goes_and_why_the_others_stay(repo, trees, clock, command):
     clock.jump(-10 * 24 * 3600)
     for name in ("clean", "dirty"):
