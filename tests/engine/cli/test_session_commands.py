@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from oulipoly_engine.cli.main import main
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.facade import output
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.sessions import chains
 
@@ -102,6 +104,13 @@ def test_locate_prints_one_compact_line(sessions, flag):
     )
 
     assert expected == sessions.run("locate", SESSION, *flag).stdout.decode()
+
+
+def test_a_person_reads_where_a_session_lies(sessions, capfd, monkeypatch):
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+
+    assert 0 == main(["session", "locate", SESSION])
+    assert f"session {SESSION} is on acc\nits transcript: {sessions.transcript}\n" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["locate", "export"])

@@ -10,6 +10,7 @@ from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.sessions.resolve import session_uuid
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.errors import StorageUnsupported, TtlInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.locations import location_document
@@ -30,16 +31,21 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 def _locate(context: Context, program: str, arguments: list[str]) -> int:
     """Print the location of a session, whole or not at all."""
-    parser = Parser(prog=program, description="Print where a session lies, as one JSON line.")
+    parser = Parser(prog=program, description="Print where a session lies.")
     parser.add_argument("session", metavar="ID", help="the session's whole id")
-    parser.add_argument("--json", action="store_true", help="the output is JSON also without it")
+    parser.add_argument("--json", action="store_true", help="print JSON, as without a terminal")
     session_id = session_uuid(parser.parse(arguments).session)
     try:
         location = context.engine.sessions.locations.locate(session_id)
     except StorageUnsupported as error:
         hint_at_copy(context, session_id, error)
         raise
-    output.write_json(location_document(location), pretty=False)
+    lines = (
+        f"session {location.session.session_id} is on {plain(location.session.account)}",
+        f"its transcript: {plain(str(location.transcript))}",
+        f"its folder: {plain(str(location.workspace))}",
+    )
+    person.write_outcome(location_document(location), lines, arguments)
     return 0
 
 
