@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
+_DESCRIPTORS = "/proc/self/fd"
 
 
 def make_folder(path: Path) -> None:
@@ -45,6 +46,31 @@ def open_private(path: str | Path, flags: int) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def open_nameless(folder: Path) -> int | None:
+    """Open a new file of ours that has no name yet and return the descriptor; `name_file` gives it one.
+
+    A kill leaves nothing of it. None: this file system has no such files, or something else hinders.
+    """
+    if not hasattr(os, "O_TMPFILE") or not os.path.lexists(_DESCRIPTORS):
+        return None
+    try:
+        descriptor = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, FILE_MODE)
+    except OSError:
+        return None
+    os.fchmod(descriptor, FILE_MODE)
+    return descriptor
+
+
+def name_file(descriptor: int, path: Path) -> None:
+    """Give a file its first name. Raises FileExistsError and other OSErrors."""
+    # A folder's descriptor has Python call linkat(2), which alone follows the link to what is open.
+    with_folder = os.open(_DESCRIPTORS, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.link(str(descriptor), path, src_dir_fd=with_folder, follow_symlinks=True)
+    finally:
+        os.close(with_folder)
 
 
 def write_private(path: Path, data: bytes) -> None:

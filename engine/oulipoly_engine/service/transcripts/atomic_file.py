@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.private_files import open_private, sync_folder
+from oulipoly_engine.private_files import name_file, open_nameless, open_private, sync_folder
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _HOUR_S = 3600.0
@@ -28,6 +28,8 @@ class FileExists(RunnerError):
 def new_file(path: Path, *, force: bool = False, suffix: str | None = None) -> Iterator[BinaryIO]:
     """Open a file to be written; it appears under its name, synced, when the block ends well.
 
+    Until then it has none where the file system can do that, so that a kill leaves nothing.
+
     force: take the place of a file that is there. suffix: of the temporary name, where a lock keeps others away: then
     what a killed run left is written over.
     Raises FileExists, and OSError for what the disk or the folder refuses.
@@ -37,7 +39,16 @@ def new_file(path: Path, *, force: bool = False, suffix: str | None = None) -> I
     if suffix is None:
         _remove_leavings(path)
     temporary = temporary_of(path, suffix or str(os.getpid()))
+    nameless = open_nameless(path.parent) if suffix is None else None
     try:
+        if nameless is not None:
+            with os.fdopen(nameless, "wb", buffering=1 << 20) as file:
+                yield file
+                file.flush()
+                os.fsync(nameless)
+                _name_whole(nameless, temporary, path, force=force)
+            sync_folder(path.parent)
+            return
         descriptor = open_private(temporary, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "wb", buffering=1 << 20) as file:
             yield file
@@ -51,6 +62,18 @@ def new_file(path: Path, *, force: bool = False, suffix: str | None = None) -> I
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _name_whole(descriptor: int, temporary: Path, path: Path, *, force: bool) -> None:
+    """Give a finished file without a name its own. Raises FileExists and OSError."""
+    if force:
+        name_file(descriptor, temporary)
+        temporary.replace(path)
+        return
+    try:
+        name_file(descriptor, path)
+    except FileExistsError as error:
+        raise exists(path) from error
 
 
 def temporary_of(path: Path, suffix: str) -> Path:
