@@ -371,14 +371,19 @@ async def test_a_session_whose_process_has_ended_says_so_and_a_message_starts_it
         await one.sees("● ready", "You said: two")
 
 
-async def test_a_turn_whose_process_was_lost_is_told_and_gone_on_with(live):
+@pytest.mark.parametrize(
+    ("victim", "words"),
+    [("host_pid", "its process was lost while this turn ran"), ("pid", "by signal 9")],
+    ids=["host", "CLI"],
+)
+async def test_a_turn_whose_process_was_lost_is_told_and_gone_on_with(live, victim, words):
     async with live() as one:
         session = await one.begin()
         await one.write("[[stall:60]] paint the roof")
         await one.until(lambda: one.pane.talk.turn is not None)
         (host,) = hosts.survey(one.paths)
-        os.kill(host.host_pid, signal.SIGKILL)
-        await one.sees("● turn cut off", "its process was lost while this turn ran", "/resume goes on with the turn")
+        os.kill(getattr(host, victim), signal.SIGKILL)
+        await one.sees("● turn cut off", words, "/resume goes on with the turn")
         await one.open(session.session_id)
         await one.sees("● turn cut off")
         await one.write("/resume")
