@@ -77,3 +77,12 @@ def test_a_message_is_an_entry_while_its_turn_runs(live, agents):
 
     assert b"greet the walrus" in agents("session", "show", session).stdout
     assert b"greet the walrus" in agents("session", "search", "walrus", "role:user").stdout
+
+
+def test_a_message_whose_cli_never_opens_its_session_waits_and_is_told(live, agents):
+    session, _ = live.begin_turn("greet the walrus", runtime=live.scripted("gone"))
+    live.until_closed(session)
+    told = agents("session", "show", session)
+
+    assert b"greet the walrus" in agents("session", "status", session).stdout
+    assert (10, True) == (told.returncode, f"`agents session status {session[:8]}`" in told.stderr.decode())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
 from oulipoly_engine.events import SessionsChanged
 from oulipoly_engine.service.sessions.locate import Locator, find_session, find_typed
+from oulipoly_engine.store.live import live_sessions
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
@@ -37,7 +38,12 @@ class SessionPart:
         SessionAmbiguous.
         """
         with self._open_existing(text, writes=writes) as store:
-            yield store, find_typed(store, text, self._home.now())
+            try:
+                session = find_typed(store, text, self._home.now())
+            except SessionNotFound:
+                _refuse_unspoken(store, text)
+                raise
+            yield store, session
 
     @contextmanager
     def _exact_session(self, session_id: str, *, writes: bool = False) -> Iterator[tuple[Store, ResolvedSession]]:
@@ -75,3 +81,12 @@ class SessionPart:
     def _tell(self) -> None:
         """Tell who listens that a list of sessions would say something else now."""
         self._home.listeners.publish(SessionsChanged(self._home.now()))
+
+
+def _refuse_unspoken(store: Store, text: str) -> None:
+    """Raise SessionNotFound, with what tells of it, for a live session that its CLI has not opened yet."""
+    sessions = live_sessions.find(store, text)
+    if len(sessions) == 1:
+        session_id = sessions[0].session_id
+        message = f"nothing was said in session {session_id} yet: `agents session status {session_id[:8]}` tells of it"
+        raise SessionNotFound(message, input=text)
