@@ -95,7 +95,7 @@ def test_a_file_that_breaks_takes_nothing_away_and_is_one_error(engine, configur
     snapshot = engine.snapshot()
     errors = [one for one in snapshot.problems if one.is_error]
     assert ["ada", "bob"] == [view.name for view in snapshot.accounts if view.account is not None]
-    assert [f"{path}:{whole.count(chr(10)) + 1}"] == [one.place for one in errors]
+    assert [f"{path}:{whole.count(chr(10)) + 1}"] == [one.subject for one in errors]
     assert snapshot.stand_ins == tuple(errors)
     path.write_text(whole)
     assert () == engine.snapshot().stand_ins
@@ -121,7 +121,7 @@ def test_a_model_s_file_that_breaks_keeps_its_pool(engine, configured):
     snapshot = engine.snapshot()
 
     assert "ada" == snapshot.pool("opus").next_account
-    assert [f"{engine.paths.models / 'opus.toml'}:1"] == [one.place for one in snapshot.stand_ins]
+    assert [f"{engine.paths.models / 'opus.toml'}:1"] == [one.subject for one in snapshot.stand_ins]
 
 
 def test_a_broken_file_is_a_problem_and_the_rest_stays(engine, configured):
@@ -130,7 +130,7 @@ def test_a_broken_file_is_a_problem_and_the_rest_stays(engine, configured):
     snapshot = engine.snapshot()
 
     assert ["opus"] == [pool.model.name for pool in snapshot.pools]
-    assert any("bad.toml" in trouble.place and trouble.fix for trouble in snapshot.problems)
+    assert any("bad.toml" in trouble.subject and trouble.fix for trouble in snapshot.problems)
 
 
 def test_a_state_file_of_another_kind_is_said_in_the_snapshot(engine, configured):
@@ -160,7 +160,7 @@ def test_examining_finds_what_lies_between_files(engine, configured):
 
     engine.configuration.examine()
 
-    assert any("'nobody' is not in providers.toml" in trouble.cause for trouble in engine.snapshot().problems)
+    assert any("'nobody' is not in providers.toml" in trouble.text for trouble in engine.snapshot().problems)
 
 
 def test_drains_disables_and_reserves_are_stored(engine):

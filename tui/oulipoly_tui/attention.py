@@ -11,11 +11,20 @@ from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.toasts import Toasts, toast_room
 from oulipoly_tui.view import words
-from oulipoly_tui.view.frame.attention import PROBLEMS, Attention, alerts_text, collect_attention, find_next
+from oulipoly_tui.view.frame.attention import (
+    PROBLEMS,
+    alert_text,
+    alerts_text,
+    collect_attention,
+    find_next,
+    key_of,
+    pane_of,
+)
 from oulipoly_tui.view.frame.header import worst_window
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.checks.alerts import Alert
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.base.app_interface import AppInterface
     from oulipoly_tui.screens.reading import Reading
@@ -33,15 +42,15 @@ class Alerts:
         self._app = app
         self._toasts = toasts
         self._jobs = jobs
-        self._last: Attention | None = None  # that was gone to
+        self._last: Alert | None = None  # that was gone to
         self._is_asking = False
         self._raised_now: list[Any] = []  # alerts that nobody has been told of yet
         self._list: Reading | None = None  # of problems, while it is open
-        self._broken: tuple[tuple[str, str], ...] = ()  # (place, cause) of the broken files that were told
+        self._broken: tuple[Alert, ...] = ()  # the broken files that were told
         self.notices = Notices(self._write, os.environ)
         self.progress = Progress(self._write, os.environ)
 
-    def list_attention(self) -> tuple[Attention, ...]:
+    def list_attention(self) -> tuple[Alert, ...]:
         """Return everything that wants the user now."""
         of_panes = (
             *self._app.requests.attention(),
@@ -61,10 +70,11 @@ class Alerts:
         self._last = found
         if found is None:
             return
-        if found.pane == PROBLEMS:
+        pane = pane_of(found)
+        if pane == PROBLEMS:
             self.list_problems()
             return
-        await self._app.frame.turn_to(found.pane)
+        await self._app.frame.turn_to(pane)
         self._app.call_after_refresh(self._show, found)
 
     def look(self) -> None:
@@ -129,8 +139,9 @@ class Alerts:
         self._tell_alerts()
 
     def _tell_broken(self, snapshot: Snapshot) -> None:
-        before, self._broken = self._broken, tuple((one.place, one.cause) for one in snapshot.stand_ins)
-        new = [one for one in snapshot.stand_ins if (one.place, one.cause) not in before]
+        before, self._broken = self._broken, snapshot.stand_ins
+        known = {alert.identity for alert in before}
+        new = [alert for alert in snapshot.stand_ins if alert.identity not in known]
         if new:
             from oulipoly_tui.view.frame.problems import format_broken_file  # noqa: PLC0415 - files are rarely broken
 
@@ -150,11 +161,11 @@ class Alerts:
         if not self._app.app_focus:
             self.notices.tell("agents", alerts_text(new, None, _OUTSIDE))
 
-    def _show(self, found: Attention) -> None:
-        pane = self._app.frame.find(found.pane)
-        if pane is not None and found.key:
-            pane.show(found.key)
-        self._app.say(found.text)
+    def _show(self, alert: Alert) -> None:
+        pane = self._app.frame.find(pane_of(alert))
+        if pane is not None:
+            pane.show(key_of(alert))
+        self._app.say(alert_text(alert, self._app.now()))
 
     def _write(self, text: str) -> None:
         driver = self._app._driver

@@ -16,7 +16,8 @@ from oulipoly_engine.core.accounts.accounts import Account, Controls, Model, Poo
 from oulipoly_engine.core.balance.decision import Decision
 from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_engine.core.balance.what_if import Supposition, suppose
-from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert, alerts
+from oulipoly_engine.core.checks.alerts import Alert, Severity, of_risk, of_window
+from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, alerts
 from oulipoly_engine.core.quota.staleness import is_reading_due, is_shown_as_old
 from oulipoly_engine.core.quota.windows import QuotaState, mark_holds
 from oulipoly_engine.core.runs.invocations import Category, Invocation
@@ -26,7 +27,7 @@ from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.service.accounts.configuration import Configured
-from oulipoly_engine.service.archive.expiring import AtRisk, RiskWatch
+from oulipoly_engine.service.archive.expiring import RiskWatch
 from oulipoly_engine.service.quota.choose import candidates, decide_among
 from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
 from oulipoly_engine.service.quota.source import has_source
@@ -39,7 +40,7 @@ from oulipoly_engine.store.quota.quotas import Attempts
 from oulipoly_engine.store.runs import activity
 from oulipoly_engine.store.runs.activity import Failure
 
-__all__ = ["AccountView", "AtRisk", "PoolView", "Snapshot", "SnapshotMaker", "Trouble"]
+__all__ = ["AccountView", "PoolView", "Snapshot", "SnapshotMaker"]
 
 _FORECAST_AGE = timedelta(minutes=1)
 _FAILURE_AGE = timedelta(hours=6)  # after that nobody waits for its fix
@@ -79,17 +80,6 @@ class PoolView(Record):
         return next(member for member in self.model.members if member.index == index)
 
 
-class Trouble(Record):
-    """One thing that is wrong, and what to do."""
-
-    cause: str
-    fix: str
-    place: str = ""  # file and line, account, or empty
-    is_error: bool = True
-    kind: str = "configuration"  # "configuration", "quota", "run", "state"; panes may add their own
-    stood_in_at: datetime | None = None  # of a broken file: when what stands in for it was read; None: nothing does
-
-
 class Snapshot(Record):
     """Everything that the app draws, at one instant."""
 
@@ -97,19 +87,26 @@ class Snapshot(Record):
     accounts: tuple[AccountView, ...] = ()
     pools: tuple[PoolView, ...] = ()
     running: tuple[Invocation, ...] = ()  # newest first, those whose process lives
-    alerts: tuple[Alert, ...] = ()
-    problems: tuple[Trouble, ...] = ()
+    alerts: tuple[Alert, ...] = ()  # what is wrong, then windows, then sessions at risk
     store_failure: str | None = None  # then everything else is as last read, or empty
     stored_at: datetime | None = None  # when the state file was last read well
     views: tuple[SavedView, ...] = ()  # of the list of sessions
     orphans: tuple[Orphan, ...] = ()  # CLIs that run on although what ran them was killed
-    at_risk: tuple[AtRisk, ...] = ()  # by account: sessions that a CLI deletes soon, and nobody keeps
     header: str = ""  # template of the app's first line; empty: the app's own
 
     @property
-    def stand_ins(self) -> tuple[Trouble, ...]:
+    def problems(self) -> tuple[Alert, ...]:
+        """Return what is wrong."""
+        return tuple(alert for alert in self.alerts if alert.kind not in ("window", "at-risk"))
+
+    @property
+    def stand_ins(self) -> tuple[Alert, ...]:
         """Return what is wrong with the files for which an earlier reading stands in."""
-        return tuple(one for one in self.problems if one.stood_in_at is not None)
+        return tuple(alert for alert in self.alerts if alert.since is not None)
+
+    def alerts_of(self, kind: str) -> tuple[Alert, ...]:
+        """Return the alerts of a kind."""
+        return tuple(alert for alert in self.alerts if alert.kind == kind)
 
     @property
     def is_empty(self) -> bool:
@@ -175,26 +172,25 @@ class SnapshotMaker(Record, frozen=False):
         )
         raised = raised_alerts.find_raised(store, now, self.threshold)
         pools = tuple(_pool(store, model, configured, pins, now) for model in configured.models.values())
-        due = tuple(alert for view in accounts for alert in self._alerts(view, raised.get(view.name, ()), now))
-        troubles = (
+        risks = self._risks.look(store, configured, self.home or Path.home(), now)
+        found = (
             *_of_store(store),
             *_of_files(configured),
             *(_of_orphan(one) for one in left),
-            *(found for view in accounts for found in _of_account(view)),
+            *(alert for view in accounts for alert in _of_account(view)),
             *(_of_run(failure) for failure in activity.failures(store) if _is_news(failure, accounts, now)),
+            *(alert for view in accounts for alert in self._of_windows(view, raised.get(view.name, ()), now)),
+            *(of_risk(risk.account, risk.count, risk.chain_id, risk.due, now) for risk in risks),
         )
-        risks = self._risks.look(store, configured, self.home or Path.home(), now)
         self._last = Snapshot(
             now,
             accounts,
             pools,
             running,
-            due,
-            troubles,
+            found,
             stored_at=now,
             views=configured.views,
             orphans=left,
-            at_risk=risks,
             header=configured.header,
         )
         return self._last
@@ -205,9 +201,10 @@ class SnapshotMaker(Record, frozen=False):
             now,
             tuple(AccountView(name, configured.accounts.get(name), QuotaState(name)) for name in _names(configured)),
         )
-        trouble = Trouble(failure, "do what it says; the last good data stays shown, with its age", kind="state")
-        troubles = (trouble, *_of_files(configured))
-        return replace(base, at=now, problems=troubles, store_failure=failure)
+        fix = "do what it says; the last good data stays shown, with its age"
+        broken = Alert("state", failure, fix=fix, severity=Severity.ERROR)
+        others = (alert for alert in base.alerts if alert.kind in ("window", "at-risk"))
+        return replace(base, at=now, alerts=(broken, *_of_files(configured), *others), store_failure=failure)
 
     def _find_forecasts(self, store: Store, state: QuotaState, now: datetime) -> tuple[WindowForecast, ...]:
         kept = self._forecasts.get(state.account)
@@ -217,11 +214,10 @@ class SnapshotMaker(Record, frozen=False):
         self._forecasts[state.account] = (state.refreshed_at, now, found)
         return found
 
-    def _alerts(self, view: AccountView, raised: Collection[tuple[str, str]], now: datetime) -> tuple[Alert, ...]:
-        if view.wishes.disabled:
-            return ()
-        expected = {one.window.name: one.forecast for one in view.forecasts}
-        return alerts(view.quota, expected, now, self.threshold, raised)
+    def _of_windows(self, view: AccountView, raised: Collection[tuple[str, str]], now: datetime) -> Iterator[Alert]:
+        if not view.wishes.disabled:
+            expected = {one.window.name: one.forecast for one in view.forecasts}
+            yield from map(of_window, alerts(view.quota, expected, now, self.threshold, raised))
 
 
 def _is_due(  # noqa: PLR0913, RUF100 - what is known of one account
@@ -238,9 +234,10 @@ def _is_due(  # noqa: PLR0913, RUF100 - what is known of one account
     )
 
 
-def _of_store(store: Store) -> Iterator[Trouble]:
+def _of_store(store: Store) -> Iterator[Alert]:
     if store.refusal is not None:
-        yield Trouble(store.refusal.message, "what is stored is shown; nothing new is read or kept", kind="state")
+        fix = "what is stored is shown; nothing new is read or kept"
+        yield Alert("state", store.refusal.message, fix=fix, severity=Severity.ERROR)
 
 
 def _decision_with(
@@ -286,18 +283,19 @@ def _has_source(configured: Configured, name: str, home: Path) -> bool:
     return account is not None and has_source(account, configured.scripts.get(name), home)
 
 
-def _of_files(configured: Configured) -> Iterator[Trouble]:
+def _of_files(configured: Configured) -> Iterator[Alert]:
     for problem in configured.problems:
         yield _of_file(problem, configured.stood_in_at if problem in configured.broken else None)
 
 
-def _of_file(problem: Problem, stood_in_at: datetime | None) -> Trouble:
+def _of_file(problem: Problem, stood_in_at: datetime | None) -> Alert:
     from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, mostly nothing is wrong
 
     place = f"{problem.file}:{problem.line}" if problem.line is not None else str(problem.file)
     key = f"{problem.key}: " if problem.key else ""
-    is_error = problem.level is Level.ERROR
-    return Trouble(redact(f"{key}{problem.message}"), redact(problem.fix), place, is_error, stood_in_at=stood_in_at)
+    severity = Severity.ERROR if problem.level is Level.ERROR else Severity.NOTE
+    text = redact(f"{key}{problem.message}")
+    return Alert("configuration", text, "", redact(problem.fix), place, text, severity, stood_in_at)
 
 
 def _is_news(failure: Failure, accounts: tuple[AccountView, ...], now: datetime) -> bool:
@@ -309,33 +307,35 @@ def _is_news(failure: Failure, accounts: tuple[AccountView, ...], now: datetime)
     return not is_over and not (failure.reason or "").startswith("interrupted")
 
 
-def _of_orphan(orphan: Orphan) -> Trouble:
+def _of_orphan(orphan: Orphan) -> Alert:
     fix = f"`:run end {orphan.uuid[:8]}` ends it; left alone, what it does is found in its session"
-    return Trouble(orphan.text, fix, orphan.account, kind="run")
+    return Alert("run", orphan.text, "", fix, orphan.account, orphan.uuid, Severity.ERROR)
 
 
-def _of_run(failure: Failure) -> Trouble:
+def _of_run(failure: Failure) -> Alert:
     said = failure.text or failure.reason or "without a word"
     text = f"the last run of {failure.model} failed ({failure.category or failure.reason or 'unknown'}): {said}"
     fix = fix_of(failure.category, failure.reason, account=failure.account, run=failure.uuid[:8])
-    return Trouble(text, fix, failure.account, is_error=False, kind="run")
+    return Alert("run", text, "", fix, failure.account, failure.uuid, Severity.NOTE)
 
 
-def _of_account(view: AccountView) -> tuple[Trouble, ...]:
-    """Say what keeps an account's quota from being known."""
+def _of_account(view: AccountView) -> tuple[Alert, ...]:
+    """Say what keeps an account's quota from being known; a login that is over wants the user."""
     if view.wishes.disabled or view.uses_key:
         return ()
     if view.attempts.last_failure is not None:
-        fix = "press u on it in Pools to read it again"
+        fix, kind, severity = "press u on it in Pools to read it again", "quota", Severity.NOTE
         from oulipoly_engine.core.runs.vendor_text import heuristic  # noqa: PLC0415 - its patterns, only for a failure
 
         if heuristic(view.attempts.last_failure) is Category.AUTH_EXPIRED:
-            fix = f"{fix_of(Category.AUTH_EXPIRED, account=view.name)}; then {fix}"
+            fix, kind = f"{fix_of(Category.AUTH_EXPIRED, account=view.name)}; then {fix}", "login"
+            severity = Severity.WARNING
         if view.attempts.backoff_until is not None:
             until = to_text(view.attempts.backoff_until)[:16]
             fix = f"left alone until {until}Z; {fix} at once"
-        return (Trouble(view.attempts.last_failure, fix, view.name, is_error=False, kind="quota"),)
+        return (Alert(kind, view.attempts.last_failure, "", fix, view.name, severity=severity),)
     if not view.has_source and view.account is not None:
         text = "no quota script is known, so calls are counted instead"
-        return (Trouble(text, "add `quota_script` to its entry", view.name, is_error=False, kind="quota"),)
+        fix = "add `quota_script` to its entry"
+        return (Alert("quota", text, "", fix, view.name, severity=Severity.NOTE),)
     return ()

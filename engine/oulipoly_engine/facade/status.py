@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.checks.alerts import Severity
 from oulipoly_engine.core.text.columns import fit
 from oulipoly_engine.core.text.quantities import clock, duration, percent
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.checks.alerts import Alert
     from oulipoly_engine.core.quota.windows import Window
     from oulipoly_engine.facade.snapshot import Snapshot
 
@@ -45,33 +47,24 @@ def _all(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield from _of_window(view.name, max(living, key=lambda one: one.used, default=None), now)
         for window in living:
             yield from _of_window(f"{view.name}/{window.name}", window, now)
-    errors = sum(one.is_error for one in snapshot.problems)
-    risks = sum(one.count for one in snapshot.at_risk)
-    wants = errors + len(snapshot.alerts) + len(snapshot.at_risk)
+    wants = [alert for alert in snapshot.alerts if alert.severity is not Severity.NOTE]
     yield "running", str(len(snapshot.running))
-    yield "alerts", str(len(snapshot.alerts))
-    yield "problems", str(errors)
-    yield "at_risk", str(risks)
-    yield "attention", str(wants)
-    yield "attention_mark", f"! {wants}" if wants else ""
-    yield "attention_text", _first_wish(snapshot) if wants else ""
+    yield "alerts", str(len(snapshot.alerts_of("window")))
+    yield "problems", str(sum(alert.is_error for alert in wants))
+    yield "at_risk", str(sum(alert.count for alert in snapshot.alerts_of("at-risk")))
+    yield "attention", str(len(wants))
+    yield "attention_mark", f"! {len(wants)}" if wants else ""
+    yield "attention_text", _brief(wants[0]) if wants else ""
     shown = [view.quota.refreshed_at for view in snapshot.accounts if not view.wishes.disabled]
     read = [at for at in shown if at is not None]
     yield "age", duration(now - min(read)) if read else UNKNOWN
 
 
-def _first_wish(snapshot: Snapshot) -> str:
-    """Return the first thing that wants the user as one short line; the app goes through them in the same order."""
+def _brief(alert: Alert) -> str:
+    """Return what wants the user as one short line."""
     from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, mostly nothing is wrong
 
-    wrong = next((one.cause for one in snapshot.problems if one.is_error), None)
-    if wrong is not None:
-        return fit(" ".join(redact(wrong).split()), LONGEST_TEXT)
-    if snapshot.alerts:
-        alert = snapshot.alerts[0]
-        return fit(f"{alert.account} {alert.window} is {percent(alert.used)} used", LONGEST_TEXT)
-    risk = snapshot.at_risk[0]
-    return fit(f"{risk.count} session{'' if risk.count == 1 else 's'} of {risk.account} at risk", LONGEST_TEXT)
+    return fit(" ".join(redact(alert.head).split()), LONGEST_TEXT)
 
 
 def _worst(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.checks.alerts import Severity
 from oulipoly_engine.core.worktrees.retention import describe_gone
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics
@@ -19,6 +20,8 @@ from oulipoly_engine.web.api.requests import request_row
 from oulipoly_engine.web.api.sessions import session_row
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.checks.alerts import Alert
+    from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.web.api.streams import Hub
     from oulipoly_engine.web.notices import Notices
@@ -28,7 +31,10 @@ _DAY_S = 86_400.0  # between two looks at what may go by itself
 _AT_LEAST_S = 10.0  # a look even so: a token may have run out
 _LAST = 100  # requests whose answers are told
 _TOLD = float("inf")
-_DWELL_S = 1.0  # a request that waits so long needs a person
+_DWELL_S = 1.0  # what waits so long needs a person
+_ALERTS_EVERY_S = 30.0  # between two looks at what else wants a person
+# Two servers may see a window differently for as long as a forecast is kept: what is gone for less is not over.
+_SETTLES_S = 120.0
 
 
 class Attention:
@@ -39,7 +45,10 @@ class Attention:
         self._changed, self._ended = threading.Event(), threading.Event()
         self._requests: Mapping[str, str] | None = None  # their states
         self._sessions: Mapping[str, dict[str, Any]] | None = None
-        self._seen_at: dict[str, float] = {}  # of requests that nobody was told of yet
+        self._seen_at: dict[str, float] = {}  # of what nobody was told of yet, by the ids of notices
+        self._alerts: dict[str, Alert] = {}  # that are no requests, by the same
+        self._held_at: dict[str, float] = {}  # when each of them held last
+        self._next_alerts_at = self._began_at = time.monotonic()
         self._said: set[str] = set()
         self._watch = engine.web.watch(self._changed.set)
         threading.Thread(target=self._prune_daily, name="retention", daemon=True).start()
@@ -122,17 +131,34 @@ class Attention:
                 hints.append({"type": "request_opened", "request": request_row(one)})
             else:
                 hints.append({"type": "request_settled", "request_id": identity, "session_id": one.session_id})
-        now = time.monotonic()
         if self._notices.is_wanted:
-            for identity in pending.keys() - self._seen_at.keys():
-                self._seen_at[identity] = now
-            for identity in [*self._seen_at]:
-                if identity not in pending:
-                    del self._seen_at[identity]
-                elif now - self._seen_at[identity] >= _DWELL_S and self._notices.tell(pending[identity]):
-                    self._seen_at[identity] = _TOLD
-            self._notices.withdraw(pending)
+            self._notify(pending, time.monotonic())
         return hints
+
+    def _notify(self, pending: Mapping[str, LiveRequest], now: float) -> None:
+        """Tell what has come, and take back what is over; a request at once, what else there is once it stays away."""
+        self._try(lambda: self._look_at_alerts(now))  # a broken file keeps no request from being told
+        open_ids = pending.keys() | self._alerts.keys()
+        self._seen_at = {identity: self._seen_at.get(identity, now) for identity in open_ids}
+        for identity, seen_at in self._seen_at.items():
+            if seen_at == _TOLD or now - seen_at < _DWELL_S:
+                continue
+            if identity in pending:
+                self._notices.tell_request(pending[identity])
+            else:
+                self._notices.tell(self._alerts[identity])
+            self._seen_at[identity] = _TOLD
+        held = {identity for identity, at in self._held_at.items() if now - at < _SETTLES_S}
+        self._notices.withdraw(open_ids | held, keeps_alerts=now - self._began_at < _SETTLES_S)
+
+    def _look_at_alerts(self, now: float) -> None:
+        if now < self._next_alerts_at:
+            return
+        self._next_alerts_at = now + _ALERTS_EVERY_S
+        self._engine.quota.raise_alerts(audience="serve")
+        wants = (alert for alert in self._engine.snapshot().alerts if alert.severity is not Severity.NOTE)
+        self._alerts = {alert.notice_id: alert for alert in wants}
+        self._held_at |= dict.fromkeys(self._alerts, now)
 
     def _look_at_sessions(self) -> list[dict[str, Any]]:
         found = {one.session.session_id: session_row(one) for one in self._engine.work.list(100, all_live=True)}

@@ -1,4 +1,4 @@
-"""Tell a person that a session waits for them: the terminal's bell, the webhook of config.toml, and web push."""
+"""Tell a person what wants them: the terminal's bell, the webhook of config.toml, and web push."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import urllib.request
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.checks.alerts import of_request, to_line
+from oulipoly_engine.core.text.quantities import local
 from oulipoly_engine.core.web import notices
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.web.base.push import WebPush
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.checks.alerts import Alert
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.core.web.notices import Call
     from oulipoly_engine.facade.engine import Engine
@@ -33,26 +36,37 @@ class Notices:
         """Return whether there is anybody to tell."""
         return bool(self._engine.web.settings().webhook) or diagnostics.is_terminal() or self._push.is_wanted
 
-    def tell(self, request: LiveRequest) -> bool:
-        """Tell of a request, unless another server has done it. Returns that it is told of."""
-        if not self._engine.web.claim_notice(request.request_id):
-            return True
-        line = notices.describe(request, self._title(request.session_id))
+    def tell(self, alert: Alert, request: LiveRequest | None = None) -> None:
+        """Tell of an alert, unless another server has done it. request: what it is of."""
+        if not self._engine.web.claim_notice(alert.notice_id):
+            return
+        line = to_line(local(alert.text, self._engine.surroundings.clock.now()))
         if diagnostics.is_terminal():
             diagnostics.note(line)
             diagnostics.ring()
         webhook = self._engine.web.settings().webhook
+        if request is None:
+            if webhook:
+                _call_later(notices.tell(webhook, alert, line, f"{self._url}/"))
+            self._push.tell(alert.notice_id, line)
+            return
         if webhook:
             token = self._engine.web.make_request_token(request.request_id)
             page = f"{self._url}/requests/{request.request_id}"
-            _call_later(notices.tell(webhook, request, line, page, token))
-        self._push.tell(request, line)
-        return True
+            _call_later(notices.tell_request(webhook, request, line, page, token))
+        self._push.tell_request(request, line)
 
-    def withdraw(self, pending: Collection[str]) -> None:
-        """Take back what was told of requests that do not wait any more."""
+    def tell_request(self, request: LiveRequest) -> None:
+        """Tell of a request."""
+        self.tell(of_request(request, self._title(request.session_id)), request)
+
+    def withdraw(self, pending: Collection[str], *, keeps_alerts: bool = False) -> None:
+        """Take back what was told and does not wait any more. pending: ids of notices that may stay.
+
+        keeps_alerts: those that are of no request stay all.
+        """
         webhook = self._engine.web.settings().webhook
-        for identity in self._engine.web.claim_withdrawals(pending):
+        for identity in self._engine.web.claim_withdrawals(pending, keeps_alerts=keeps_alerts):
             call = notices.withdraw(webhook, identity) if webhook else None
             if call is not None:
                 _call_later(call)

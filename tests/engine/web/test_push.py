@@ -162,7 +162,7 @@ from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web import notices
 from oulipoly_engine.web.base import push
 push.TAKES_LOOPBACK = True
-notices.Notices(Engine(), "http://localhost").tell(msgspec.json.decode(sys.argv[1], type=LiveRequest))
+notices.Notices(Engine(), "http://localhost").tell_request(msgspec.json.decode(sys.argv[1], type=LiveRequest))
 time.sleep(30)
 """
 
@@ -178,7 +178,7 @@ def test_what_a_killed_server_has_taken_upon_itself_is_not_sent_by_the_next(engi
     service.asked = lambda: None
     with closing(Engine()) as again:
         for request in (*requests, requests[2]):
-            Notices(again, "http://localhost").tell(request)
+            Notices(again, "http://localhost").tell_request(request)
         until(lambda: phone.got[1:])
         Notices(again, "http://localhost").withdraw(())
         until(lambda: phone.got[3:])
@@ -191,7 +191,7 @@ def test_what_a_killed_server_has_taken_upon_itself_is_not_sent_by_the_next(engi
 def test_a_subscription_that_is_gone_is_forgotten(engine, device, service, status):
     service.status = status
     device(Phone(service), "answer")
-    push.WebPush(engine).tell(make_request(), "a line")
+    push.WebPush(engine).tell_request(make_request(), "a line")
 
     until(lambda: not engine.web.push.subscriptions())
 
@@ -235,7 +235,7 @@ def test_a_revoked_device_is_told_nothing_and_its_notices_are_worth_nothing(engi
     token = engine.web.make_request_token(request.request_id, engine.web.push.subscriptions()[0])
     assert 404 == browse().get(f"/requests/{request.request_id}", headers=bearer(token)).status_code
     engine.web.revoke(device_id)
-    push.WebPush(engine).tell(request, "a line")
+    push.WebPush(engine).tell_request(request, "a line")
     push.WebPush(engine).withdraw(request.request_id)
 
     assert 401 == browse().get(f"/requests/{request.request_id}", headers=bearer(token)).status_code

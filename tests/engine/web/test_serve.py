@@ -24,6 +24,7 @@ from uvicorn.server import ServerState
 
 from oulipoly_engine.cli.web.serve import start_again
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.checks.alerts import of_request
 from oulipoly_engine.core.web import notices
 from oulipoly_engine.facade.base import own_process
 from oulipoly_engine.facade.engine import Engine
@@ -244,11 +245,11 @@ def test_a_person_is_told_once_and_can_answer_from_there(live, hook):
 def test_ntfy_and_slack_are_told_in_their_own_words(live):
     session = live.begin("hello [[approve:ls]]", runtime="demo-codex1")
     request = live.request(session)
-    line = notices.describe(request, "my\nsession")
-    turned = notices.describe(request, "my \u202enoisses")
-    ntfy = notices.tell("https://ntfy.sh/topic", request, line, "https://a/requests/1", "t")
+    line = of_request(request, "my\nsession").text
+    turned = of_request(request, "my \u202enoisses").text
+    ntfy = notices.tell_request("https://ntfy.sh/topic", request, line, "https://a/requests/1", "t")
     told = json.loads(ntfy.body)
-    slack = notices.tell("https://hooks.slack.com/services/x", request, line, "https://a/requests/1", "t")
+    slack = notices.tell_request("https://hooks.slack.com/services/x", request, line, "https://a/requests/1", "t")
 
     assert ("https://ntfy.sh/", "topic", "https://a/requests/1#t") == (ntfy.url, told["topic"], told["click"])
     assert ["approve", "deny"] == [json.loads(one["body"])["decision"] for one in told["actions"]]

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.checks.alerts import Alert
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.facade.live.sessions import LiveSessions
@@ -12,7 +13,7 @@ from oulipoly_engine.records import replace
 from oulipoly_tui.driver.notices import GIVE_TITLE_BACK, KEEP_TITLE, Notices, sequence
 from oulipoly_tui.screens.jump import Jump
 from oulipoly_tui.screens.reading import Reading
-from oulipoly_tui.view.frame.attention import Attention, collect_attention, find_next
+from oulipoly_tui.view.frame.attention import collect_attention, find_next
 
 BELL = "\a"
 
@@ -26,7 +27,7 @@ def running(running):
 async def test_an_answered_request_is_gone_from_the_problems_although_it_was_told_in_a_line(
     empty_world, running, settled, screen_text, monkeypatch
 ):
-    prompt, now = Prompt("x", "rm -rf " + "x/" * 60), SystemClock().now()
+    prompt, now = Prompt("rm -rf " + "x/" * 60), SystemClock().now()
     asked = LiveRequest("r", "s", "t", "n", "command_approval", "open", prompt, now)
     open_requests = [asked]
     monkeypatch.setattr(LiveSessions, "requests", lambda _: tuple(open_requests))
@@ -34,11 +35,11 @@ async def test_an_answered_request_is_gone_from_the_problems_although_it_was_tol
         app.requests.look_soon()
         await settled(pilot, lambda: any("tells all" in note.message for note in app._notifications))
         app.alerts.list_problems()
-        await settled(pilot, lambda: "asks: rm -rf" in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: "wants to run: rm -rf" in "\n".join(screen_text(app)))
         open_requests.clear()
         app.requests.look_soon()
 
-        await settled(pilot, lambda: "asks: rm -rf" not in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: "wants to run: rm -rf" not in "\n".join(screen_text(app)))
 
 
 @pytest.mark.parametrize(
@@ -95,11 +96,11 @@ def test_the_window_s_title_is_kept_and_given_back():
 
 
 def test_going_through_comes_round_and_is_not_confused_by_new_words():
-    one, two = Attention("94 % used", "quota", "ada"), Attention("ended", "repl", "1")
+    one, two = Alert("window", "94 % used", subject="ada"), Alert("terminal", "ended", subject="1")
     found = collect_attention(None, (one, two))
 
     assert one == find_next(found, None)
-    assert two == find_next(found, replace(one, text="95 % used"))
+    assert two == find_next(found, replace(one, head="95 % used"))
     assert one == find_next(found, two)
     assert None is find_next((), two)
 
@@ -108,7 +109,7 @@ async def test_n_goes_to_the_window_of_an_alert(app_world, running, settled, scr
     async with running((120, 34)) as (app, pilot):
         assert app.key_actions.reason_against(app.keys.find("frame.attention")) == "there is no alert"
         app.order("refresh")
-        await settled(pilot, lambda: app.snapshot.alerts and not app.busy)
+        await settled(pilot, lambda: app.snapshot.alerts_of("window") and not app.busy)
         assert "! 1" in screen_text(app)[0]
         await pilot.press("f8")
         await settled(pilot, lambda: app.frame.area.focused_pane == "quota")
@@ -141,7 +142,7 @@ async def test_an_alert_is_told_outside_only_while_nobody_looks_and_once(app_wor
         app.alerts.notices.tell = lambda _title, text: told.append(text)
         app.app_focus = False
         app.order("refresh")
-        await settled(pilot, lambda: app.snapshot.alerts and not app.busy)
+        await settled(pilot, lambda: app.snapshot.alerts_of("window") and not app.busy)
 
         assert [] == told
 

@@ -112,7 +112,7 @@ async def test_what_is_wrong_is_listed_and_what_wants_the_user_is_gone_to(app_wo
             await one.sees("bad.toml", "→")
             await one.back()
         one.app.order("refresh", ("ada",))
-        await one.until(lambda: one.app.snapshot.alerts)
+        await one.until(lambda: one.app.snapshot.alerts_of("window"))
         await one.turn_to("sessions")
         await one.press("alt+n")
         await one.until(lambda: one.pane == "quota")
@@ -170,7 +170,7 @@ async def test_doctor_is_asked_from_anywhere_and_looks_again(app_world, hand):
 async def test_the_next_alert_is_gone_to_from_the_problems_as_well(app_world, hand):
     async with hand() as one:
         one.app.order("refresh", ("ada",))
-        await one.until(lambda: one.app.snapshot.alerts)
+        await one.until(lambda: one.app.snapshot.alerts_of("window"))
         for key in ("f8", "alt+n"):
             await one.turn_to("pools")
             await one.press("exclamation_mark")

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import Controls
+from oulipoly_engine.core.checks.alerts import Alert, Severity
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.facade.snapshot import Trouble
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import invocations
@@ -228,8 +228,8 @@ def test_a_mark_names_no_time_and_its_problem_goes_with_it(crowd, snapshot_of):
 
     row = next(plain(row.line) for row in pool_rows(marked, 120) if row.key == "opus\n0")
     assert row.rstrip().endswith("exhausted until read again")
-    assert ["ahead"] == [one.place for one in marked.problems if "quota_exhausted" in one.cause]
-    assert [] == [one.place for one in cleared.problems if "quota_exhausted" in one.cause]
+    assert ["ahead"] == [one.subject for one in marked.problems if "quota_exhausted" in one.text]
+    assert [] == [one.subject for one in cleared.problems if "quota_exhausted" in one.text]
 
 
 def test_every_time_is_the_user_s_own(crowd, snapshot_of, monkeypatch):
@@ -259,9 +259,13 @@ def test_unknown_is_a_question_mark_never_zero(crowd, snapshot_of):
     assert " 0 %" not in ahead
 
 
+BROKEN = Alert("state", "it is broken", fix="mend it", subject="here", severity=Severity.ERROR)
+GONE = Alert("state", "it is gone", fix="mend it", severity=Severity.ERROR)
+
+
 def test_problems_put_errors_first_each_with_its_fix(crowd, snapshot_of):
     snapshot = snapshot_of(crowd, NOW, _fill)
-    broken = replace(snapshot, problems=(*snapshot.problems, Trouble("it is broken", "mend it", "here")))
+    broken = replace(snapshot, alerts=(*snapshot.alerts, BROKEN))
 
     problems = of_app(
         broken, (("worker failed: ValueError: 3", True),), keymap.resolve("default", {"pools.drian": "x"})
@@ -274,9 +278,7 @@ def test_problems_put_errors_first_each_with_its_fix(crowd, snapshot_of):
 
 
 def test_a_lost_state_file_is_listed_once(crowd, snapshot_of):
-    snapshot = replace(
-        snapshot_of(crowd, NOW), store_failure="it is gone", problems=(Trouble("it is gone", "mend it"),)
-    )
+    snapshot = replace(snapshot_of(crowd, NOW), store_failure="it is gone", alerts=(GONE,))
     failures = (("The list is as it was: it is gone", False), ("the disk is slow", False))
 
     problems = of_app(snapshot, failures, keymap.resolve("default", {}))

@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.core.checks.alerts import of_risk
 from oulipoly_engine.core.sessions.sessions import Part, Session, Sort, sort_sessions
 from oulipoly_engine.facade.sessions.types import Board, ListedSession
-from oulipoly_engine.facade.snapshot import AtRisk
 from oulipoly_engine.records import replace
 from oulipoly_tui.orders import line
 from oulipoly_tui.panes.terminal.open_terminal import label_of, program_of
-from oulipoly_tui.view.frame.attention import of_snapshot, risk_text
+from oulipoly_tui.view.frame.attention import alert_text, collect_attention, key_of, pane_of
 from oulipoly_tui.view.sessions.columns import arrow, find_sort_at, format_headings, headings
 from oulipoly_tui.view.sessions.groups import Group, Grouping
 from oulipoly_tui.view.sessions.look import Look
@@ -83,12 +83,13 @@ def test_a_closed_heading_says_what_is_at_risk_behind_it():
 
 
 def test_what_is_at_risk_wants_the_user_and_says_the_way_out(app_world, snapshot_of):
-    risk = AtRisk("ada", 2, "a-c", NOW + timedelta(hours=5))
-    found = of_snapshot(replace(snapshot_of(app_world, NOW), at_risk=(risk,)))
+    risk = of_risk("ada", 2, "a-c", NOW + timedelta(hours=5), NOW)
+    wanted = collect_attention(replace(snapshot_of(app_world, NOW), alerts=(risk,)), ())
+    due = of_risk("ada", 1, "a-c", NOW, NOW)
 
-    assert ("sessions", "a-c") == (found[-1].pane, found[-1].key)
-    assert "2 sessions of ada at risk, first in 5 h 0 m, not archived: A keeps them" == found[-1].text
-    assert "1 session of ada at risk, now, not archived: A keeps it" == risk_text(AtRisk("ada", 1, "a-c", NOW), NOW)
+    assert ((risk,), "sessions", "a-c") == (wanted, pane_of(risk), key_of(risk))
+    assert "2 sessions of ada at risk, first in 5 h 0 m, not archived: A keeps them" == alert_text(risk, NOW)
+    assert "1 session of ada at risk, now, not archived: A keeps it" == alert_text(due, NOW)
 
 
 class Told:
@@ -214,18 +215,18 @@ async def test_what_is_at_risk_is_gone_to_and_archived_from_there(listed):
     async with listed() as (app, pilot, until):
         await pilot.press("g", "h")  # a closed heading must not hide it
         app.take_snapshot()
-        await until(lambda: [one.count for one in app.snapshot.at_risk] == [1])
-        wanted = [each for each in app.alerts.list_attention() if each.pane == "sessions"]
+        await until(lambda: [alert.count for alert in app.snapshot.alerts_of("at-risk")] == [1])
+        wanted = [alert for alert in app.alerts.list_attention() if alert.kind == "at-risk"]
         assert 1 == len(wanted)
-        while app.alerts._last != wanted[0]:
+        while app.alerts._last is None or app.alerts._last.identity != wanted[0].identity:
             await pilot.press("alt+n")
         pane = app.frame.find("sessions")
-        await until(lambda: pane.listed is not None and pane.listed.session.chain_id == wanted[0].key)
+        await until(lambda: pane.listed is not None and pane.listed.session.chain_id == wanted[0].cause)
         await pilot.press("A")
         app.work("again", lambda: None, lambda _: None)
         await until(lambda: app.engine.sessions.catalogue.board().kept)
         app.take_snapshot()
-        await until(lambda: not app.snapshot.at_risk)
+        await until(lambda: not app.snapshot.alerts_of("at-risk"))
 
 
 async def test_the_app_s_own_scan_keeps_copies_unless_told_not_to(listed, app_world):

@@ -47,7 +47,7 @@ def orphan(app_world):
 async def test_it_is_told_and_ended(orphan, running, screen_text, settled):
     async with running((100, 40)) as (app, pilot):
         await settled(pilot, lambda: app.snapshot is not None and app.snapshot.orphans)
-        assert [f"process {orphan.pid}" in one.cause for one in app.snapshot.problems if one.kind == "run"] == [True]
+        assert [f"process {orphan.pid}" in one.text for one in app.snapshot.problems if one.kind == "run"] == [True]
 
         app.order("run end", ["1234abcd"])
         await settled(pilot, lambda: f"process {orphan.pid}" in "\n".join(screen_text(app)))

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.checks.alerts import Alert, of_request
 from oulipoly_tui.keys import keymap
-from oulipoly_tui.view.frame.attention import Attention
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import LiveRequest
@@ -42,12 +42,9 @@ class Requests:
         if monotonic() - self._read_at > _AT_ONCE_S:
             self._read()
 
-    def attention(self) -> tuple[Attention, ...]:
+    def attention(self) -> tuple[Alert, ...]:
         """Return each open request as what wants the user."""
-        return tuple(
-            Attention(f"{self.names.get(one.session_id, 'a session')} asks: {_words(one)}", PANE, one.session_id)
-            for one in self.open
-        )
+        return tuple(of_request(request, self.names.get(request.session_id, "")) for request in self.open)
 
     def _read(self) -> None:
         engine = self._app.engine
@@ -71,28 +68,22 @@ class Requests:
 
     def _tell(self) -> None:
         """Say what is new, unless it is seen anyway; outside where the terminal is not looked at."""
-        ids = {one.request_id for one in self.open}
-        new = [one for one in self.open if one.request_id not in self._told]
-        self._told = ids
+        alerts = self.attention()
+        new = [alert for alert in alerts if alert.cause not in self._told]
+        self._told = {alert.cause for alert in alerts}
         app = self._app
         pane: Any = app.frame.find(PANE)
         shown = (
             None if pane is None or app.frame.current is not pane or pane.session is None else pane.session.session_id
         )
-        unseen = [one for one in new if one.session_id != shown]
+        unseen = [alert for alert in new if alert.subject != shown]
         row = app.keys.find("frame.inbox")
         key = "" if row is None else f" · {keymap.format_first_key(row.keys)}: inbox"
         if unseen:
-            first = unseen[0]
             more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
-            who = self.names.get(first.session_id, "a session")
-            app.say(f"{who} asks: {_words(first)}{more}{key}", severity="warning", is_listed=True)
+            app.say(f"{unseen[0].text}{more}{key}", severity="warning", is_listed=True)
         if new and not app.app_focus:
-            app.alerts.notices.tell("agents", _words(new[0])[:_OUTSIDE])
-
-
-def _words(request: LiveRequest) -> str:
-    return " ".join((request.prompt.command or request.prompt.title).split())[:80]
+            app.alerts.notices.tell("agents", new[0].text[:_OUTSIDE])
 
 
 def _read_requests(engine: Engine) -> tuple[Sequence[LiveRequest], Mapping[str, str]]:

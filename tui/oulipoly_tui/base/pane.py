@@ -16,9 +16,9 @@ from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.checks.alerts import Alert
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.view.frame.attention import Attention
 
 _FIELD_KEYS = (
     Action("field.submit", own("done", "take what is typed"), keys="enter", weight=9),
@@ -97,7 +97,7 @@ class Pane(Widget, can_focus=False):
         """Return what goes on without the app, each as `id label`; asked after the app's end too."""
         return ()
 
-    def attention(self) -> tuple[Attention, ...]:
+    def attention(self) -> tuple[Alert, ...]:
         """Return what wants the user in here, beside what the snapshot tells: a terminal that rings, for one."""
         return ()
 
@@ -106,7 +106,7 @@ class Pane(Widget, can_focus=False):
         return ()
 
     def show(self, key: str) -> bool:
-        """Put the cursor on what an Attention's key names; return whether there is such a thing."""
+        """Put the cursor on what an alert is about; return whether there is such a thing."""
         return False
 
     def focus_inside(self) -> None:

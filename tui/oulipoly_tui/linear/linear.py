@@ -15,11 +15,11 @@ from oulipoly_engine.errors import RunnerError, translate_system_errors
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.facade.snapshot import Snapshot
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_tui.linear.pools import pool_lines, quota_lines
 from oulipoly_tui.linear.talk import Talk
 from oulipoly_tui.view import words
-from oulipoly_tui.view.frame.attention import alert_text, risk_text
+from oulipoly_tui.view.frame.attention import alert_text
 from oulipoly_tui.view.frame.problems import cause_of
 
 Lines = Callable[[Talk, Snapshot], Iterable[str]]
@@ -77,12 +77,12 @@ def format_invocations(_talk: Talk, snapshot: Snapshot) -> Iterator[str]:
 def problem_lines(_talk: Talk, snapshot: Snapshot) -> Iterator[str]:
     """Yield a line a problem, its fix after it."""
     for one in snapshot.problems:
-        place = f" In {one.place}." if one.place else ""
+        place = f" In {one.subject}." if one.subject else ""
         fix = words.local(one.fix, snapshot.at).replace(" (w)", "")  # a key of the screen: here it is a menu's entry
         yield f"{'Error' if one.is_error else 'Warning'}. {cause_of(one, snapshot.at)}.{place} Fix: {fix}."
-    yield from (f"Alert. {alert_text(alert, snapshot.at)}." for alert in snapshot.alerts)
+    yield from (f"Alert. {alert_text(alert, snapshot.at)}." for alert in snapshot.alerts_of("window"))
     yield from _risk_lines(snapshot)
-    if not snapshot.problems and not snapshot.alerts and not snapshot.at_risk:
+    if not snapshot.alerts:
         yield "Nothing is wrong."
 
 
@@ -93,7 +93,9 @@ def session_lines(_talk: Talk, snapshot: Snapshot) -> Iterator[str]:
 
 
 def _risk_lines(snapshot: Snapshot) -> Iterator[str]:
-    yield from (f"At risk. {risk_text(one, snapshot.at, archives='Archive everything')}." for one in snapshot.at_risk)
+    for alert in snapshot.alerts_of("at-risk"):
+        text = alert_text(replace(alert, fix=alert.fix.replace("A ", "Archive everything ", 1)), snapshot.at)
+        yield f"At risk. {text}."
 
 
 def _top(talk: Talk) -> None:

@@ -52,7 +52,7 @@ class SettingsTable(Table):
     serve_commit: bool = Field(False, description="Whether devices of `serve` may commit, with the hooks.")
     serve_promote: bool = Field(False, description="Whether devices of `serve` may push.")
     serve_webhook: str = Field(
-        "", description="Where `serve` posts what sessions ask a person (ntfy, Slack, any JSON); empty: nowhere."
+        "", description="Where `serve` posts what wants a person (ntfy, Slack, any JSON); empty: nowhere."
     )
     work_keep_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
         90, description="After how many days `worktree prune` drops what removed worktrees held; 0: never."

@@ -22,8 +22,8 @@ _SLACK = 0.02  # below the threshold at which an alert that was raised still hol
 THRESHOLD, FORECAST = "threshold", "forecast"
 
 
-class Alert(Record):
-    """One thing to say, once in a window's cycle."""
+class WindowAlert(Record):
+    """A window that is almost used up, or will be; said once in its cycle."""
 
     kind: str  # THRESHOLD: used so far; FORECAST: runs out before its reset
     account: str
@@ -35,11 +35,20 @@ class Alert(Record):
     @property
     def text(self) -> str:
         """Return the alert as one sentence."""
-        head = f"{self.account} {self.window} is {percent(self.used)} used"
+        return f"{self.head}, {self.rest}"
+
+    @property
+    def head(self) -> str:
+        """Return what is used up."""
+        return f"{self.account} {self.window} is {percent(self.used)} used"
+
+    @property
+    def rest(self) -> str:
+        """Return what is ahead."""
         reset = f"resets {to_text(self.resets_at)[:16]}Z"
         if self.dry_at is None:
-            return f"{head}, {reset}"
-        return f"{head} and runs out about {to_text(self.dry_at)[:16]}Z at the present pace; it {reset}"
+            return reset
+        return f"runs out about {to_text(self.dry_at)[:16]}Z at this pace, {reset}"
 
     def to_json(self) -> dict[str, object]:
         """Return the alert as JSON values; uses are fractions, instants RFC 3339."""
@@ -60,7 +69,7 @@ def alerts(
     now: datetime,
     threshold: float = DEFAULT_THRESHOLD,
     raised: Collection[tuple[str, str]] = (),
-) -> tuple[Alert, ...]:
+) -> tuple[WindowAlert, ...]:
     """Return what one account's live windows give rise to, one alert a window.
 
     forecasts: by window name; a window without one is judged by what is used alone. raised: (window, kind) of what has
@@ -73,14 +82,14 @@ def alerts(
 
 def _of(
     account: str, window: Window, forecast: Forecast | None, threshold: float, raised: Collection[tuple[str, str]]
-) -> Alert | None:
+) -> WindowAlert | None:
     is_told = (window.name, FORECAST) in raised
     dry_at = forecast.at if forecast is not None and _runs_out(forecast, window.used, is_told=is_told) else None
     slack = _SLACK if (window.name, THRESHOLD) in raised else 0.0
     if window.used >= threshold - slack:
-        return Alert(THRESHOLD, account, window.name, window.used, window.resets_at, dry_at)
+        return WindowAlert(THRESHOLD, account, window.name, window.used, window.resets_at, dry_at)
     if dry_at is not None:
-        return Alert(FORECAST, account, window.name, window.used, window.resets_at, dry_at)
+        return WindowAlert(FORECAST, account, window.name, window.used, window.resets_at, dry_at)
     return None
 
 

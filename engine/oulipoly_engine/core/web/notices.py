@@ -1,4 +1,4 @@
-"""What a webhook is told when a session asks a person. Pure.
+"""What a webhook is told when something wants a person. Pure.
 
 ntfy takes updates and deletions by a sequence id since 2.16 (docs.ntfy.sh, "Publish as JSON", seen 2026-11); Slack's
 incoming webhooks take a text and nothing else. Everybody else gets one JSON document.
@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from oulipoly_engine.core.checks.alerts import Alert, is_of_alert
 from oulipoly_engine.core.live.sessions import LiveRequest
-from oulipoly_engine.core.text.control_characters import visible_line
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import Record
 
-_LONGEST = 160  # characters of the line
-_WORDS = {"user_input": "asks", "command_approval": "wants to run", "file_change_approval": "wants to change"}
+
+class Notice(Record):
+    """What every service can show."""
+
+    id: str
+    line: str
+    link: str
+    label: str  # of the link
+    actions: Sequence[dict[str, Any]] = ()  # ntfy's
 
 
 class Call(Record):
@@ -28,41 +35,37 @@ class Call(Record):
     body: bytes = b""
 
 
-def describe(request: LiveRequest, session: str) -> str:
-    """Return one line, secrets hidden and hidden characters shown as signs. session: its title."""
-    title = _to_line(request.prompt.title)
-    line = f"{_to_line(session)[:60] or 'a session'} {_WORDS.get(request.kind, 'asks for')}: {title}"
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+def tell(webhook: str, alert: Alert, line: str, page: str) -> Call:
+    """Return the call that tells of an alert that is no request. line: for people. page: where it is listed."""
+    document = {
+        "event": "alert_raised",
+        "alert_id": alert.notice_id,
+        "kind": alert.kind,
+        "severity": alert.severity.value,
+        "subject": alert.subject,
+        "message": alert.text,
+        "fix": alert.fix,
+        "url": page,
+    }
+    return _tell(webhook, Notice(alert.notice_id, line, page, "Look at it"), document)
 
 
-def _to_line(text: str) -> str:
-    return visible_line(" ".join(redact(text).split()))
-
-
-def tell(webhook: str, request: LiveRequest, line: str, page: str, token: str) -> Call:
+def tell_request(webhook: str, request: LiveRequest, line: str, page: str, token: str) -> Call:
     """Return the call that tells of a request. page: of the request, where it can be answered with the token."""
     link = f"{page}#{token}"
-    topic = _topic(webhook)
-    if topic is not None:
-        actions = [
-            {
-                "action": "http",
-                "label": label,
-                "url": page,
-                "method": "POST",
-                "headers": {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-                "body": json.dumps({"decision": decision}),
-                "clear": True,
-            }
-            for label, decision in (("Allow", "approve"), ("Deny", "deny"))
-            if request.kind != "user_input"
-        ]
-        root, name = topic
-        told = {"topic": name, "title": "agents", "message": line, "click": link, "actions": actions}
-        return _post(root, told | {"sequence_id": _sequence(request.request_id)})
-    if urlsplit(webhook).hostname == "hooks.slack.com":
-        shown = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        return _post(webhook, {"text": f"{shown}\n<{link}|Allow or deny>"})
+    actions = [
+        {
+            "action": "http",
+            "label": label,
+            "url": page,
+            "method": "POST",
+            "headers": {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+            "body": json.dumps({"decision": decision}),
+            "clear": True,
+        }
+        for label, decision in (("Allow", "approve"), ("Deny", "deny"))
+        if request.kind != "user_input"
+    ]
     document = {
         "event": "request_opened",
         "request_id": request.request_id,
@@ -73,18 +76,32 @@ def tell(webhook: str, request: LiveRequest, line: str, page: str, token: str) -
         "link": link,
         "token": token,
     }
+    return _tell(webhook, Notice(request.request_id, line, link, "Allow or deny", actions), document)
+
+
+def _tell(webhook: str, notice: Notice, document: dict[str, Any]) -> Call:
+    topic = _topic(webhook)
+    if topic is not None:
+        root, name = topic
+        told = {"topic": name, "title": "agents", "message": notice.line, "click": notice.link}
+        return _post(root, told | {"actions": notice.actions, "sequence_id": _sequence(notice.id)})
+    if urlsplit(webhook).hostname == "hooks.slack.com":
+        shown = notice.line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        return _post(webhook, {"text": f"{shown}\n<{notice.link}|{notice.label}>"})
     return _post(webhook, document)
 
 
-def withdraw(webhook: str, request_id: str) -> Call | None:
+def withdraw(webhook: str, notice_id: str) -> Call | None:
     """Return the call that takes a notice back; None: it cannot be taken back there."""
     topic = _topic(webhook)
     if topic is not None:
         root, name = topic
-        return Call("DELETE", f"{root.rstrip('/')}/{name}/{_sequence(request_id)}")
+        return Call("DELETE", f"{root.rstrip('/')}/{name}/{_sequence(notice_id)}")
     if urlsplit(webhook).hostname == "hooks.slack.com":
         return None
-    return _post(webhook, {"event": "request_settled", "request_id": request_id})
+    if is_of_alert(notice_id):
+        return _post(webhook, {"event": "alert_over", "alert_id": notice_id})
+    return _post(webhook, {"event": "request_settled", "request_id": notice_id})
 
 
 def _topic(webhook: str) -> tuple[str, str] | None:
@@ -97,8 +114,8 @@ def _topic(webhook: str) -> tuple[str, str] | None:
     return urlunsplit((parts.scheme, parts.netloc, "/", "", "")), name
 
 
-def _sequence(request_id: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "-", request_id)[:64]
+def _sequence(notice_id: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "-", notice_id)[:64]
 
 
 def _post(url: str, document: dict[str, Any]) -> Call:

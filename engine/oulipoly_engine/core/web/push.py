@@ -14,12 +14,14 @@ import re
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from oulipoly_engine.core.checks.alerts import is_of_alert
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.records import Record
 
 LONGEST_ENDPOINT = 2048  # characters
+_LONGEST_LINE = 300  # characters
 _LENGTH = 1500  # bytes; every message has as many, so that its length tells nobody anything
 _SUBJECT = "mailto:nobody@example.org"  # RFC 8292 wants somebody to write to; Apple refuses names such as localhost
 _TOKEN_LIFE_S = 12 * 3600  # of what is shown to the push service; 24 hours at most
@@ -91,16 +93,22 @@ def claims(endpoint: SplitResult, now_s: float) -> dict[str, Any]:
     return {"aud": audience, "exp": int(now_s) + _TOKEN_LIFE_S, "sub": _SUBJECT}
 
 
-def tell(request: LiveRequest, line: str, token: str, *, may_approve: bool) -> bytes:
+def tell(notice_id: str, line: str) -> bytes:
+    """Return the message that tells of an alert that is no request; `request_id` is what every notice is known by."""
+    told = {"event": "alert_raised", "request_id": notice_id, "message": visible_line(line)[:_LONGEST_LINE]}
+    return _pad(told | {"decisions": [], "token": ""})
+
+
+def tell_request(request: LiveRequest, line: str, token: str, *, may_approve: bool) -> bytes:
     """Return the message that tells of a request. token: for this request alone."""
     decisions = [] if request.kind == "user_input" else ["deny", "approve"] if may_approve else ["deny"]
     told = {"event": "request_opened", "request_id": request.request_id, "message": visible_line(line)}
     return _pad(told | {"decisions": decisions, "token": token})
 
 
-def withdraw(request_id: str) -> bytes:
+def withdraw(notice_id: str) -> bytes:
     """Return the message that takes a notice back."""
-    return _pad({"event": "request_settled", "request_id": request_id})
+    return _pad({"event": "alert_over" if is_of_alert(notice_id) else "request_settled", "request_id": notice_id})
 
 
 def topic(request_id: str) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.quota import usage_table
-from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert
+from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, WindowAlert
 from oulipoly_engine.core.quota.usage_table import AccountUsage
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.facade.base.files import check_account
@@ -47,7 +47,7 @@ class QuotaCheck(Record):
     at: datetime
     states: Mapping[str, QuotaState]  # by account
     decisions: tuple[Decision, ...]  # a model each: the choice that its next run would get
-    alerts: tuple[Alert, ...]  # all that hold, whether told before or not
+    alerts: tuple[WindowAlert, ...]  # all that hold, whether told before or not
 
 
 class Quota:
@@ -114,8 +114,13 @@ class Quota:
         with self._home.lend_store_to_read() as store:
             return forecasts(store, names, self._home.now(), scored=True)
 
-    def raise_alerts(self, asked: Sequence[str] = (), threshold: float = DEFAULT_THRESHOLD) -> tuple[Alert, ...]:
-        """Return what nobody has been told of in this cycle, and publish AlertRaised. Nothing in read-only mode."""
+    def raise_alerts(
+        self, asked: Sequence[str] = (), threshold: float = DEFAULT_THRESHOLD, *, audience: str = ""
+    ) -> tuple[WindowAlert, ...]:
+        """Return what nobody has been told of in this cycle, and publish AlertRaised. Nothing in read-only mode.
+
+        audience: who is told elsewhere than at the screen; what they were told is news at the screen still.
+        """
         from oulipoly_engine.service.quota.alerts import raise_alerts
 
         home = self._home
@@ -123,9 +128,9 @@ class Quota:
             return ()
         names = self.names(asked)
         with home.lend_store() as store:
-            return raise_alerts(store, names, home.now(), threshold, home.listeners)
+            return raise_alerts(store, names, home.now(), threshold, home.listeners, audience)
 
-    def withdraw_alerts(self, untold: Sequence[Alert], threshold: float) -> None:
+    def withdraw_alerts(self, untold: Sequence[WindowAlert], threshold: float) -> None:
         """Take raised alerts back that nobody could be told of: they are raised again the next time."""
         from oulipoly_engine.store.quota import alerts
 

@@ -279,16 +279,19 @@ class WebAccess:
             replies.forget(store, device_id, key)
 
     # Notices ---------------------------------------------------------------------------------------------------------
-    def claim_notice(self, request_id: str) -> bool:
-        """Note that a person is told of a request. Returns whether nobody did it before."""
+    def claim_notice(self, notice_id: str) -> bool:
+        """Note that a person is told of something. Returns whether nobody did it since it was last taken back."""
         with self._home.lend_store() as store:
-            return replies.claim_notice(store, request_id, self._home.now())
+            return replies.claim_notice(store, notice_id, self._home.now())
 
-    def claim_withdrawals(self, pending: Iterable[str]) -> tuple[str, ...]:
-        """Return the requests that were told of and are settled, each once; tokens for them die."""
+    def claim_withdrawals(self, pending: Iterable[str], *, keeps_alerts: bool = False) -> tuple[str, ...]:
+        """Return the notices that were told and are not pending, each once; tokens for them die.
+
+        keeps_alerts: those that are of no request are left.
+        """
         now = self._home.now()
         with self._home.lend_store() as store:
-            settled = replies.claim_withdrawals(store, pending, now)
+            settled = replies.claim_withdrawals(store, pending, now, keeps_alerts=keeps_alerts)
             for identity in settled:
                 devices.revoke_for_request(store, identity, now)
         return settled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.quota.alerts import Alert, alerts
+from oulipoly_engine.core.quota.alerts import WindowAlert, alerts
 from oulipoly_engine.core.quota.forecast import Forecast, Reading, forecast
 from oulipoly_engine.core.quota.forecast_score import ForecastScore, score
 from oulipoly_engine.core.quota.window_cycles import EndedCycle
@@ -41,9 +41,9 @@ def forecasts(store: Store, names: Sequence[str], now: datetime, *, scored: bool
     )
 
 
-def due_alerts(store: Store, names: Sequence[str], now: datetime, threshold: float) -> tuple[Alert, ...]:
+def due_alerts(store: Store, names: Sequence[str], now: datetime, threshold: float) -> tuple[WindowAlert, ...]:
     """Return every alert that holds now, whether it has been raised before or not; none of accounts that are off."""
-    found: list[Alert] = []
+    found: list[WindowAlert] = []
     wishes = controls.of(store, names)
     names = [name for name in names if not wishes[name].disabled]
     raised = alert_rows.find_raised(store, now, threshold)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, FORECAST, THRESHOLD, Alert
+from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, FORECAST, THRESHOLD, WindowAlert
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import greatest
 from oulipoly_engine.store.base.orm import Expression, fn
@@ -15,20 +15,28 @@ from oulipoly_engine.store.models.quota import AlertRow
 # Vendors' resets wobble by seconds between readings, and those of some windows move along with the clock: a reset that
 # lies nearer to the one told of than that one lies ahead is of the same cycle.
 _WOBBLE_MS = 60_000
+_AUDIENCES = ("", "serve")  # who is at the screen, and who is told by a server
 
 
 def raise_once(
-    store: Store, found: Iterable[Alert], now: datetime, threshold: float = DEFAULT_THRESHOLD
-) -> tuple[Alert, ...]:
-    """Return those alerts that nobody has raised in this cycle at this threshold, and note that they have been now."""
+    store: Store,
+    found: Iterable[WindowAlert],
+    now: datetime,
+    threshold: float = DEFAULT_THRESHOLD,
+    audience: str = "",
+) -> tuple[WindowAlert, ...]:
+    """Return those alerts that nobody has raised in this cycle at this threshold, and note that they have been now.
+
+    audience: who is told, empty for whoever is at the screen; each has alerts of its own, all of them hold for longer.
+    """
     with store.write():
-        fresh = tuple(alert for alert in found if not _is_raised(store, alert, now, threshold))
+        fresh = tuple(alert for alert in found if not _is_raised(store, alert, now, threshold, audience))
         for alert in fresh:
             store.insert(
                 AlertRow,
                 account=alert.account,
                 window=alert.window,
-                kind=_stored_kind(alert.kind, threshold),
+                kind=_stored_kind(alert.kind, threshold, audience),
                 resets_at_ms=_ms(alert.resets_at),
                 raised_at=to_text(now),
             )
@@ -39,7 +47,8 @@ def find_raised(
     store: Store, now: datetime, threshold: float = DEFAULT_THRESHOLD
 ) -> dict[str, frozenset[tuple[str, str]]]:
     """Return what has been raised in the cycles that still run: by account, each (window, kind)."""
-    row, kinds = AlertRow, {_stored_kind(kind, threshold): kind for kind in (THRESHOLD, FORECAST)}
+    row = AlertRow
+    kinds = {_stored_kind(kind, threshold, audience): kind for kind in (THRESHOLD, FORECAST) for audience in _AUDIENCES}
     found: dict[str, set[tuple[str, str]]] = {}
     for account, window, kind in store.rows(
         row.select(row.account, row.window, row.kind).where(row.resets_at_ms > _ms(now), row.kind.in_(tuple(kinds)))
@@ -48,7 +57,7 @@ def find_raised(
     return {account: frozenset(told) for account, told in found.items()}
 
 
-def withdraw(store: Store, raised: Iterable[Alert], threshold: float = DEFAULT_THRESHOLD) -> None:
+def withdraw(store: Store, raised: Iterable[WindowAlert], threshold: float = DEFAULT_THRESHOLD) -> None:
     """Forget that alerts were raised: nobody could be told of them."""
     found = tuple(raised)
     if not found:
@@ -60,22 +69,24 @@ def withdraw(store: Store, raised: Iterable[Alert], threshold: float = DEFAULT_T
             store.run(AlertRow.delete().where(_of_window(alert), is_kind, is_cycle))
 
 
-def _is_raised(store: Store, alert: Alert, now: datetime, threshold: float) -> bool:
+def _is_raised(store: Store, alert: WindowAlert, now: datetime, threshold: float, audience: str) -> bool:
     told, resets_at = AlertRow.resets_at_ms, _ms(alert.resets_at)
     is_same_cycle = fn.ABS(told - resets_at) <= greatest(_WOBBLE_MS, told - _ms(now))
-    kinds = [_stored_kind(alert.kind, threshold)]
+    kinds = [_stored_kind(alert.kind, threshold, audience)]
     if alert.dry_at is not None and threshold == DEFAULT_THRESHOLD:
-        kinds.append(FORECAST)  # who was told that it runs out need not be told that it is on its way
+        kinds.append(
+            _stored_kind(FORECAST, threshold, audience)
+        )  # who was told that it runs out need not be told that it is on its way
     return bool(store.rows(AlertRow.select(told).where(_of_window(alert), AlertRow.kind.in_(kinds), is_same_cycle)))
 
 
-def _of_window(alert: Alert) -> Expression:
+def _of_window(alert: WindowAlert) -> Expression:
     return (AlertRow.account == alert.account) & (AlertRow.window == alert.window)
 
 
-def _stored_kind(kind: str, threshold: float) -> str:
+def _stored_kind(kind: str, threshold: float, audience: str = "") -> str:
     is_usual = kind != THRESHOLD or threshold == DEFAULT_THRESHOLD
-    return kind if is_usual else f"{kind} {threshold:g}"
+    return (kind if is_usual else f"{kind} {threshold:g}") + (f" @{audience}" if audience else "")
 
 
 def _ms(instant: datetime) -> int:

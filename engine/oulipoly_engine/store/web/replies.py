@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.checks.alerts import is_of_alert
 from oulipoly_engine.core.web.devices import REPLY_LIFE
 from oulipoly_engine.core.web.replies import Reply
 from oulipoly_engine.store.base.db import Store
@@ -50,22 +51,35 @@ def forget(store: Store, device_id: str, key: str) -> None:
 
 
 # Notices -------------------------------------------------------------------------------------------------------------
-def claim_notice(store: Store, request_id: str, now: datetime) -> bool:
-    """Note that a person is told of a request. Returns whether nobody did it before."""
+def claim_notice(store: Store, notice_id: str, now: datetime) -> bool:
+    """Note that a person is told of something. Returns whether nobody did it before.
+
+    An alert that was taken back may come again; a request does not.
+    """
     row = WebNoticeRow
     with store.write():
-        if store.rows(row.select(row.request_id).where(row.request_id == request_id)):
+        known = store.rows(row.select(row.withdrawn_at).where(row.request_id == notice_id))
+        if not known:
+            store.insert(row, request_id=notice_id, told_at=to_text(now))
+            return True
+        if known[0][0] is None or not is_of_alert(notice_id):
             return False
-        store.insert(row, request_id=request_id, told_at=to_text(now))
+        again = {row.told_at: to_text(now), row.withdrawn_at: None}
+        store.run(row.update(again).where(row.request_id == notice_id))
     return True
 
 
-def claim_withdrawals(store: Store, pending: Iterable[str], now: datetime) -> tuple[str, ...]:
-    """Return the requests that a person was told of and that do not wait any more; each is returned once."""
+def claim_withdrawals(
+    store: Store, pending: Iterable[str], now: datetime, *, keeps_alerts: bool = False
+) -> tuple[str, ...]:
+    """Return the notices that a person was given and that are not pending any more; each is returned once.
+
+    keeps_alerts: those that are of no request are left.
+    """
     row, waiting = WebNoticeRow, {*pending}
     with store.read():
         open_ones = {each[0] for each in store.rows(row.select(row.request_id).where(row.withdrawn_at.is_null()))}
-    settled = tuple(sorted(open_ones - waiting))
+    settled = tuple(one for one in sorted(open_ones - waiting) if not (keeps_alerts and is_of_alert(one)))
     if not settled:
         return ()
     mine = []

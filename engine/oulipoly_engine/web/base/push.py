@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import private_files
+from oulipoly_engine.core.checks.alerts import is_of_alert
 from oulipoly_engine.core.web import push
 from oulipoly_engine.core.web.push import EndpointRefused, Subscription, check_endpoint, is_public, read_keys
 from oulipoly_engine.errors import RunnerError, UsageInvalid
@@ -51,17 +52,23 @@ class WebPush:
         """Return whether a device has asked to be told."""
         return bool(self._engine.web.push.subscriptions())
 
-    def tell(self, request: LiveRequest, line: str) -> None:
+    def tell(self, notice_id: str, line: str) -> None:
+        """Tell every device that has asked for it of an alert that is no request."""
+        for one in self._engine.web.push.subscriptions():
+            self._send_later(one, push.tell(notice_id, line), notice_id)
+
+    def tell_request(self, request: LiveRequest, line: str) -> None:
         """Tell every device that has asked for it of a request."""
         for one in self._engine.web.push.subscriptions():
             token = self._engine.web.make_request_token(request.request_id, one)
-            message = push.tell(request, line, token, may_approve="answer" in one.scopes)
+            message = push.tell_request(request, line, token, may_approve="answer" in one.scopes)
             self._send_later(one, message, request.request_id, token.partition(".")[0])
 
-    def withdraw(self, request_id: str) -> None:
-        """Take a notice back, wherever it was sent to."""
-        for one in self._engine.web.push.subscriptions(told_of=request_id):
-            self._send_later(one, push.withdraw(request_id), request_id)
+    def withdraw(self, notice_id: str) -> None:
+        """Take a notice back, wherever it was sent to; those of alerts have no token that would tell where."""
+        told_of = None if is_of_alert(notice_id) else notice_id
+        for one in self._engine.web.push.subscriptions(told_of):
+            self._send_later(one, push.withdraw(notice_id), notice_id)
 
     def _send_later(self, one: Subscription, message: bytes, request_id: str, token_id: str = "") -> None:
         order = (self._turns[one.device_id], one, message, request_id, token_id)

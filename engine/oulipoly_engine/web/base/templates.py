@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.core.text.control_characters import visible_line, visible_text
-from oulipoly_engine.core.text.quantities import ago, duration, moment, percent
+from oulipoly_engine.core.text.quantities import ago, duration, local, moment, percent
 
 _HERE = Path(__file__).parents[1]
 STATIC = _HERE / "static"
@@ -60,7 +60,7 @@ def _environment() -> Environment:
     )
     environment.globals["static"] = static_address
     environment.filters |= {"percent": percent, "line": _line, "clock": _clock, "ago": ago, "duration": duration}
-    environment.filters |= {"moment": moment, "size": size_text, "told": _told}
+    environment.filters |= {"moment": moment, "local": local, "size": size_text, "told": _told}
     return environment
 
 

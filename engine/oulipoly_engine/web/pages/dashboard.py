@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.snapshot import AccountView, PoolView, Snapshot
 
-_MOST_CARDS, _MOST_SESSIONS, _MOST_POOLS, _MOST_PROBLEMS = 3, 6, 12, 5
+_MOST_CARDS, _MOST_SESSIONS, _MOST_POOLS, _MOST_ALERTS = 3, 6, 12, 5
 
 
 class WindowBar(Record):
@@ -70,8 +70,8 @@ def _show(page: Page) -> Response:
         rows=[(work, standing_of(work)) for work in sort_for_person(works)[:_MOST_SESSIONS]],
         pools=[pool_bar(one, snapshot) for one in snapshot.pools[:_MOST_POOLS]],
         pools_more=max(0, len(snapshot.pools) - _MOST_POOLS),
-        problems=snapshot.problems[:_MOST_PROBLEMS],
-        problems_more=max(0, len(snapshot.problems) - _MOST_PROBLEMS),
+        alerts=snapshot.alerts[:_MOST_ALERTS],
+        alerts_more=max(0, len(snapshot.alerts) - _MOST_ALERTS),
         now=snapshot.at,
         is_told=page.engine.web.push.is_on(page.viewer.device_id),
         is_own_user=page.viewer.device_id == OWN_USER,

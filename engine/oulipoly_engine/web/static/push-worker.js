@@ -2,9 +2,9 @@
 "use strict";
 const show = (body, tag, more) => registration.showNotification("agents", { body, tag, ...more });
 
-const settle = async (tag) => {
+const settle = async (tag, word) => {
   // Browsers want something shown for every message. This takes the notice's place, and goes at once.
-  await show("Answered.", tag, { silent: true });
+  await show(word, tag, { silent: true });
   for (const one of await registration.getNotifications({ tag })) one.close();
 };
 
@@ -21,8 +21,8 @@ const answer = async (tag, token, decision) => {
   await show("Not answered: " + problem, tag);
 };
 
-const open = async (tag) => {
-  const page = "/requests/" + encodeURIComponent(tag);
+const open = async (tag, token) => {
+  const page = token ? "/requests/" + encodeURIComponent(tag) : "/";
   const windows = await clients.matchAll({ type: "window", includeUncontrolled: true });
   const there = windows.find((one) => new URL(one.url).pathname === page);
   await (there ? there.focus() : clients.openWindow(page));
@@ -31,7 +31,8 @@ const open = async (tag) => {
 addEventListener("install", () => skipWaiting());
 addEventListener("push", (event) => {
   const told = event.data.json(), words = { deny: "Deny", approve: "Allow" };
-  event.waitUntil(told.event === "request_settled" ? settle(told.request_id) : show(told.message, told.request_id, {
+  const over = { request_settled: "Answered.", alert_over: "It is over." }[told.event];
+  event.waitUntil(over ? settle(told.request_id, over) : show(told.message, told.request_id, {
     data: told.token, requireInteraction: true,
     actions: told.decisions.map((action) => ({ action, title: words[action] })),
   }));
@@ -39,5 +40,5 @@ addEventListener("push", (event) => {
 addEventListener("notificationclick", (event) => {
   const { tag, data } = event.notification;
   event.notification.close();
-  event.waitUntil(event.action ? answer(tag, data, event.action) : open(tag));
+  event.waitUntil(event.action ? answer(tag, data, event.action) : open(tag, data));
 });

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.quota.alerts import Alert, alerts
+from oulipoly_engine.core.quota.alerts import WindowAlert, alerts
 from oulipoly_engine.core.quota.forecast import Forecast, Reading, State, forecast
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 
@@ -25,11 +25,11 @@ def found(used, forecast=None, *, resets_at=RESET, **more):
 @pytest.mark.parametrize(
     ("used", "forecast", "expected"),
     [
-        (0.9, None, Alert("threshold", "a", "weekly", 0.9, RESET)),
-        (0.9, Forecast(State.STEADY), Alert("threshold", "a", "weekly", 0.9, RESET)),
-        (0.9, DRY, Alert("threshold", "a", "weekly", 0.9, RESET, DRY_AT)),
-        (0.75, DRY, Alert("forecast", "a", "weekly", 0.75, RESET, DRY_AT)),
-        (1.0, Forecast(State.SPENT, at=DRY_AT), Alert("threshold", "a", "weekly", 1.0, RESET)),
+        (0.9, None, WindowAlert("threshold", "a", "weekly", 0.9, RESET)),
+        (0.9, Forecast(State.STEADY), WindowAlert("threshold", "a", "weekly", 0.9, RESET)),
+        (0.9, DRY, WindowAlert("threshold", "a", "weekly", 0.9, RESET, DRY_AT)),
+        (0.75, DRY, WindowAlert("forecast", "a", "weekly", 0.75, RESET, DRY_AT)),
+        (1.0, Forecast(State.SPENT, at=DRY_AT), WindowAlert("threshold", "a", "weekly", 1.0, RESET)),
     ],
     ids=["at 90 %", "at 90 % and steady", "at 90 % and running dry", "running dry", "spent"],
 )
@@ -114,18 +114,17 @@ def test_each_window_is_told_by_its_own_forecast_and_name():
         (None, "a weekly is 91 % used, resets 2026-11-20T17:00Z"),
         (
             DRY_AT,
-            "a weekly is 91 % used and runs out about 2026-11-20T14:00Z at the present pace;"
-            " it resets 2026-11-20T17:00Z",
+            "a weekly is 91 % used, runs out about 2026-11-20T14:00Z at this pace, resets 2026-11-20T17:00Z",
         ),
     ],
     ids=["lasts", "runs dry"],
 )
 def test_alert_is_one_sentence(dry_at, text):
-    assert text == Alert("threshold", "a", "weekly", 0.912, RESET, dry_at).text
+    assert text == WindowAlert("threshold", "a", "weekly", 0.912, RESET, dry_at).text
 
 
 def test_alert_as_json_has_null_where_nobody_can_tell():
-    alert = Alert("threshold", "a", "weekly", 0.912, RESET)
+    alert = WindowAlert("threshold", "a", "weekly", 0.912, RESET)
 
     assert alert.to_json() == {
         "kind": "threshold",
@@ -139,4 +138,4 @@ def test_alert_as_json_has_null_where_nobody_can_tell():
 
 
 def test_alert_as_json_tells_when_the_window_runs_dry():
-    assert "2026-11-20T14:00:00.000000Z" == Alert("forecast", "a", "5h", 0.2, RESET, DRY_AT).to_json()["dry_at"]
+    assert "2026-11-20T14:00:00.000000Z" == WindowAlert("forecast", "a", "5h", 0.2, RESET, DRY_AT).to_json()["dry_at"]

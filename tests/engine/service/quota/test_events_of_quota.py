@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from oulipoly_engine.core.quota.alerts import Alert
+from oulipoly_engine.core.quota.alerts import WindowAlert
 from oulipoly_engine.events import AlertRaised, QuotaRefreshed
 from oulipoly_engine.service.quota.alerts import raise_alerts
 from oulipoly_engine.store.quota.alerts import find_raised, raise_once
@@ -66,8 +66,10 @@ def test_the_next_cycle_is_news_again(quota):
 def test_who_was_told_that_a_window_runs_out_is_not_told_that_it_is_on_its_way(quota):
     now, resets_at = quota.clock.now(), quota.clock.now() + timedelta(hours=5)
     soon = now + timedelta(hours=1)
-    forecast = Alert("forecast", "a", "5h", 0.5, resets_at, soon)
-    on_its_way, by_other_ways = (Alert("threshold", "a", "5h", 0.91, resets_at, dry_at) for dry_at in (soon, None))
+    forecast = WindowAlert("forecast", "a", "5h", 0.5, resets_at, soon)
+    on_its_way, by_other_ways = (
+        WindowAlert("threshold", "a", "5h", 0.91, resets_at, dry_at) for dry_at in (soon, None)
+    )
 
     assert (forecast,) == raise_once(quota.store, [forecast], now)
     assert () == raise_once(quota.store, [on_its_way], now)

@@ -269,8 +269,8 @@ class QuotaPane(Pane):
             shown.show_lines(record(found, width, has_alert=self._has_alert(found)))
 
     def _has_alert(self, found: BurnHistory) -> bool:
-        alerts = () if self._snapshot is None else self._snapshot.alerts
-        return any((alert.account, alert.window) == (found.account, found.window) for alert in alerts)
+        alerts = () if self._snapshot is None else self._snapshot.alerts_of("window")
+        return any((alert.subject, alert.cause) == (found.account, found.window) for alert in alerts)
 
 
 def _readings(snapshot: Snapshot) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import constants, on
 from textual.binding import BindingType
 
+from oulipoly_engine.core.checks.alerts import Alert
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import Interrupted
 from oulipoly_tui.base.app_interface import app_of, engine_of
@@ -19,7 +20,6 @@ from oulipoly_tui.panes.terminal.tabs import TerminalTabs
 from oulipoly_tui.screens.clipboard_leave import ClipboardLeave
 from oulipoly_tui.single.fullscreen import hand_over
 from oulipoly_tui.view import row_values
-from oulipoly_tui.view.frame.attention import Attention
 from oulipoly_tui.view.terminal.repl import inside, tab_at
 from oulipoly_tui.widgets.tab_line import TabLine
 from oulipoly_tui.widgets.terminal_view import TerminalView
@@ -104,11 +104,11 @@ class ReplPane(TerminalTabs):
         one = self._current.terminal
         return row_values.of_terminal(one, title_in(self.app, one.session_id))
 
-    def attention(self) -> tuple[Attention, ...]:
+    def attention(self) -> tuple[Alert, ...]:
         """Return the terminals that ring or have ended since they were last seen."""
         waiting = [item.tab for item in self._terminals.values() if item.tab.has_bell]
         words = {True: "has ended", False: "rings"}
-        return tuple(Attention(f"{tab.label} {words[tab.is_ended]}", "repl", tab.id) for tab in waiting)
+        return tuple(Alert("terminal", f"{tab.label} {words[tab.is_ended]}", subject=tab.id) for tab in waiting)
 
     def reason_to_stay(self) -> str | None:
         """Say how many terminals live: nothing of them is lost, but who quits may have taken them for ended."""

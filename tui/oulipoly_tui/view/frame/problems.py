@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.records import Record
 from oulipoly_tui.keys.keymap import CLASH_FIX, format_first_key
 from oulipoly_tui.view import words
-from oulipoly_tui.view.frame.attention import PROBLEMS
+from oulipoly_tui.view.frame.attention import PROBLEMS, alert_text, pane_of
 from oulipoly_tui.view.transcript.spans import Line, cells, cut
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.snapshot import Snapshot, Trouble
+    from oulipoly_engine.core.checks.alerts import Alert
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.keys.keymap import Keymap
-    from oulipoly_tui.view.frame.attention import Attention
 
 
 _TOLD_ONCE = "do what it says and try again; it was said once and stays listed until the app ends"
@@ -32,7 +32,7 @@ class Problem(Record):
 
 
 def of_app(
-    snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys: Keymap, wanted: Iterable[Attention] = ()
+    snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys: Keymap, wanted: Iterable[Alert] = ()
 ) -> tuple[Problem, ...]:
     """Return what is wrong with configuration, quota and state, with our own work and with the user's keys.
 
@@ -41,10 +41,10 @@ def of_app(
     found: list[Problem] = []
     if snapshot is not None:
         found += [
-            Problem(cause_of(one, snapshot.at), words.local(one.fix, snapshot.at), one.place, one.is_error)
+            Problem(cause_of(one, snapshot.at), words.local(one.fix, snapshot.at), one.subject, one.is_error)
             for one in snapshot.problems
         ]
-    known = () if snapshot is None else tuple(" ".join(one.cause.split()) for one in snapshot.problems)
+    known = () if snapshot is None else tuple(" ".join(one.text.split()) for one in snapshot.problems)
     found += [
         Problem(text, "it is a bug of ours: please report it" if is_bug else _TOLD_ONCE, is_error=is_bug)
         for text, is_bug in failures
@@ -52,23 +52,28 @@ def of_app(
     ]
     row = keys.find("frame.attention")
     way = "it is in its pane" if row is None else f"{format_first_key(row.keys)} goes there"
-    found += [Problem(one.text, way, is_error=False) for one in wanted if one.pane != PROBLEMS]
+    now = None if snapshot is None else snapshot.at
+    found += [
+        Problem(alert.text if now is None else alert_text(alert, now), way, is_error=False)
+        for alert in wanted
+        if pane_of(alert) != PROBLEMS
+    ]
     found += [Problem(clash.text, CLASH_FIX, "app.toml") for clash in keys.clashes]
     found += [Problem(slip.cause, slip.fix, "app.toml") for slip in keys.slips]
     return tuple(sorted(found, key=lambda one: not one.is_error))
 
 
-def cause_of(trouble: Trouble, now: datetime) -> str:
+def cause_of(alert: Alert, now: datetime) -> str:
     """Return what is wrong, and of a broken file what stands in for it."""
-    if trouble.stood_in_at is None:
-        return trouble.cause
-    return f"{trouble.cause}; what was read {_ago(trouble.stood_in_at, now)} stays in use"
+    if alert.since is None:
+        return alert.text
+    return f"{alert.text}; what was read {_ago(alert.since, now)} stays in use"
 
 
-def format_broken_file(trouble: Trouble, now: datetime, width: int, key: str | None = None) -> str:
+def format_broken_file(alert: Alert, now: datetime, width: int, key: str | None = None) -> str:
     """Return one line on a broken file for which an earlier reading stands in. key: what opens the problems list."""
-    name = PurePath(trouble.place).name
-    read = "" if trouble.stood_in_at is None else f"as read {_ago(trouble.stood_in_at, now)}"
+    name = PurePath(alert.subject).name
+    read = "" if alert.since is None else f"as read {_ago(alert.since, now)}"
     more = "" if key is None else f" ({key} tells all)"
     texts = (f"{name} is broken: shown {read}{more}", f"{name} is broken: {read}", f"{name} is broken{more}")
     return next((text for text in texts if cells(text) <= width), cut(texts[-1], width))

@@ -419,6 +419,8 @@ def _window_marks(snapshot: Snapshot, view: AccountView, window: Window) -> Line
         return ((" ✗ exhausted", "bad"),)
     if window.used >= words.NEARLY_SPENT:
         return ((" ! almost exhausted", "bad"),)
-    due = (one.dry_at for one in snapshot.alerts if (one.account, one.window) == (view.name, window.name))
+    due = (
+        alert.due for alert in snapshot.alerts_of("window") if alert.subject == view.name and alert.cause == window.name
+    )
     runs_out = next((at for at in due if at is not None), None)
     return () if runs_out is None else ((f" ! runs out {words.clock(runs_out, snapshot.at)}", "warn"),)
