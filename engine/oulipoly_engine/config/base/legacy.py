@@ -21,6 +21,7 @@ _FAMILIES = {
     "claude-code": StorageType.CLAUDE_CODE,
     "codex": StorageType.CODEX_SESSION,
 }
+RUNTIMES = {"codex": "Codex CLI", "claude": "Claude Code"}  # of `[cli_agent_runtime]`: kind and id, and its name
 _FOLDER_KEYS = {"claude_code": "projects_dir", "codex": "sessions_dir"}
 
 

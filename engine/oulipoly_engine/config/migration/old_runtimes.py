@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from oulipoly_engine.config.base.legacy import RUNTIMES
 from oulipoly_engine.config.base.problem import summary
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
 from oulipoly_engine.config.toml.toml_file import TomlFile
@@ -11,7 +10,6 @@ from oulipoly_engine.core.live.runtimes import normalise_id
 from oulipoly_engine.errors import ConfigInvalid
 
 KEY = "cli_agent_runtime"
-USUAL: Mapping[str, str] = {"codex": "Codex CLI", "claude": "Claude Code"}  # kind and id: name
 
 
 def plan_runtimes(file: TomlFile) -> tuple[FileChange | None, tuple[str, ...]]:
@@ -31,11 +29,11 @@ def plan_runtimes(file: TomlFile) -> tuple[FileChange | None, tuple[str, ...]]:
         raise ConfigInvalid(summary(file.problems(faults)))
     there = file.data.get("runtimes", {})
     known = {normalise_id(name) for name in there} if isinstance(there, dict) else set()
-    added = [kind for kind in USUAL if kind not in known]
+    added = [kind for kind in RUNTIMES if kind not in known]
     try:
         text = toml_edit.remove_table(file.text, (KEY,))
         for kind in added:
-            own = {"kind": kind, "name": USUAL[kind], "enabled": table.enabled}
+            own = {"kind": kind, "name": RUNTIMES[kind], "enabled": table.enabled}
             text = toml_edit.put_table(text, ("runtimes", kind), own)
     except (KeyError, ValueError) as error:
         message = f"{file.path} cannot be migrated: {error}; write [{KEY}] as a plain table first"

@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from oulipoly_engine.config.base import legacy
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.schema.runtimes import OldRuntimeTable, RuntimeTable
 from oulipoly_engine.config.toml import toml_file
-from oulipoly_engine.core.live.runtimes import DriverKind, RuntimeEntry, normalise_id
+from oulipoly_engine.core.live.runtimes import RuntimeEntry, normalise_id
 from oulipoly_engine.paths import Paths
 
 _KEY, _OLD = "runtimes", "cli_agent_runtime"
 _ID = re.compile(r"[\w.@+-]{1,100}")
 _OLD_NAMES = {"Codex": "Codex CLI"}  # as the older form called it, and what it is called now
-_USUAL: Mapping[str, tuple[DriverKind, str]] = {"codex": ("codex", "Codex CLI"), "claude": ("claude", "Claude Code")}
 
 
 def parse_runtimes(paths: Paths, raw: bytes | None) -> Loaded[tuple[RuntimeEntry, ...]]:
@@ -68,15 +67,15 @@ def _read_old(data: Mapping[str, Any], faults: list[Fault]) -> Iterator[RuntimeE
         return
     message = f"`[{_OLD}]` is the older form of [runtimes.codex] and [runtimes.claude]"
     faults.append(Fault((_OLD,), message, "run `agents config migrate`", Level.WARNING))
-    for identity, (kind, name) in _USUAL.items():
-        yield RuntimeEntry(identity, _OLD, kind=kind, name=name, is_enabled=table.enabled)
+    for kind, name in legacy.RUNTIMES.items():
+        yield RuntimeEntry(kind, _OLD, kind=kind, name=name, is_enabled=table.enabled)
 
 
 def _entry(identity: str, key: str, table: RuntimeTable, home: Path) -> RuntimeEntry:
     return RuntimeEntry(
         id=identity,
         key=key,
-        kind=cast("DriverKind | None", table.kind),  # checked against its words by the table
+        kind=table.kind,
         name=_OLD_NAMES.get(table.name or "", table.name or ""),
         is_enabled=table.enabled,
         program=_expand(table.program, home),

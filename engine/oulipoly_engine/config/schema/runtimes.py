@@ -7,15 +7,9 @@ from typing import Annotated
 from pydantic import AliasChoices, ConfigDict, Field
 
 from oulipoly_engine.config.schema.fields import Count, Filled, NameOf, OneOf, Table, Text, Variable
-from oulipoly_engine.core.live.runtimes import KINDS
+from oulipoly_engine.core.live.wires.table import WIRES
 
-_NOTES = (
-    "Codex, by its app-server.",
-    "Claude Code, by its stream of JSON.",
-    "Any agent that speaks ACP.",
-    "Any program that reads and writes lines.",
-    "A codex before 0.40, by `codex proto`.",
-)
+_NOTES = tuple(wire.note for wire in WIRES.values())
 
 
 class RuntimeTable(Table):
@@ -23,7 +17,7 @@ class RuntimeTable(Table):
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    kind: Annotated[str, OneOf(*KINDS, notes=_NOTES)] | None = Field(
+    kind: Annotated[str, OneOf(*WIRES, notes=_NOTES)] | None = Field(
         None, description="How it is driven; without it, as its account or its program tells, else `codex`."
     )
     name: Filled | None = Field(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_line, in_shell, tell_well
 from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.core.runs.recovery import fix_of
@@ -236,7 +237,7 @@ def _judge_login(one: SeenLogin, *, is_broken: bool) -> Iterator[Finding]:
     elif one.fault:
         yield _fail(Area.LOGINS, one.account, f"its login {one.path} {one.fault}", follows, fix, command)
     elif one.state == "missing" if one.unknown or is_broken else not one.is_signed_in:
-        tell = _warn if one.cli == "opencode" else _fail  # opencode has models that need no login
+        tell = _fail if one.cli not in CLIS or CLIS[one.cli].needs_login else _warn
         why = f"{one.path} is missing" if one.state == "missing" else f"{one.cli} says so, though {one.path} is there"
         yield tell(Area.LOGINS, one.account, f"nobody is signed in: {why}", follows, fix, command)
     else:

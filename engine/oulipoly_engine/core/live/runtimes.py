@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Literal, get_args
 
 from oulipoly_engine.records import Record, field
 
-DriverKind = Literal["codex", "claude", "acp", "plain", "codex-proto"]
-KINDS: tuple[DriverKind, ...] = get_args(DriverKind)
 DEFAULT_IDLE_S = 1800.0
 _BETWEEN = re.compile(r"[\s_]+")
 _PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -21,7 +18,7 @@ class Runtime(Record):
     """One runtime: of an account, or of `[runtimes.x]` in config.toml."""
 
     id: str
-    kind: DriverKind
+    kind: str  # of its wire
     name: str  # as people read it
     program: str  # what is started: a name on PATH, or a path
     named_in: str = ""  # the key and the file where a user corrects that
@@ -52,7 +49,7 @@ class RuntimeEntry(Record):
     id: str  # as `normalise_id` returns it
     key: str = ""  # as it is written in the file
     is_broken: bool = False  # it has an error, so that nothing else of it is known
-    kind: DriverKind | None = None
+    kind: str | None = None
     name: str = ""
     is_enabled: bool = True
     program: str = ""

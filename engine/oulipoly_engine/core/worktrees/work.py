@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from oulipoly_engine.core.live.wires.table import WIRES
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 
@@ -54,14 +55,7 @@ class Parameters(Record):
     args: tuple[str, ...] = ()
 
 
-# Names of the REST contract (B1, V8), and codex's own keys for them. Other agents take the first three alone.
-_CODEX_KEYS: Mapping[str, str] = {
-    "include_plan_tool": "include_plan_tool",
-    "include_apply_patch_tool": "include_apply_patch_tool",
-    "include_view_image_tool": "include_view_image_tool",
-    "web_search": "tools.web_search",
-}
-_CODEX_KINDS = ("codex", "codex-proto")
+# Names of the REST contract (B1, V8) that every agent takes; a CLI with a sandbox takes more.
 _COMMON = ("model", "effort", "profile")
 _PROFILE_OF: Mapping[tuple[str, str], str] = {
     ("never", "danger-full-access"): "full_access",
@@ -74,7 +68,10 @@ _PROFILE_OF: Mapping[tuple[str, str], str] = {
 
 def allowed_parameters(kind: str) -> tuple[str, ...]:
     """Return the names that a kind of agent takes."""
-    return (*_COMMON, "approval_policy", "sandbox_mode", *_CODEX_KEYS) if kind in _CODEX_KINDS else _COMMON
+    wire = WIRES.get(kind)
+    if wire is None or wire.policies is None or not wire.policies.sandboxes:
+        return _COMMON
+    return (*_COMMON, "approval_policy", "sandbox_mode", *wire.switches)
 
 
 def read_parameters(kind: str, given: Mapping[str, Any], profile: str = "") -> Parameters:
@@ -83,14 +80,15 @@ def read_parameters(kind: str, given: Mapping[str, Any], profile: str = "") -> P
     profile: as it was given beside the parameters; empty: it was not.
     """
     allowed = allowed_parameters(kind)
+    switches = WIRES[kind].switches if kind in WIRES else {}
     for name, value in given.items():
         if name not in allowed:
             raise UsageInvalid(f"{name!r} is not a parameter of {kind}: {', '.join(allowed)}")
-        if not isinstance(value, bool if name in _CODEX_KEYS else str):
-            wanted = "true or false" if name in _CODEX_KEYS else "a text"
+        if not isinstance(value, bool if name in switches else str):
+            wanted = "true or false" if name in switches else "a text"
             raise UsageInvalid(f"the parameter {name!r} has to be {wanted}")
     args: list[str] = []
-    for name, key in _CODEX_KEYS.items():
+    for name, key in switches.items():
         if name in given:
             args += ["-c", f"{key}={'true' if given[name] else 'false'}"]
     policy, sandbox = str(given.get("approval_policy", "")), str(given.get("sandbox_mode", ""))
@@ -124,13 +122,12 @@ def _refuse_contradiction(profile: str, policy: str, sandbox: str) -> None:
 def log_hint(kind: str, home: str, native_id: str) -> str:
     """Return where a CLI keeps what it writes itself about a session; empty: nobody knows.
 
-    home: its own folder; empty: the usual one. Seen 2026-11 with claude 2.1.197, codex 0.169.0.
+    home: its own folder; empty: the usual one.
     """
-    if kind in _CODEX_KINDS:
-        return f"{home or '~/.codex'}/sessions/**/rollout-*-{native_id or '*'}.jsonl"
-    if kind == "claude":
-        return f"{home or '~/.claude'}/projects/*/{native_id or '*'}.jsonl"
-    return ""
+    log = WIRES[kind].own_log if kind in WIRES else None
+    if log is None:
+        return ""
+    return f"{home or log.home}/{log.pattern.format(id=native_id or '*')}"
 
 
 def describe_wait(running: Sequence[str], most: int) -> str:

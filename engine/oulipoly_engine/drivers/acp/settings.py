@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from oulipoly_engine.core.live.events import ModelInfo
-from oulipoly_engine.core.live.permissions import AGENT_MODES, Profile
+from oulipoly_engine.core.live.permissions import Profile
+from oulipoly_engine.core.live.wires.acp import AGENT_MODES
 from oulipoly_engine.drivers.json_values import Json, listing, mapping, text_of
 
 _EFFORTS = ("thought_level", "reasoning_effort", "effort")

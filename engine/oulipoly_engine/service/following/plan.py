@@ -10,7 +10,7 @@ from oulipoly_engine.adapters.bundled import TRANSCRIPT_PREFIXES, SessionCall, t
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.following.folder_watch import Root
-from oulipoly_engine.service.ledger.files import PREFIXES, Source
+from oulipoly_engine.service.ledger.files import Source
 from oulipoly_engine.service.ledger.sources import sources
 
 _DATABASE = "opencode-turns"
@@ -27,8 +27,8 @@ class Plan(Record):
     def roots(self) -> tuple[Root, ...]:
         """Return the folders to watch, each once."""
         entries = (Root(_text(call.folder), TRANSCRIPT_PREFIXES[call.name]) for call in self.calls.values())
-        files = (one for one in self.sources if one.cli != "opencode")  # which has one database, looked at by itself
-        ledger = (Root(_text(one.root), PREFIXES.get(one.cli, "")) for one in files)
+        files = (one for one in self.sources if one.transcripts.calls)
+        ledger = (Root(_text(one.root), one.transcripts.prefix) for one in files)
         return tuple(dict.fromkeys((*entries, *ledger)))
 
     def readers_of(self, path: str) -> list[str]:

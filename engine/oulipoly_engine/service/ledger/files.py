@@ -12,12 +12,13 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
+from oulipoly_engine.core.accounts.clis.cli import Transcripts
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.ledger.calls import Damage, Found, Reader
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.regular_files import DEEPEST, check_regular
 from oulipoly_engine.store.ledger.calls import Cursor
 
-PREFIXES = {"codex": "rollout-", "gemini": "session-"}  # of a transcript's name
 _BUFFER = 1 << 20
 _HEAD, _TAIL = 896, 64  # bytes that must be unchanged for a file to be read on; with the new tail 1 kB in all
 
@@ -26,8 +27,13 @@ class Source(Record):
     """A folder of transcripts and the account that wrote them."""
 
     account: str
-    cli: str  # claude, codex, gemini, opencode
+    cli: str  # its name
     root: Path
+
+    @property
+    def transcripts(self) -> Transcripts:
+        """Return what is known of transcripts of its CLI."""
+        return CLIS[self.cli].transcripts or Transcripts("")
 
 
 class TranscriptFile(Record):
@@ -78,7 +84,7 @@ def _walk_folder(
     except OSError as error:
         found.notes.append(f"{escape_path(folder)}: {error.strerror or type(error).__name__}")
         return False
-    prefix = PREFIXES.get(source.cli, "")
+    prefix = source.transcripts.prefix
     for entry in listed:
         name = entry.name
         try:

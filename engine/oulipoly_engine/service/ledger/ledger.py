@@ -80,8 +80,8 @@ class Ledger:
         shared_bytes: int | None = None,
     ) -> None:
         self._store = store
-        self._databases = tuple(source for source in sources if source.cli == "opencode")
-        sources = tuple(source for source in sources if source.cli != "opencode")
+        self._databases = tuple(source for source in sources if not source.transcripts.calls)
+        sources = tuple(source for source in sources if source.transcripts.calls)
         self._sources = sources
         self._clock = clock
         self._longest_line = longest_line

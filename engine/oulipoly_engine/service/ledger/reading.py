@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.transcript_file import open_transcript
@@ -114,17 +115,11 @@ class Reading:
         return reader
 
     def _new_reader(self, source: Source) -> Reader:
-        if source.cli == "codex":
-            from oulipoly_engine.core.ledger.codex import CodexReader  # noqa: PLC0415 - msgspec, 8 ms, only to read
-
-            return CodexReader(source.account, self._found, self._root_of)
-        if source.cli == "gemini":
-            from oulipoly_engine.core.ledger.gemini import GeminiReader  # noqa: PLC0415 - as above
-
-            return GeminiReader(source.account, self._found)
-        from oulipoly_engine.core.ledger.claude import ClaudeReader  # noqa: PLC0415 - as above
-
-        return ClaudeReader(source.account, self._found)
+        module, _, name = source.transcripts.calls.partition(":")
+        make = getattr(import_module(f"oulipoly_engine.core.ledger.{module}"), name)  # msgspec, 8 ms, only to read
+        more = (self._root_of,) if source.transcripts.tells_forks else ()
+        reader: Reader = make(source.account, self._found, *more)
+        return reader
 
     def _root_of(self, session: str) -> str:
         """Return the first ancestor of a session that another one forked from."""
@@ -149,7 +144,7 @@ class Reading:
         path = self._rollouts.get(session)
         if path is None:
             return None
-        from oulipoly_engine.core.ledger.codex import parent_in  # noqa: PLC0415 - as above
+        from oulipoly_engine.core.ledger.codex import parent_in  # noqa: PLC0415 - msgspec, 8 ms, only to read
 
         try:
             with open_transcript(path) as file:
@@ -163,8 +158,8 @@ class Reading:
 
     def _rollout_names(self) -> Iterator[tuple[str, str]]:
         for source in self._sources:
-            if source.cli == "codex":
+            if source.transcripts.tells_forks:
                 for folder, _, names in walk_folders(source.root):
                     for name in names:
-                        if name.startswith("rollout-") and name.endswith(".jsonl"):
+                        if name.startswith(source.transcripts.prefix) and name.endswith(".jsonl"):
                             yield name[-42:-6], os.path.join(folder, name)  # noqa: PTH118 - ten thousand of them

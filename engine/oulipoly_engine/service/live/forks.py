@@ -85,7 +85,7 @@ def find_refusal(store: Store, session: LiveSession) -> str:
 
     Claude has no turn any more that it has compacted, and says so when it is to fork there.
     """
-    is_named = driver_of(session.runtime_kind).names_turns  # type: ignore[arg-type]  # as the store has it
+    is_named = driver_of(session.runtime_kind).names_turns
     is_tried = bool(session.opening.fork_of) and session.generation > 0
     if not is_tried or live_sessions.has_begun(store, session.session_id, are_named=is_named):
         return ""

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.core.live.runtimes import DriverKind, hide_proxy
+from oulipoly_engine.core.live.runtimes import hide_proxy
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.drivers.base import Opening
@@ -63,7 +63,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     logs: str
     argv: tuple[str, ...]
     env: dict[str, str]
-    kind: DriverKind
+    kind: str
     opening: Opening
     limits: Limits
     invocation_row: int

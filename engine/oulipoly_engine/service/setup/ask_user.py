@@ -22,7 +22,7 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.setup.face import Ports, SetupCancelled
 
-_VENDORS = {"anthropic": "claude", "openai": "codex", "chatgpt": "codex", "google": "gemini"}
+_VENDORS = {vendor: cli.name for cli in CLIS.values() for vendor in cli.vendors}
 
 
 _OWN_COMMAND = "Careful: the model wrote this command, and it does whatever it says, with all your rights."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.permissions import OWN_SETTINGS, Profile, choose_policy
+from oulipoly_engine.core.live.wires.table import WIRES
 from oulipoly_engine.core.sessions.facets import STATUSES
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.view import words
@@ -100,7 +101,7 @@ def _start_words(kind: str, profile: Profile, said: str) -> str:
     if not kind:
         return said
     if not policy.policy:
-        return f"{said}, if it can" if kind == "acp" else OWN_SETTINGS
+        return f"{said}, if it can" if WIRES[kind].modes else OWN_SETTINGS
     if policy.quality == "stricter_fallback":
         return f"nearest to it: {policy.policy}, {policy.sandbox}".rstrip(", ")
     return said

@@ -78,6 +78,7 @@ CLAUDE = Cli(
         answer_words=("--tools", "", "--strict-mcp-config", "--no-session-persistence", "--output-format", "json"),
         can_forbid_tools=True,
     ),
+    vendors=("anthropic",),
     credentials=(".credentials.json", "credentials.json"),
     stand_ins=(*_KEYS, "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"),
     elsewhere=("settings.json", b'"apiKeyHelper"'),
@@ -90,7 +91,7 @@ CLAUDE = Cli(
         _key_files, keyring=InKeyring(variables.API_KEY, files=(_settings(f"printenv {variables.API_KEY}"),))
     ),
     quota=QuotaSource("anthropic-usage", ".credentials.json"),
-    transcripts=Transcripts("claude-code", "projects", "claude_code"),
+    transcripts=Transcripts("claude-code", "projects", "claude_code", calls="claude:ClaudeReader"),
     skills=Location(".claude/skills", "CLAUDE_CONFIG_DIR", "skills"),
     live=LiveProtocol("claude", tested=("2.1.197",)),
     # Beside its usual folder, inside any other. Other keys of an entry are passed over.

@@ -72,6 +72,9 @@ class Transcripts(Record):
     below: str = ""  # their folder, in the CLI's own
     storage_type: str = ""  # of [session_storage]; empty: there is none, so no transcript can be located for a move
     has_locator: bool = True
+    prefix: str = ""  # of a transcript's name
+    calls: str = ""  # the ledger's reader, `codex:CodexReader` of `core/ledger`; empty: they are in one database
+    tells_forks: bool = False  # a session's transcript says of which other one it is a fork
 
 
 class QuotaSource(Record):
@@ -198,6 +201,8 @@ class Cli(Record):
     launch: Launch
     credentials: tuple[str, ...] = ()  # in its folder; one of them is there where somebody is logged in
     stand_ins: tuple[str, ...] = ()  # variables that stand in for a login
+    needs_login: bool = True  # False: it has models for which nobody has to be logged in
+    vendors: tuple[str, ...] = ()  # that people may name in its place
     elsewhere: tuple[str, bytes] = ("", b"")  # (file in its folder, what it then says) where the login lies elsewhere
     oldest: tuple[int, ...] = ()  # version that was seen to work
     version_words: tuple[str, ...] = ("--version",)

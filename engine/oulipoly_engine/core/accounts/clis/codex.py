@@ -127,6 +127,7 @@ CODEX = Cli(
         can_forbid_tools=True,
         test_words=("--skip-git-repo-check",),
     ),
+    vendors=("openai", "chatgpt"),
     credentials=("auth.json",),
     stand_ins=_KEYS,
     elsewhere=("config.toml", b"model_provider"),
@@ -136,7 +137,9 @@ CODEX = Cli(
     status=Status(_read_status, ("login", "status"), ("auth.json", "config.toml")),
     api_key=ApiKey(words=("login", "--with-api-key"), keyring=InKeyring(variables.API_KEY, files=(_BY_VARIABLE,))),
     quota=QuotaSource("chatgpt-usage", "auth.json"),
-    transcripts=Transcripts("codex", "sessions", "codex_session"),
+    transcripts=Transcripts(
+        "codex", "sessions", "codex_session", prefix="rollout-", calls="codex:CodexReader", tells_forks=True
+    ),
     models=ModelList(("debug", "models"), _read_models),
     live=LiveProtocol("codex", options=("-c", "--config", "--strict-config"), tested=("0.169.0",)),
     skills=Location(".codex/skills", "CODEX_HOME", "skills"),

@@ -70,6 +70,7 @@ OPENCODE = Cli(
         marks=("opencode.db", "auth.json"),
     ),
     launch=Launch(("run",), resume_flag="-s"),
+    needs_login=False,
     credentials=("auth.json",),
     login=LoginCommand(("auth", "login")),
     logout=LoginCommand(("auth", "logout"), "choose the provider"),

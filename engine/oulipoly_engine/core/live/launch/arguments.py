@@ -7,8 +7,10 @@ and its place, never what is given to it: that may be a secret.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
+from oulipoly_engine.core.live.wires.table import WIRES
+from oulipoly_engine.core.live.wires.wire import Syntax
 from oulipoly_engine.errors import ArgumentReserved
 from oulipoly_engine.records import Record
 
@@ -27,83 +29,14 @@ class Reserved(Record):
         return f"argument {self.index + 1} is {self.option}, which live sessions set themselves"
 
 
-class Syntax(Record):
-    """What is known of a CLI's options."""
-
-    reserved: frozenset[str]
-    valued: frozenset[str] = frozenset()  # that take the next word; of an option nobody knows, it may belong to that
-    listed: frozenset[str] = frozenset()  # that take all words up to the next option
-    prefixes: tuple[str, ...] = ()  # of long options that are reserved
-    config: frozenset[str] = frozenset()  # options that set a key: `-c key=value`
-    config_reserved: frozenset[str] = frozenset()  # such keys, with all below them
-    words: frozenset[str] = frozenset()  # subcommands, which may be named
-    forbids_words: bool = False  # none may stand outside of an option
-
-
-def _set(*words: str) -> frozenset[str]:
-    return frozenset(words)
-
-
-_CODEX = Syntax(
-    reserved=_set(
-        *("--enable", "--disable", "--listen", "--stdio", "--sandbox", "-s", "--ask-for-approval", "-a", "--full-auto"),
-        *("--dangerously-bypass-approvals-and-sandbox", "--yolo", "--cd", "-C", "--remote", "--json", "--image", "-i"),
-        *("--help", "-h", "--version", "-V", "--"),
-    ),
-    valued=_set("--model", "-m", "--profile", "-p", "--local-provider"),
-    prefixes=("--ws-", "--remote-"),
-    config=_set("--config", "-c"),
-    config_reserved=_set(
-        *("mcp_servers", "features", "approval_policy", "approvals_reviewer", "sandbox_mode"),
-        *("sandbox_workspace_write", "sandbox_permissions", "permissions", "default_permissions", "projects"),
-        *("profile", "profiles", "apps", "plugins", "hooks", "notify"),
-    ),
-    words=_set(
-        *("daemon", "proxy", "exec", "resume", "fork", "app-server", "mcp-server", "login", "logout", "apply", "cloud"),
-        *("generate-ts", "generate-json-schema", "review", "help", "proto"),
-    ),
-    forbids_words=True,
-)
-_CLAUDE = Syntax(
-    reserved=_set(
-        *("--settings", "--setting-sources", "--managed-settings", "--resume", "-r", "--continue", "-c"),
-        *("--fork-session", "--session-id", "--resume-session-at", "--from-pr", "--no-session-persistence"),
-        *("--print", "-p", "--permission-mode", "--permission-prompt-tool", "--dangerously-skip-permissions"),
-        *("--allow-dangerously-skip-permissions", "--allowedTools", "--allowed-tools", "--tools"),
-        *("--output-format", "--input-format", "--include-partial-messages", "--replay-user-messages", "--verbose"),
-        *("--json-schema", "--mcp-config", "--strict-mcp-config", "--plugin-dir", "--agents", "--worktree", "-w"),
-        *("--tmux", "--remote", "--teleport", "--background", "--bg", "--ide", "--chrome", "--init", "--init-only"),
-        *("--maintenance", "--help", "-h", "--version", "-v", "--"),
-    ),
-    valued=_set(
-        *("--model", "--effort", "--fallback-model", "--append-system-prompt", "--system-prompt", "--agent"),
-        *("--name", "-n", "--max-turns", "--max-budget-usd", "--debug-file"),
-    ),
-    listed=_set("--disallowedTools", "--disallowed-tools", "--add-dir", "--betas"),
-    words=_set("mcp", "auth", "doctor", "update", "install", "plugin", "agents", "setup-token", "config"),
-    forbids_words=True,
-)
-# Of any agent: what leaves the agent to itself. Which options make it speak, its card says in `start_words`.
-_ACP = Syntax(
-    reserved=frozenset(("--yolo", "--approval-mode", "--dangerously-skip-permissions", "--output-format", "--")),
-)
-_SYNTAXES: Mapping[str, Syntax] = {
-    "codex": _CODEX,
-    "claude": _CLAUDE,
-    "acp": _ACP,
-    "plain": Syntax(frozenset()),
-    "codex-proto": _CODEX,
-}
-
-
 def list_reserved(kind: str, words: Sequence[str], more: Sequence[str] = ()) -> tuple[Reserved, ...]:
     """Return the arguments that are ours to give. kind: of the runtime. more: further options that are reserved."""
-    return tuple(_scan(_SYNTAXES[kind], words, frozenset(more)))
+    return tuple(_scan(WIRES[kind].syntax, words, frozenset(more)))
 
 
 def refuse_reserved(runtime: str, kind: str, words: Sequence[str], more: Sequence[str] = ()) -> None:
     """Raise ArgumentReserved for the first argument that is ours to give; its message has no value in it."""
-    found = next(_scan(_SYNTAXES[kind], words, frozenset(more)), None)
+    found = next(_scan(WIRES[kind].syntax, words, frozenset(more)), None)
     if found is not None:
         message = f"runtime {runtime!r}: {found.text}: remove it from its arguments"
         raise ArgumentReserved(message, runtime_id=runtime, index=found.index, option=found.option)
@@ -114,7 +47,7 @@ def drop_reserved(kind: str, words: Sequence[str], more: Sequence[str] = ()) -> 
     kept: list[str] = []
     dropped: list[str] = []
     for group in list_options(kind, words):
-        found = next(_scan(_SYNTAXES[kind], group, frozenset(more)), None)
+        found = next(_scan(WIRES[kind].syntax, group, frozenset(more)), None)
         if found is None:
             kept += group
         else:
@@ -126,7 +59,7 @@ def list_options(kind: str, words: Sequence[str]) -> tuple[tuple[str, ...], ...]
     """Return the arguments in groups: an option with its values, or a word that belongs to none."""
     groups, position = [], 0
     while position < len(words):
-        end = position + 1 + _count_values(_SYNTAXES[kind], words, position)
+        end = position + 1 + _count_values(WIRES[kind].syntax, words, position)
         groups.append(tuple(words[position:end]))
         position = end
     return tuple(groups)

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from oulipoly_engine.core.accounts.accounts import Account, StorageType
+from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import CLIS, read_env, recognise_cli
 from oulipoly_engine.core.live.launch import arguments as launch_arguments
 from oulipoly_engine.core.live.launch.words import read_words
-from oulipoly_engine.core.live.runtimes import DEFAULT_IDLE_S, DriverKind, Runtime, RuntimeEntry, normalise_id
+from oulipoly_engine.core.live.runtimes import DEFAULT_IDLE_S, Runtime, RuntimeEntry, normalise_id
+from oulipoly_engine.core.live.wires.table import USUAL, WIRES
 from oulipoly_engine.records import Record, replace
 
-_ORDER = ("codex", "claude")  # stand first (contract, B.2)
-_BY_STORAGE = {StorageType.CLAUDE_CODE: "claude", StorageType.CODEX_SESSION: "codex"}
 SESSIONS_LOST_CODE = "cli_runtime.sessions_lost"  # of a diagnostic
 SESSIONS_LOST = "it does not always find a session again once its process has ended, so live sessions keep theirs open"
-_BY_KIND = {"codex": "codex", "claude": "claude"}  # the CLI of a kind, where nothing else names one
 
 
 class EntryProblem(Record):
@@ -72,17 +70,13 @@ def derive_runtimes(accounts: Mapping[str, Account], configured: Sequence[Runtim
             found.pop(name, None)
             continue
         found[name] = _merge(entry, name, account, known.get(account), home)
-    runtimes = sorted((one for one, _ in found.values()), key=_place)
+    runtimes = sorted((one for one, _ in found.values()), key=lambda one: WIRES[one.kind].stands)
     return Catalogue(
         tuple(runtimes),
         {name: cli for name, (_, cli) in found.items() if cli is not None},
         {name: base.left_out for name, base in known.items() if base.left_out and name in found},
         tuple(problems),
     )
-
-
-def _place(runtime: Runtime) -> int:
-    return _ORDER.index(runtime.kind) if runtime.kind in _ORDER else len(_ORDER)
 
 
 def _of_account(account: Account, home: Path) -> _Base | None:
@@ -94,7 +88,7 @@ def _of_account(account: Account, home: Path) -> _Base | None:
     cli = recognised.cli if recognised is not None else _guess_cli(account)
     if cli is None or cli.live is None:
         return None
-    kind = _as_kind(cli.live.driver)
+    kind = cli.live.driver
     told = read_words(kind, _without_start(words, cli), cli.live)
     runtime = Runtime(
         id=account.name,
@@ -126,11 +120,13 @@ def _guess_cli(account: Account) -> Cli | None:
 
     By the form alone a shell would be one, whose arguments are a script.
     """
-    name = None if account.storage is None else _BY_STORAGE.get(account.storage.storage_type)
-    if name is None:
+    if account.storage is None:
         return None
-    start = CLIS[name].launch.words
-    return CLIS[name] if account.args[: len(start)] == start else None
+    kept = account.storage.storage_type
+    for cli in CLIS.values():
+        if cli.transcripts is not None and cli.transcripts.storage_type == kept:
+            return cli if account.args[: len(cli.launch.words)] == cli.launch.words else None
+    return None
 
 
 def _unwrap(account: Account) -> tuple[str, tuple[str, ...], Mapping[str, str], tuple[str, ...]]:
@@ -160,10 +156,11 @@ def _find_problems(entry: RuntimeEntry, accounts: Mapping[str, Account], base: _
     kind = _kind(entry, base)
     if kind is None:
         message = "nothing tells how its program is driven"
-        fix = 'add `kind = "acp"`, or "codex", "claude", "plain", "codex-proto"'
+        known = ", ".join(f'"{known}"' for known in WIRES)
+        fix = f"add `kind`, which is one of {known}"
         yield EntryProblem(entry.key, ("kind",), message, fix)
         return
-    if not entry.program and not _is_own(kind, base) and kind not in _BY_KIND:
+    if not entry.program and not _is_own(kind, base) and not WIRES[kind].cli:
         message = f'kind = "{kind}" needs a `program`'
         yield EntryProblem(entry.key, ("program",), message, 'add `program = "…"`')
     cli = _cli(entry, kind, base)
@@ -171,7 +168,7 @@ def _find_problems(entry: RuntimeEntry, accounts: Mapping[str, Account], base: _
         key = "home" if entry.home else "shadow_home"
         message = "nobody knows how this program is led to another home"
         yield EntryProblem(entry.key, (key,), message, "set its variable in `env`")
-    if entry.shadow_home and kind not in _BY_KIND:
+    if entry.shadow_home and WIRES[kind].shadow is None:
         message = f'kind = "{kind}" has no shadow home'
         yield EntryProblem(entry.key, ("shadow_home",), message, "remove `shadow_home`")
     more = () if cli is None or cli.live is None else cli.live.reserved
@@ -184,26 +181,16 @@ def _is_own(kind: str, base: _Base | None) -> bool:
     return base is not None and base.runtime.kind == kind
 
 
-def _kind(entry: RuntimeEntry, base: _Base | None) -> DriverKind | None:
+def _kind(entry: RuntimeEntry, base: _Base | None) -> str | None:
     """Return how a runtime is driven: as is written, as its account, as its program tells, else as codex."""
     if entry.kind is not None:
         return entry.kind
     if entry.program:
         cli = CLIS.get(PurePosixPath(entry.program).name)
         if cli is not None and cli.live is not None:
-            return _as_kind(cli.live.driver)
+            return cli.live.driver
         return None if base is None else base.runtime.kind
-    return "codex" if base is None else base.runtime.kind
-
-
-def _as_kind(driver: str) -> DriverKind:
-    match driver:
-        case "codex":
-            return "codex"
-        case "claude":
-            return "claude"
-        case _:
-            return "acp"
+    return USUAL if base is None else base.runtime.kind
 
 
 def _cli(entry: RuntimeEntry, kind: str, base: _Base | None) -> Cli | None:
@@ -214,7 +201,7 @@ def _cli(entry: RuntimeEntry, kind: str, base: _Base | None) -> Cli | None:
             return cli if cli.live is not None and cli.live.driver == kind else None
     if base is not None and base.runtime.kind == kind:
         return base.cli
-    return CLIS.get(_BY_KIND.get(kind, ""))
+    return CLIS.get(WIRES[kind].cli)
 
 
 def _merge(entry: RuntimeEntry, name: str, account: str, base: _Base | None, home: Path) -> tuple[Runtime, Cli | None]:
@@ -238,7 +225,7 @@ def _merge(entry: RuntimeEntry, name: str, account: str, base: _Base | None, hom
         usual,
         id=name,
         name=entry.name or usual.name or name,
-        program=entry.program or usual.program or _BY_KIND.get(kind, ""),
+        program=entry.program or usual.program or WIRES[kind].cli,
         named_in=_program_place(entry, usual),
         account=account,
         is_enabled=entry.is_enabled,

@@ -11,11 +11,10 @@ from oulipoly_engine.core.accounts.accounts import PoolMember
 from oulipoly_engine.core.accounts.clis.cli import LiveProtocol
 from oulipoly_engine.core.live.launch.arguments import drop_reserved, list_options
 from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.core.live.wires.table import WIRES
 from oulipoly_engine.records import Record
 
 _MODEL, _EFFORT = ("--model", "-m"), ("--effort", "--reasoning-effort")
-_CONFIG = ("-c", "--config")
-_KEYS = {"model": "model", "model_reasoning_effort": "effort"}  # of codex's configuration
 
 
 class LiveWords(Record):
@@ -80,9 +79,10 @@ def _read(kind: str, group: Sequence[str]) -> tuple[str, str]:
         return ("model", value) if value else ("", "")
     if name in _EFFORT:
         return ("effort", value) if value else ("", "")
-    if kind in ("codex", "codex-proto") and name in _CONFIG:
+    syntax = WIRES[kind].syntax
+    if name in syntax.config:
         key, is_given, text = value.partition("=")
-        return (_KEYS.get(key.strip(), ""), text.strip().strip("\"'")) if is_given else ("", "")
+        return (syntax.config_told.get(key.strip(), ""), text.strip().strip("\"'")) if is_given else ("", "")
     return "", ""
 
 

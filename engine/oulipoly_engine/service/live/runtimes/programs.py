@@ -8,6 +8,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.live.runtimes import Runtime, proxy_environment
+from oulipoly_engine.core.live.wires.table import WIRES
 from oulipoly_engine.service.accounts.environment import read_environment
 from oulipoly_engine.service.live.runtimes import shadow_home
 
@@ -32,5 +33,6 @@ def launch_environment(
 
 def prepare_homes(runtime: Runtime) -> None:
     """Bring a runtime's shadow home up to date, where it has one. Raises ShadowHomeRefused."""
-    if runtime.shadow_home:
-        shadow_home.prepare(runtime.kind, Path(runtime.home), Path(runtime.shadow_home))
+    parts = WIRES[runtime.kind].shadow
+    if runtime.shadow_home and parts is not None:
+        shadow_home.prepare(parts, Path(runtime.home), Path(runtime.shadow_home))

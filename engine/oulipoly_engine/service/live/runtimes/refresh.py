@@ -11,6 +11,7 @@ from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.drift import check_version
 from oulipoly_engine.core.live.runtime_status import Diagnostic, Probe
 from oulipoly_engine.core.live.runtimes import Runtime
+from oulipoly_engine.core.live.wires.table import WIRES
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import AccountUnusable, ShadowHomeRefused
 from oulipoly_engine.records import replace
@@ -45,11 +46,11 @@ def probe_runtime(
     if cli is not None and not probe.version and not probe.reason:  # claude tells it with the first turn alone
         probe = replace(probe, version=_ask_version(cli, program, environ))
     probe = check_version(probe, cli)
-    if not probe.reason and runtime.kind == "codex":
+    if not probe.reason and WIRES[runtime.kind].prints_schema:
         lost = find_lost_methods(program, environ)
         probe = probe if lost is None else replace(probe, diagnostics=(*probe.diagnostics, lost))
     if not probe.reason and not probe.account and account is not None:
-        probe = _ask_login(probe, account, inherited, home, refuses_strangers=runtime.kind == "acp")
+        probe = _ask_login(probe, account, inherited, home, refuses_strangers=WIRES[runtime.kind].refuses_strangers)
     return program, probe
 
 

@@ -6,42 +6,26 @@ Two logins then see the same sessions, and either goes on with what the other be
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
+from oulipoly_engine.core.live.wires.wire import HomeParts
 from oulipoly_engine.errors import ShadowHomeRefused
 from oulipoly_engine.private_files import make_folder
-from oulipoly_engine.records import Record
 
 
-class _Parts(Record):
-    """What a CLI has in its home."""
-
-    own: frozenset[str]  # of one login: real files, never links
-    shared: tuple[str, ...]  # folders that have to be there before the CLI makes them in the wrong home
-
-
-_PARTS: Mapping[str, _Parts] = {
-    "codex": _Parts(frozenset(("auth.json", "models_cache.json")), ("sessions",)),
-    "claude": _Parts(
-        frozenset((".credentials.json", "credentials.json", ".claude.json", ".claude.json.backup")), ("projects",)
-    ),
-}
-
-
-def prepare(kind: str, home: Path, shadow: Path) -> None:
+def prepare(parts: HomeParts, home: Path, shadow: Path) -> None:
     """Make a shadow home, or bring it up to date: a link for each entry of the home, but for the login's own files.
 
-    kind: codex or claude. Raises ShadowHomeRefused.
+    parts: of the CLI's home. Raises ShadowHomeRefused.
     """
     try:
-        _prepare(_PARTS[kind], home, shadow)
+        _prepare(parts, home, shadow)
     except OSError as error:
         message = f"the shadow home {shadow} cannot be prepared: {error.strerror or error}"
         raise ShadowHomeRefused(message) from error
 
 
-def _prepare(parts: _Parts, home: Path, shadow: Path) -> None:
+def _prepare(parts: HomeParts, home: Path, shadow: Path) -> None:
     real, own = home.resolve(), shadow.resolve()
     if real == own:
         message = f"the shadow home {shadow} is the home itself: name another folder"

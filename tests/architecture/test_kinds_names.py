@@ -1,0 +1,52 @@
+"""Names of wires and CLIs stand in their bundles: who switches on a name asks the bundle instead."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+from oulipoly_engine.core.accounts.clis.table import CLIS
+from oulipoly_engine.core.live.wires.table import WIRES
+
+_ROOT = Path(__file__).parents[2]
+_BUNDLES = ("core/accounts/clis/", "core/live/wires/", "drivers/")
+_NAMES = {*CLIS, *WIRES}
+# What still names them; a number may only fall.
+_LEFT = {
+    "adapters/bundled.py": 2,  # a group of a pattern, `plain`
+    "adapters/scripts/turns.py": 2,  # what Gemini writes
+    "cli/quota/report.py": 2,  # words of an option (contract)
+    "config/base/legacy.py": 6,  # forms of configuration that are past
+    "config/load.py": 1,  # the account of that name (contract)
+    "config/migration/migrate.py": 1,  # as above
+    "config/schema/accounts.py": 2,  # a kind of the older form
+    "core/accounts/accounts.py": 1,  # the account of that name (contract)
+    "core/quota/quota_source.py": 4,  # a one-shot, which loads no bundles
+    "core/sessions/sessions.py": 7,  # each row of a list, which loads no bundles
+    "core/setup/commands.py": 4,  # programs that the set-up agent may start
+    "service/sessions/catalogue.py": 1,  # each row of a list
+    "service/sessions/owner.py": 1,
+    "service/transcripts/files.py": 1,
+}
+
+
+def _strings_in(path: Path):
+    """Yield the texts of a module that are values, each as it stands there."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _own_of_a_kind(place: str) -> bool:
+    """Tell whether a module is of one CLI or wire alone, by its own name or its folder's."""
+    return any(name in part for part in place.removesuffix(".py").split("/") for name in _NAMES)
+
+
+def test_names_of_kinds_stand_in_their_bundles_alone():
+    found: Counter[str] = Counter()
+    for package in ("engine/oulipoly_engine", "tui/oulipoly_tui"):
+        for path in (_ROOT / package).rglob("*.py"):
+            place = path.relative_to(_ROOT / package).as_posix()
+            if not place.startswith(_BUNDLES) and not _own_of_a_kind(place):
+                found[place] += sum(text in _NAMES for text in _strings_in(path))
+
+    assert _LEFT == dict(+found)
