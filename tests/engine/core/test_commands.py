@@ -32,10 +32,13 @@ def test_a_command_is_told_in_one_form(command):
 def test_what_a_device_may_do_has_a_scope_that_devices_are_given():
     assert {None, *OFFERED} == {command.scope for command in COMMANDS}
     assert [] == [command.name for command in COMMANDS if command.is_confirmed and command.scope in (None, "view")]
-    # Looking takes no more than `view`, but for the devices themselves; every order but a denial takes more.
+    # To look takes `view` alone, but for the devices themselves; every order but to deny and to leave takes more.
     looks = {command.name for command in COMMANDS if command.scope == "view"}
     reads = {command.name for command in COMMANDS if command.scope is not None and not command.writes}
-    assert ({"device list"}, {"requests deny", "requests deny reason"}) == (reads - looks, looks - reads)
+    assert ({"device list"}, {"requests deny", "requests deny reason", "device leave"}) == (
+        reads - looks,
+        looks - reads,
+    )
 
 
 def test_the_command_line_calls_commands_of_the_table_alone():

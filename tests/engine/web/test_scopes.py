@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from starlette.testclient import TestClient
 
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, SessionOptions
 from oulipoly_engine.facade.engine import Engine
@@ -365,3 +366,43 @@ def test_every_operation_and_every_form_has_a_row(app):
         operations == {(method, path.partition("?")[0]) for _, method, path, _ in ROWS if "aaaa" not in path} | ENDLESS
     )
     assert forms == {path for _, path, _ in FORMS if "aaaa" not in path}
+
+
+OWN = {  # of the connection itself, not of what a user does
+    *(("GET", path) for path in ("/health", "/authority.pem", "/me", "/me/push")),
+    *(("PUT", "/me/push"), ("DELETE", "/me/push"), ("POST", "/pair")),
+}
+NEEDS = {  # a word of `ROWS` -> what a command of the table says
+    "look": {("view", False)},
+    "order": {("view", False)},
+    "answer": {("answer", False)},
+    "operate": {("operate", False)},
+    "code": {("operate", True)},
+    "yes": {("answer", True)},
+}
+
+
+def test_every_operation_is_a_command_of_the_table_with_its_words_and_its_scope(app):
+    document = app.openapi()["paths"]
+    served = {
+        (method.upper(), path): operation for path, methods in document.items() for method, operation in methods.items()
+    }
+    commands = {
+        key: [find(name) for name in operation["x-commands"]] for key, operation in served.items() if key not in OWN
+    }
+    told = {key: "; ".join(command.sentence for command in each) for key, each in commands.items()}
+    told_needs = {
+        key: {(command.scope, command.is_confirmed) for command in each} for key, each in commands.items()
+    } | {("POST", "/sessions/{session_id}/promote"): {("operate", False)}}  # the confirmation, once it is switched on
+
+    assert told == {key: served[key]["summary"] for key in commands}
+    assert {key for key in commands if key[0] == "GET"} == {
+        key for key, each in commands.items() if not any(command.writes for command in each)
+    }
+    assert [] == [
+        (need, method, path)
+        for need, method, path, _ in ROWS
+        if need in NEEDS
+        and (key := (method, path.partition("?")[0])) in commands
+        and not NEEDS[need] <= told_needs[key]
+    ]

@@ -29,6 +29,7 @@ COMMANDS = (
         scope="answer",
     ),
     destroys("device revoke", "revoke device", "make a device worthless, at once", (_DEVICE,), scope="operate"),
+    destroys("device leave", "leave", "make the device that asks worthless, at once", scope="view"),
     reads(
         "grants list",
         "grants",

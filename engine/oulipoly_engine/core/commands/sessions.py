@@ -97,6 +97,13 @@ COMMANDS = (
         ("queued messages", "pending messages", "take back"),
         scope="operate",
     ),
+    reads(
+        "session queue show",
+        "show queue",
+        "list the messages that wait for the end of the turn",
+        (SESSION,),
+        scope="view",
+    ),
     writes(
         "session fork",
         "fork",

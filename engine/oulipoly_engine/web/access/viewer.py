@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from starlette.requests import HTTPConnection
 
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.web.devices import SCOPES, Scope
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
@@ -16,11 +15,9 @@ __all__ = [
     "NotAllowed",
     "Scope",
     "Viewer",
+    "check_command",
     "check_confirmed",
     "check_grant",
-    "check_scope",
-    "need",
-    "need_confirmed",
     "viewer_of",
 ]
 
@@ -72,19 +69,16 @@ def viewer_of(request: HTTPConnection) -> Viewer:
     return viewer
 
 
-def need(scope: Scope) -> Callable[[HTTPConnection], Viewer]:
-    """Return a dependency that gives the viewer, and raises NotAllowed where its device lacks a scope."""
-
-    def check(request: HTTPConnection) -> Viewer:
-        viewer = viewer_of(request)
-        check_scope(viewer, scope)
-        return viewer
-
-    return check
+def check_command(viewer: Viewer, name: str) -> None:
+    """Raise NotAllowed or ConfirmationNeeded where a device may not do a command of the table."""
+    command = find(name)
+    check_scope(viewer, command.scope)
+    if command.is_confirmed:
+        check_confirmed(viewer)
 
 
-def check_scope(viewer: Viewer, scope: Scope) -> None:
-    """Raise NotAllowed where a device lacks a scope."""
+def check_scope(viewer: Viewer, scope: Scope | None) -> None:
+    """Raise NotAllowed where a device lacks a scope. None: no device has what it takes."""
     if scope not in viewer.scopes:
         message = f"the device {viewer.name!r} may not do that: it lacks the scope `{scope}`"
         raise NotAllowed(message)
@@ -97,13 +91,6 @@ def check_grant(viewer: Viewer) -> None:
     """
     check_scope(viewer, "answer")
     check_confirmed(viewer)
-
-
-def need_confirmed(request: HTTPConnection) -> Viewer:
-    """Give a viewer who may operate and was confirmed lately; a dependency. Raises NotAllowed."""
-    viewer = need("operate")(request)
-    check_confirmed(viewer)
-    return viewer
 
 
 def check_confirmed(viewer: Viewer) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse
 
 from oulipoly_engine.core.web.devices import device_document
-from oulipoly_engine.web.access.viewer import Viewer, check_scope, need
-from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine
+from oulipoly_engine.web.access.viewer import check_command
+from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, serves
 from oulipoly_engine.web.base import answer_bodies, bodies
 from oulipoly_engine.web.base.answers import Json
 
@@ -65,25 +65,24 @@ def authority(request: Request, engine: TheEngine) -> _CertificateResponse:
     return _CertificateResponse(place.read_text("ascii"))
 
 
-@router.post("/confirm", response_model=answer_bodies.Confirmed)
+@router.post("/confirm", **serves("device confirm"), response_model=answer_bodies.Confirmed)
 def confirm(body: bodies.Pairing, request: Request, engine: TheEngine, viewer: Anyone) -> Json:
     """Confirm the device by a code of `agents device pair`, for a quarter of an hour."""
-    check_scope(viewer, "answer")
     engine.web.confirm_by_code(viewer.device_id, body.code, request.state.address)
     return Json({"confirmed": True})
 
 
-@router.get("/devices", response_model=list[answer_bodies.Device])
-def list_devices(engine: TheEngine, _viewer: Annotated[Viewer, Depends(need("operate"))]) -> Json:
+@router.get("/devices", **serves("device list"), response_model=list[answer_bodies.Device])
+def list_devices(engine: TheEngine, _viewer: Anyone) -> Json:
     """List the devices and links that may use the server."""
     return Json([device_document(one) for one in engine.web.devices()])
 
 
-@router.delete("/devices/{device_id}", response_model=answer_bodies.Device)
+@router.delete("/devices/{device_id}", **serves("device leave", "device revoke"), response_model=answer_bodies.Device)
 def revoke(device_id: bodies.SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """Revoke a device at once, its open streams too. Each may revoke itself; others take the scope `operate`."""
     if device_id != viewer.device_id:
-        check_scope(viewer, "operate")
+        check_command(viewer, "device revoke")
     if device_id not in {one.device_id for one in engine.web.devices()}:
         raise NotFound(f"there is no device {device_id!r}")
     return Json(device_document(engine.web.revoke(device_id)))

@@ -13,8 +13,8 @@ from oulipoly_engine.core.worktrees.refusals import SwitchedOff
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.worktrees.changes import Changes
-from oulipoly_engine.web.access.viewer import check_confirmed
-from oulipoly_engine.web.api.engine import Anyone, Confirmed, Operator, TheEngine, find_to_drive, find_work, work_of
+from oulipoly_engine.web.access.viewer import check_command
+from oulipoly_engine.web.api.engine import Anyone, TheEngine, find_to_drive, find_work, serves, work_of
 from oulipoly_engine.web.api.machine import find_repository
 from oulipoly_engine.web.api.sessions import milliseconds
 from oulipoly_engine.web.base import answer_bodies, bodies
@@ -25,8 +25,15 @@ router = APIRouter(tags=["changes"])
 
 FileName = Annotated[str, Query(min_length=1, max_length=4096, description="A file below the worktree.")]
 _MOST = 200  # files of a kind; contract B7
-# What runs the repository's hooks, or moves a branch that other programs are built from.
-PLANTS_CODE = ("commit", "merge", "rebase", "apply")
+# What git is asked -> the command that it is. A commit runs the repository's hooks, and the others that take a
+# confirmation move a branch that other programs are built from.
+ORDERS: Mapping[str, str] = {
+    **dict.fromkeys(("stage", "unstage", "discardWorktree", "discardIndex", "undoDiscard"), "changes stage"),
+    "commit": "commit",
+    "previewMerge": "changes stage",
+    **dict.fromkeys(("merge", "rebase", "undoMove"), "merge"),
+    "apply": "apply",
+}
 
 
 class SetupChanged(RequestRefused):
@@ -35,7 +42,12 @@ class SetupChanged(RequestRefused):
     slug = "setup-changed"
 
 
-@router.get("/sessions/{session_id}/changes", response_model=answer_bodies.ChangeSet, responses=bodies.refusals(504))
+@router.get(
+    "/sessions/{session_id}/changes",
+    **serves("changes"),
+    response_model=answer_bodies.ChangeSet,
+    responses=bodies.refusals(504),
+)
 def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """List the files that differ, and those that the branch has committed, 200 each. Git is asked now."""
     identity = _find(engine, session_id)
@@ -46,7 +58,12 @@ def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     return Json({"gitAvailable": told.pop("git_available"), **told})
 
 
-@router.get("/sessions/{session_id}/diff", response_model=answer_bodies.Diff, responses=bodies.refusals(413, 504))
+@router.get(
+    "/sessions/{session_id}/diff",
+    **serves("diff"),
+    response_model=answer_bodies.Diff,
+    responses=bodies.refusals(413, 504),
+)
 def diff(
     session_id: SessionId,
     path: FileName,
@@ -66,7 +83,12 @@ def diff(
     return Json({"isBinary": False, "path": found.path, "diff": found.diff, "hunks": hunks})
 
 
-@router.get("/sessions/{session_id}/file", response_model=answer_bodies.FileText, responses=bodies.refusals(413, 504))
+@router.get(
+    "/sessions/{session_id}/file",
+    **serves("file show"),
+    response_model=answer_bodies.FileText,
+    responses=bodies.refusals(413, 504),
+)
 def read_file(
     session_id: SessionId,
     path: FileName,
@@ -80,8 +102,8 @@ def read_file(
     return Json(msgspec.to_builtins(found))
 
 
-@router.put("/sessions/{session_id}/file", response_model=answer_bodies.FileWritten)
-def write_file(session_id: SessionId, body: bodies.FileToWrite, engine: TheEngine, _viewer: Confirmed) -> Json:
+@router.put("/sessions/{session_id}/file", **serves("file write"), response_model=answer_bodies.FileWritten)
+def write_file(session_id: SessionId, body: bodies.FileToWrite, engine: TheEngine, _viewer: Anyone) -> Json:
     """Write a file; 409 where it is no longer what the etag stands for.
 
     A CLI runs what some files say, its own settings for example, so it takes a fresh confirmation.
@@ -93,14 +115,18 @@ def write_file(session_id: SessionId, body: bodies.FileToWrite, engine: TheEngin
     return Json({"ok": True, **msgspec.to_builtins(written)})
 
 
-@router.post("/sessions/{session_id}/git", response_model=answer_bodies.GitDone, responses=bodies.refusals(504))
-def order(session_id: SessionId, body: GitOrder, engine: TheEngine, viewer: Operator) -> Json:
+@router.post(
+    "/sessions/{session_id}/git",
+    **serves("changes stage", "commit", "merge", "apply"),
+    response_model=answer_bodies.GitDone,
+    responses=bodies.refusals(504),
+)
+def order(session_id: SessionId, body: GitOrder, engine: TheEngine, viewer: Anyone) -> Json:
     """Stage, unstage, discard, commit, merge, rebase or apply."""
     identity = _find(engine, session_id)
     if body.op == "commit":
         check_commit(engine)
-    if body.op in (*PLANTS_CODE, "undoMove"):
-        check_confirmed(viewer)
+    check_command(viewer, ORDERS[body.op])
     if body.hunks and len(body.paths) != 1:
         raise UsageInvalid("hunks belong to one file: name it in `paths`")
     result = (_HUNK_ORDERS if body.hunks else _ORDERS)[body.op](engine.changes, identity, body)
@@ -108,7 +134,9 @@ def order(session_id: SessionId, body: GitOrder, engine: TheEngine, viewer: Oper
     return Json({"ok": True, **told})
 
 
-@router.get("/sessions/{session_id}/promote/preflight", response_model=answer_bodies.Preflight)
+@router.get(
+    "/sessions/{session_id}/promote/preflight", **serves("promote preflight"), response_model=answer_bodies.Preflight
+)
 def preflight(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """Tell what a push would do."""
     identity = _find(engine, session_id)
@@ -116,18 +144,28 @@ def preflight(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json
     return Json(msgspec.to_builtins(engine.changes.preflight(identity)))
 
 
-@router.post("/sessions/{session_id}/promote", response_model=answer_bodies.Promoted, responses=bodies.refusals(502))
-def promote(session_id: SessionId, body: bodies.Promotion, engine: TheEngine, viewer: Operator) -> Json:
+@router.post(
+    "/sessions/{session_id}/promote",
+    **serves("promote", confirms_later=True),
+    response_model=answer_bodies.Promoted,
+    responses=bodies.refusals(502),
+)
+def promote(session_id: SessionId, body: bodies.Promotion, engine: TheEngine, viewer: Anyone) -> Json:
     """Commit everything, push it, and tell where a pull request is made."""
     identity = _find(engine, session_id)
     check_promote(engine)
-    check_confirmed(viewer)
+    check_command(viewer, "promote")
     done = engine.changes.promote(identity, body.message, body.branch or "", opens_pull_request=True)
     return Json({"ok": True, **msgspec.to_builtins(done)})
 
 
-@router.post("/sessions/{session_id}/comments", response_model=answer_bodies.PromptSent, responses=bodies.refusals(500))
-def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, viewer: Operator) -> Json:
+@router.post(
+    "/sessions/{session_id}/comments",
+    **serves("changes comment"),
+    response_model=answer_bodies.PromptSent,
+    responses=bodies.refusals(500),
+)
+def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, viewer: Anyone) -> Json:
     """Send comments on lines to the session, as one message."""
     identity = find_to_drive(engine, viewer, session_id).session.session_id
     told = [Comment(one.path, one.line, one.text) for one in body.comments]
@@ -135,8 +173,13 @@ def comment(session_id: SessionId, body: bodies.Comments, engine: TheEngine, vie
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id})
 
 
-@router.post("/sessions/{session_id}/conflict", response_model=answer_bodies.PromptSent, responses=bodies.refusals(500))
-def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: TheEngine, viewer: Operator) -> Json:
+@router.post(
+    "/sessions/{session_id}/conflict",
+    **serves("conflict"),
+    response_model=answer_bodies.PromptSent,
+    responses=bodies.refusals(500),
+)
+def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: TheEngine, viewer: Anyone) -> Json:
     """Have the session's agent resolve what stands against a merge."""
     identity = find_to_drive(engine, viewer, session_id).session.session_id
     sent = work_of(engine, viewer).send(identity, engine.changes.hand_conflict_over(identity, body.into))
@@ -144,7 +187,7 @@ def hand_conflict_over(session_id: SessionId, body: bodies.Conflict, engine: The
 
 
 # Set-up of worktrees -------------------------------------------------------------------------------------------------
-@router.get("/setup", response_model=answer_bodies.SetupState)
+@router.get("/setup", **serves("worktree setup"), response_model=answer_bodies.SetupState)
 def show_setup(
     engine: TheEngine,
     viewer: Anyone,
@@ -158,8 +201,8 @@ def show_setup(
     return Json({**told, "is_allowed": found.is_allowed, "allowed_at": at})
 
 
-@router.post("/setup", response_model=answer_bodies.Done)
-def allow_setup(body: bodies.SetupPermission, engine: TheEngine, viewer: Confirmed) -> Json:
+@router.post("/setup", **serves("worktree allow"), response_model=answer_bodies.Done)
+def allow_setup(body: bodies.SetupPermission, engine: TheEngine, viewer: Anyone) -> Json:
     """Allow them, in the words that the digest stands for; 409 where they are others."""
     folder = find_repository(engine, viewer, body.repo_path)
     if body.digest != engine.worktrees.setup_of(folder, body.branch).setup.digest:

@@ -2,32 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Request
 
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live.permissions import acts_unasked, read_profile
 from oulipoly_engine.core.live.requests import parse_decision
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.access.viewer import (
     Viewer,
-    check_confirmed,
+    check_command,
     check_grant,
     check_scope,
-    need,
-    need_confirmed,
     viewer_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.live.sessions import Begun, LiveSessions
     from oulipoly_engine.facade.live.standing import LiveStatus
     from oulipoly_engine.facade.worktrees.work import WorkSessions
+
+
+ANSWERS: Mapping[str, str] = {  # what a person says to a request -> the command that it is
+    "deny": "requests deny",
+    "approve": "requests approve",
+    "approve_for_session": "requests approve session",
+    "answer": "requests answer",
+    "cancel": "requests cancel",
+}
+
+
+def serves(*names: str, confirms_later: bool = False) -> dict[str, Any]:
+    """Return what a route declares of a command: its words, and that each request is checked for who may do it.
+
+    names: several where a body says which it is; then the handler checks that one, and here the scope is checked that
+    all of them need. confirms_later: the handler checks the confirmation, once it has looked at something else.
+    """
+    commands = [find(name) for name in names]
+    scopes = {command.scope for command in commands}
+
+    async def check(request: Request) -> None:
+        viewer = viewer_of(request)
+        if len(scopes) == 1:
+            check_scope(viewer, commands[0].scope)
+        if len(names) == 1 and not confirms_later:
+            check_command(viewer, names[0])
+
+    summary = "; ".join(command.sentence for command in commands)
+    return {"summary": summary, "dependencies": [Depends(check)], "openapi_extra": {"x-commands": [*names]}}
 
 
 class NotFound(RequestRefused):
@@ -114,17 +143,11 @@ def answer(
     reason: str = "",
     answers: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Answer a request in the name of a device, and return what became of it. Raises RunnerError.
-
-    Every device may deny. To approve or answer takes the scope `answer`; for a whole session also a confirmation.
-    """
+    """Answer a request in the name of a device, and return what became of it. Raises RunnerError."""
     word = parse_decision(decision)
     if word is None:
         raise UsageInvalid(f"{decision[:40]!r} is not an answer to a request")
-    if word != "deny":
-        check_scope(viewer, "answer")
-    if word == "approve_for_session":
-        check_confirmed(viewer)
+    check_command(viewer, ANSWERS[word])
     told = {key: tuple(values) for key, values in (answers or {}).items()}
     return live_of(engine, viewer).answer(request_id, word, reason=reason, answers=told)
 
@@ -141,6 +164,4 @@ def work_of(engine: Engine, viewer: Viewer) -> WorkSessions:
 
 TheEngine = Annotated[Engine, Depends(engine_of)]
 Anyone = Annotated[Viewer, Depends(viewer_of)]
-Operator = Annotated[Viewer, Depends(need("operate"))]
-Confirmed = Annotated[Viewer, Depends(need_confirmed)]
 Told = dict[str, Any]

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from oulipoly_engine.core.live.events import to_json
-from oulipoly_engine.web.api.engine import Anyone, TheEngine, find_work
+from oulipoly_engine.web.api.engine import Anyone, TheEngine, find_work, serves
 from oulipoly_engine.web.api.event_stream import EventStream
 from oulipoly_engine.web.api.streams import PAGE, Hub, Listener, follow, follow_all
 from oulipoly_engine.web.base import answer_bodies
@@ -26,6 +26,7 @@ _HIGHEST = 1 << 53
 
 @router.get(
     "/sessions/{session_id}/events",
+    **serves("session follow"),
     response_model=answer_bodies.EventPage,
     responses={200: {"content": {_STREAM: _STREAM_SCHEMA}, "description": "Events, and those to come."}},
 )
@@ -53,6 +54,7 @@ async def of_session(
 
 @router.get(
     "/events",
+    **serves("server events"),
     status_code=200,
     response_class=EventStream,
     responses={200: {"content": {_STREAM: _STREAM_SCHEMA}, "description": "Hints, without an end."}},

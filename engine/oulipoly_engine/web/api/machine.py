@@ -18,7 +18,7 @@ from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.snapshot import AccountView
 from oulipoly_engine.paths import expand_user
 from oulipoly_engine.web.access.viewer import Viewer
-from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, lies_below_roots
+from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, lies_below_roots, serves
 from oulipoly_engine.web.base import answer_bodies, bodies
 from oulipoly_engine.web.base.answers import Json
 
@@ -47,7 +47,7 @@ def me(viewer: Anyone) -> Json:
     return Json(told | {"confirmed": viewer.is_confirmed})
 
 
-@router.get("/config", response_model=answer_bodies.Config)
+@router.get("/config", **serves("server config"), response_model=answer_bodies.Config)
 def config(engine: TheEngine, _viewer: Anyone) -> Json:
     """Return what new sessions are begun with, and what is switched on."""
     settings = engine.web.settings()
@@ -67,14 +67,14 @@ def config(engine: TheEngine, _viewer: Anyone) -> Json:
     )
 
 
-@router.get("/agents", response_model=list[answer_bodies.Agent])
+@router.get("/agents", **serves("agent list"), response_model=list[answer_bodies.Agent])
 def agents(engine: TheEngine, _viewer: Anyone) -> Json:
     """List what a session can be begun with."""
     found = engine.work.agents()
     return Json([{"id": one.agent_id, **msgspec.to_builtins(one)} for one in found])
 
 
-@router.get("/pools", response_model=list[answer_bodies.Pool])
+@router.get("/pools", **serves("pool list"), response_model=list[answer_bodies.Pool])
 def pools(engine: TheEngine, _viewer: Anyone) -> Json:
     """List the pools with the account that would serve next, and their accounts."""
     snapshot = engine.snapshot()
@@ -91,13 +91,13 @@ def pools(engine: TheEngine, _viewer: Anyone) -> Json:
     return Json(told)
 
 
-@router.get("/quota", response_model=list[answer_bodies.AccountQuota])
+@router.get("/quota", **serves("quota list"), response_model=list[answer_bodies.AccountQuota])
 def quota(engine: TheEngine, _viewer: Anyone) -> Json:
     """List the accounts with their windows, as they were last read."""
     return Json([account_row(one) for one in engine.snapshot().accounts])
 
 
-@router.get("/why/{model}", response_model=answer_bodies.Decision)
+@router.get("/why/{model}", **serves("why"), response_model=answer_bodies.Decision)
 def why(model: Annotated[str, bodies.PathParameter(max_length=200)], engine: TheEngine, _viewer: Anyone) -> Json:
     """Explain which account the next session of a model would get."""
     try:
@@ -107,7 +107,7 @@ def why(model: Annotated[str, bodies.PathParameter(max_length=200)], engine: The
     return Json({**decision_to_json(found.decision), "stale": [*found.stale]})
 
 
-@router.get("/browse", response_model=answer_bodies.Folders)
+@router.get("/browse", **serves("folder list"), response_model=answer_bodies.Folders)
 def browse(engine: TheEngine, _viewer: Anyone, path: Annotated[str | None, Query(max_length=4096)] = None) -> Json:
     """List the folders in a folder; without a path those that one may begin at."""
     return Json(list_folders(engine, path))

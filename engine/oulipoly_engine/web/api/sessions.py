@@ -26,13 +26,13 @@ from oulipoly_engine.facade.worktrees.work import NewWork
 from oulipoly_engine.web.access.viewer import Viewer, check_grant
 from oulipoly_engine.web.api.engine import (
     Anyone,
-    Operator,
     TheEngine,
     answer,
     find_to_drive,
     find_work,
     fork,
     live_of,
+    serves,
     work_of,
 )
 from oulipoly_engine.web.api.machine import find_repository
@@ -53,8 +53,8 @@ class ApprovalGone(RequestRefused):
     slug = "approval-gone"
 
 
-@router.post("/sessions", response_model=bodies.SessionCreated, responses=bodies.refusals(500))
-def begin(body: bodies.NewSession, engine: TheEngine, viewer: Operator) -> Json:
+@router.post("/sessions", **serves("session new"), response_model=bodies.SessionCreated, responses=bodies.refusals(500))
+def begin(body: bodies.NewSession, engine: TheEngine, viewer: Anyone) -> Json:
     """Begin a session."""
     begun = work_of(engine, viewer).begin(read_wish(engine, viewer, body))
     session = begun.session
@@ -113,7 +113,7 @@ def find_agent(engine: Engine, name: str | None) -> tuple[str, bool]:
     return chosen, known[chosen]
 
 
-@router.get("/sessions", response_model=list[bodies.SessionRow])
+@router.get("/sessions", **serves("session list"), response_model=list[bodies.SessionRow])
 def list_sessions(
     request: Request,
     engine: TheEngine,
@@ -131,7 +131,7 @@ def list_sessions(
     return page(request, [session_row(one) for one in found], limit)
 
 
-@router.get("/sessions/{session_id}", response_model=bodies.SessionDetail)
+@router.get("/sessions/{session_id}", **serves("session status"), response_model=bodies.SessionDetail)
 def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """Show a session and its last messages."""
     work = find_work(engine, session_id)
@@ -146,16 +146,21 @@ def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     return Json(session_detail(engine, work) | told | {"messages": [message_row(one) for one in last]})
 
 
-@router.patch("/sessions/{session_id}", response_model=bodies.SessionDetail)
-def change(session_id: SessionId, body: bodies.SessionChange, engine: TheEngine, viewer: Operator) -> Json:
+@router.patch("/sessions/{session_id}", **serves("session change"), response_model=bodies.SessionDetail)
+def change(session_id: SessionId, body: bodies.SessionChange, engine: TheEngine, viewer: Anyone) -> Json:
     """Change how pages treat a session."""
     work = find_work(engine, session_id)
     engine.work.set_block_while_running(work.session.session_id, body.block_while_running)
     return show(work.session.session_id, engine, viewer)
 
 
-@router.post("/sessions/{session_id}/fork", response_model=bodies.SessionForked, responses=bodies.refusals(500))
-def fork_session(session_id: SessionId, body: bodies.Fork, engine: TheEngine, viewer: Operator) -> Json:
+@router.post(
+    "/sessions/{session_id}/fork",
+    **serves("session fork"),
+    response_model=bodies.SessionForked,
+    responses=bodies.refusals(500),
+)
+def fork_session(session_id: SessionId, body: bodies.Fork, engine: TheEngine, viewer: Anyone) -> Json:
     """Begin another session with the past of this one, on another runtime if need be."""
     begun = fork(engine, viewer, session_id, runtime=body.runtime_id, at_turn=body.at_turn, title=body.title)
     session = begun.session
@@ -170,14 +175,14 @@ def fork_session(session_id: SessionId, body: bodies.Fork, engine: TheEngine, vi
     return Json(told.model_dump())
 
 
-@router.post("/sessions/{session_id}/cancel", response_model=answer_bodies.Status)
-def cancel(session_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
+@router.post("/sessions/{session_id}/cancel", **serves("session cancel"), response_model=answer_bodies.Status)
+def cancel(session_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """End a session's turn and its process."""
     work = find_work(engine, session_id)
     return Json({"id": work.session.session_id, "status": work_of(engine, viewer).cancel(work.session.session_id)})
 
 
-@router.get("/sessions/{session_id}/messages", response_model=list[bodies.MessageRow])
+@router.get("/sessions/{session_id}/messages", **serves("session show"), response_model=list[bodies.MessageRow])
 def list_messages(
     request: Request,
     session_id: SessionId,
@@ -192,8 +197,13 @@ def list_messages(
     return page(request, [message_row(one) for one in found], limit)
 
 
-@router.post("/sessions/{session_id}/messages", response_model=bodies.MessageSent, responses=bodies.refusals(500))
-def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
+@router.post(
+    "/sessions/{session_id}/messages",
+    **serves("session send"),
+    response_model=bodies.MessageSent,
+    responses=bodies.refusals(500),
+)
+def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Anyone) -> Json:
     """Send a message, which begins a turn; 409 while one runs."""
     work = find_to_drive(engine, viewer, session_id)
     sent = work_of(engine, viewer).send(work.session.session_id, body.content)
@@ -201,35 +211,48 @@ def send(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, view
     return Json({"message_id": sent.user_message_id, "turn_id": sent.turn_id, **ids})
 
 
-@router.post("/sessions/{session_id}/steer", response_model=answer_bodies.Steered)
-def steer(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
+@router.post("/sessions/{session_id}/steer", **serves("session steer"), response_model=answer_bodies.Steered)
+def steer(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Anyone) -> Json:
     """Give the running turn a message; one that cannot be taken waits in the queue."""
     return Json(_order(engine, viewer, session_id, orders.Steer(_text(body))))
 
 
-@router.post("/sessions/{session_id}/interrupt", response_model=answer_bodies.Interrupted)
-def interrupt(session_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
+@router.post(
+    "/sessions/{session_id}/interrupt", **serves("session interrupt"), response_model=answer_bodies.Interrupted
+)
+def interrupt(session_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """End the running turn; the session stays."""
     return Json(_order(engine, viewer, session_id, orders.Interrupt()))
 
 
-@router.get("/sessions/{session_id}/queue", response_model=list[answer_bodies.QueuedMessage])
+@router.get(
+    "/sessions/{session_id}/queue", **serves("session queue show"), response_model=list[answer_bodies.QueuedMessage]
+)
 def list_queue(session_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """List the messages that wait for the running turn."""
     return Json(_queue_rows(engine.live.queue(find_work(engine, session_id).session.session_id)))
 
 
-@router.post("/sessions/{session_id}/queue", response_model=answer_bodies.Queued, responses=bodies.refusals(500))
-def queue(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Operator) -> Json:
+@router.post(
+    "/sessions/{session_id}/queue",
+    **serves("session send"),
+    response_model=answer_bodies.Queued,
+    responses=bodies.refusals(500),
+)
+def queue(session_id: SessionId, body: bodies.NewMessage, engine: TheEngine, viewer: Anyone) -> Json:
     """Send a message that waits while a turn runs."""
     work = find_to_drive(engine, viewer, session_id)
     result = live_of(engine, viewer).send(work.session.session_id, _text(body))
     return Json({"turn_id": result.turn_id, "status": result.status})
 
 
-@router.patch("/sessions/{session_id}/queue/{message_id}", response_model=list[answer_bodies.QueuedMessage])
+@router.patch(
+    "/sessions/{session_id}/queue/{message_id}",
+    **serves("session queue"),
+    response_model=list[answer_bodies.QueuedMessage],
+)
 def change_queue(
-    session_id: SessionId, message_id: SessionId, body: bodies.QueueChange, engine: TheEngine, viewer: Operator
+    session_id: SessionId, message_id: SessionId, body: bodies.QueueChange, engine: TheEngine, viewer: Anyone
 ) -> Json:
     """Edit or move a message that waits."""
     if body.text is None and body.place is None:
@@ -245,13 +268,21 @@ def change_queue(
     return answered
 
 
-@router.delete("/sessions/{session_id}/queue/{message_id}", response_model=list[answer_bodies.QueuedMessage])
-def remove_from_queue(session_id: SessionId, message_id: SessionId, engine: TheEngine, viewer: Operator) -> Json:
+@router.delete(
+    "/sessions/{session_id}/queue/{message_id}",
+    **serves("session queue"),
+    response_model=list[answer_bodies.QueuedMessage],
+)
+def remove_from_queue(session_id: SessionId, message_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """Take back a message that waits."""
     return _tell_queue(engine, viewer, session_id, orders.ChangeQueue("remove", message_id))
 
 
-@router.post("/sessions/{session_id}/approvals", response_model=answer_bodies.Status)
+@router.post(
+    "/sessions/{session_id}/approvals",
+    **serves("requests deny", "requests approve", "requests approve session"),
+    response_model=answer_bodies.Status,
+)
 def approve(session_id: SessionId, body: bodies.Approval, engine: TheEngine, viewer: Anyone) -> Json:
     """Answer what a session asks, by the id of its call or of the request."""
     work = find_work(engine, session_id)
@@ -265,7 +296,7 @@ def approve(session_id: SessionId, body: bodies.Approval, engine: TheEngine, vie
     return Json({"id": found.request_id, "status": answer(engine, viewer, found.request_id, word)})
 
 
-@router.get("/sessions/{session_id}/log", response_class=PlainTextResponse)
+@router.get("/sessions/{session_id}/log", **serves("session log"), response_class=PlainTextResponse)
 def log(
     session_id: SessionId,
     engine: TheEngine,
@@ -278,7 +309,9 @@ def log(
     return PlainTextResponse(engine.work.log_tail(work.session.session_id, lines))
 
 
-@router.get("/sessions/{session_id}/artifacts", response_model=list[answer_bodies.Artifact])
+@router.get(
+    "/sessions/{session_id}/artifacts", **serves("session artifacts"), response_model=list[answer_bodies.Artifact]
+)
 def artifacts(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """List the files that a session has made for people, 1000 at most."""
     work = find_work(engine, session_id)
@@ -288,6 +321,7 @@ def artifacts(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json
 
 @router.get(
     "/sessions/{session_id}/artifacts/file",
+    **serves("session artifacts"),
     response_class=StreamingResponse,
     responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
 )
@@ -318,7 +352,7 @@ def _read(file: BinaryIO, size: int) -> Iterator[bytes]:
             yield part
 
 
-@router.get("/sessions/{session_id}/trace", response_model=list[answer_bodies.Trace])
+@router.get("/sessions/{session_id}/trace", **serves("session trace"), response_model=list[answer_bodies.Trace])
 def trace(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
     """Show what the last turns have done: thoughts, commands, plan and tokens."""
     work = find_work(engine, session_id)

@@ -10,8 +10,8 @@ from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.access.viewer import check_confirmed, check_scope
-from oulipoly_engine.web.api.changes import PLANTS_CODE, check_commit, check_promote
+from oulipoly_engine.web.access.viewer import check_command
+from oulipoly_engine.web.api.changes import ORDERS, check_commit, check_promote
 from oulipoly_engine.web.api.engine import find_to_drive, find_work
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
 from oulipoly_engine.web.pages.weights import weight_of
@@ -45,6 +45,7 @@ _DONE: Mapping[str, tuple[str, str]] = {
     "conflict": ("The agent was asked to resolve the conflict.", ""),
 }
 _MOVES = ("merge", "rebase", "apply")
+_COMMANDS = {**ORDERS, "undo_discard": ORDERS["undoDiscard"], "undo_move": ORDERS["undoMove"]}
 
 
 class FileRow(Record):
@@ -69,12 +70,12 @@ def routes() -> list[BaseRoute]:
     return [
         get("/sessions/{session_id}/changes", _show),
         get("/sessions/{session_id}/diff", _show_diff),
-        get("/sessions/{session_id}/move", _show_move),
-        get("/sessions/{session_id}/promote", _show_promote),
-        post("/sessions/{session_id}/git", _order),
-        post("/sessions/{session_id}/promote", _promote),
-        post("/sessions/{session_id}/comments", _comment),
-        post("/sessions/{session_id}/conflict", _hand_over),
+        get("/sessions/{session_id}/move", _show_move, "merge"),
+        get("/sessions/{session_id}/promote", _show_promote, "promote"),
+        post("/sessions/{session_id}/git", _order, "changes stage"),
+        post("/sessions/{session_id}/promote", _promote, "promote"),
+        post("/sessions/{session_id}/comments", _comment, "changes comment"),
+        post("/sessions/{session_id}/conflict", _hand_over, "conflict"),
     ]
 
 
@@ -219,12 +220,10 @@ def _show_promote(page: Page) -> Response:
 
 # Orders --------------------------------------------------------------------------------------------------------------
 def _find(page: Page) -> LiveStatus:
-    check_scope(page.viewer, "operate")
     return find_work(page.engine, page.path["session_id"])
 
 
 def _find_to_drive(page: Page) -> LiveStatus:
-    check_scope(page.viewer, "operate")
     return find_to_drive(page.engine, page.viewer, page.path["session_id"])
 
 
@@ -240,8 +239,7 @@ def _order(page: Page) -> Response:
         raise UsageInvalid(f"there is no such order: {act[:40]!r}")
     if act == "commit":
         check_commit(page.engine)
-    if act in (*PLANTS_CODE, "undo_move"):
-        check_confirmed(page.viewer)
+    check_command(page.viewer, _COMMANDS[act])
     order(page.engine, work.session.session_id, page)
     return _done(page, work, act if act in _DONE else "discard")
 
@@ -279,7 +277,7 @@ _ORDERS: Mapping[str, Callable[[Engine, str, Page], object]] = {
 def _promote(page: Page) -> Response:
     work = _find(page)
     check_promote(page.engine)
-    check_confirmed(page.viewer)
+    check_command(page.viewer, "promote")
     key = work.session.session_id
     told = page.engine.changes.promote(
         key, page.field("message"), page.field("branch"), opens_pull_request=page.field("pull_request") == "on"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.web.access.viewer import check_scope
+from oulipoly_engine.web.access.viewer import check_command
 from oulipoly_engine.web.api.access import keep_cookie
 from oulipoly_engine.web.api.engine import NotFound
 from oulipoly_engine.web.pages.page import Page, get, post
@@ -23,9 +23,9 @@ def routes() -> list[BaseRoute]:
     return [
         get("/pair", lambda page: page.show("pair.html")),
         post("/pair", _pair),
-        get("/confirm", _show_confirm),
-        post("/confirm", _confirm),
-        get("/devices", _list),
+        get("/confirm", _show_confirm, "device confirm"),
+        post("/confirm", _confirm, "device confirm"),
+        get("/devices", _list, "device list"),
         post("/devices/{device_id}", _revoke),
     ]
 
@@ -49,19 +49,16 @@ def _name_of(agent: str) -> str:
 
 
 def _show_confirm(page: Page) -> Response:
-    check_scope(page.viewer, "answer")
     back = page.query.get("back", "/")
     return page.show("confirm.html", back=back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
 
 
 def _confirm(page: Page) -> Response:
-    check_scope(page.viewer, "answer")
     page.engine.web.confirm_by_code(page.viewer.device_id, page.field("code").strip(), page.address)
     return page.go(page.back("/"))
 
 
 def _list(page: Page) -> Response:
-    check_scope(page.viewer, "operate")
     found = page.engine.web.devices()
     return page.show("devices.html", devices=found[-_MOST:], left_out=max(0, len(found) - _MOST))
 
@@ -69,7 +66,7 @@ def _list(page: Page) -> Response:
 def _revoke(page: Page) -> Response:
     device_id = page.path["device_id"]
     if device_id != page.viewer.device_id:
-        check_scope(page.viewer, "operate")
+        check_command(page.viewer, "device revoke")
     if device_id not in {one.device_id for one in page.engine.web.devices()}:
         raise NotFound(f"there is no device {device_id[:40]!r}: it was revoked already")
     page.engine.web.revoke(device_id)

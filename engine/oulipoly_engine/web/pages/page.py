@@ -11,10 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute
 
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.access.viewer import NotAllowed, Viewer
+from oulipoly_engine.web.access.viewer import NotAllowed, Viewer, check_scope
 from oulipoly_engine.web.base.errors import status_of
 from oulipoly_engine.web.base.page_route import PageRoute
 from oulipoly_engine.web.base.templates import render
@@ -95,14 +96,14 @@ class Page(Record):
 Handler = Callable[[Page], Response]
 
 
-def get(path: str, handler: Handler) -> BaseRoute:
-    """Return the route of a page."""
-    return PageRoute(path, _serve(handler), methods=["GET"])
+def get(path: str, handler: Handler, command: str = "") -> BaseRoute:
+    """Return the route of a page. command: which it gets ready, if any; who lacks the scope for it gets no page."""
+    return PageRoute(path, _serve(handler, command), methods=["GET"])
 
 
-def post(path: str, handler: Handler) -> BaseRoute:
-    """Return the route of a form."""
-    return PageRoute(path, _serve(handler), methods=["POST"])
+def post(path: str, handler: Handler, command: str = "") -> BaseRoute:
+    """Return the route of a form. command: whose scope it takes; the handler asks for a confirmation by itself."""
+    return PageRoute(path, _serve(handler, command), methods=["POST"])
 
 
 def encode_path(path: str) -> str:
@@ -115,7 +116,7 @@ def decode_path(text: str) -> str:
     return os.fsdecode(unquote_to_bytes(text))
 
 
-def _serve(handler: Handler) -> Callable[[Request], Any]:
+def _serve(handler: Handler, command: str) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         fields: dict[str, tuple[str, ...]] = {}
         if request.method == "POST":
@@ -135,13 +136,15 @@ def _serve(handler: Handler) -> Callable[[Request], Any]:
             fields,
             PART in request.headers,
         )
-        return await run_in_threadpool(_answer, handler, page)
+        return await run_in_threadpool(_answer, handler, command, page)
 
     return endpoint
 
 
-def _answer(handler: Handler, page: Page) -> Response:
+def _answer(handler: Handler, command: str, page: Page) -> Response:
     try:
+        if command:
+            check_scope(page.viewer, find(command).scope)
         return handler(page)
     except RunnerError as error:
         values = {"message": redact(error.message), "code": error.slug}

@@ -10,7 +10,6 @@ from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
 from oulipoly_engine.core.worktrees.worktree_refusals import SetupNotAllowed
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.records import replace
-from oulipoly_engine.web.access.viewer import check_scope
 from oulipoly_engine.web.api.machine import list_folders
 from oulipoly_engine.web.api.sessions import read_wish
 from oulipoly_engine.web.base import bodies
@@ -39,10 +38,10 @@ def routes() -> list[BaseRoute]:
     """Return the routes of this module."""
     return [
         get("/sessions", _list),
-        get("/sessions/new", _show_form),
-        get("/browse", _browse),
-        post("/sessions", _begin),
-        post("/setup", _decide_setup),
+        get("/sessions/new", _show_form, "session new"),
+        get("/browse", _browse, "session new"),
+        post("/sessions", _begin, "session new"),
+        post("/setup", _decide_setup, "session new"),
     ]
 
 
@@ -61,7 +60,6 @@ def _list(page: Page) -> Response:
 
 
 def _show_form(page: Page) -> Response:
-    check_scope(page.viewer, "operate")
     return _form(page, {name: page.query.get(name, "") for name in ("repo_path", "agent_id", "branch", "prompt")})
 
 
@@ -90,7 +88,6 @@ def _form(page: Page, values: dict[str, str], message: str = "", status: int = 2
 
 def _begin(page: Page) -> Response:
     """Begin a session. Names of fields are those of the REST body."""
-    check_scope(page.viewer, "operate")
     return _begin_as(page, {name: page.field(name) for name in page.fields})
 
 
@@ -123,7 +120,6 @@ def _begin_as(page: Page, given: dict[str, str], *, runs_setup: bool = True) -> 
 
 def _decide_setup(page: Page) -> Response:
     """Go on with a session that its repository's commands have stopped, as a person says."""
-    check_scope(page.viewer, "operate")
     wish, decision = setup.read_wish_back(page), page.field("decision")
     if decision == "deny":
         return _form(page, {"use_worktree": "", **wish} if "uses" in wish else wish)
@@ -139,7 +135,6 @@ def _decide_setup(page: Page) -> Response:
 
 
 def _browse(page: Page) -> Response:
-    check_scope(page.viewer, "operate")
     folders = list_folders(page.engine, page.query.get("path") or None)
     begin = page.number("from", 0) or 0
     rows = folders["folders"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.access.viewer import check_confirmed
+from oulipoly_engine.web.access.viewer import check_command
 from oulipoly_engine.web.api.machine import find_repository
 from oulipoly_engine.web.pages.weights import weight_of
 
@@ -71,7 +71,7 @@ def allow(page: Page, wish: Mapping[str, str]) -> None:
     if not asked.is_shown_whole:
         raise UsageInvalid("they are too long to be read here: `agents worktree allow` on the computer shows them")
     if page.viewer.is_confirmed or not (code := page.field("code").strip()):
-        check_confirmed(page.viewer)
+        check_command(page.viewer, "worktree allow")
     else:
         page.engine.web.confirm_by_code(page.viewer.device_id, code, page.address)
     page.engine.worktrees.allow_setup(folder, asked.found.setup.digest)
