@@ -47,7 +47,7 @@ def test_a_bundle_is_packed_and_unpacked_after_a_yes(talk, app_world):
     text = talk(*IN, "Bundle it for another machine", file)
     assert f"{file}. {file.stat().st_size} bytes." in text
     app_world.transcript.unlink()
-    text = talk("Sessions", "Unpack a bundle", file, "", "y")
+    text = talk("Sessions", "Unbundle", file, "", "y")
 
     assert f"Session {SESSION}. Account eve." in text
     assert "Unpacked on eve." in text
@@ -58,7 +58,7 @@ def test_a_bundle_is_packed_and_unpacked_after_a_yes(talk, app_world):
 def test_a_path_that_cannot_be_used_is_told(talk, app_world, place):
     os.mkfifo(app_world.home / "fifo")
 
-    assert "Error. " in talk("Sessions", "Unpack a bundle", place, "")
+    assert "Error. " in talk("Sessions", "Unbundle", place, "")
     assert place == "fifo" or "Error. " in talk(*IN, "Bundle it for another machine", place)
 
 
@@ -68,7 +68,7 @@ def test_it_goes_on_in_another_folder_where_one_is_named(talk, app_world):
     talk(*IN, "Bundle it for another machine", file)
     app_world.transcript.unlink()
 
-    assert f"In {other}. 1 file." in talk("Sessions", "Unpack a bundle", file, other, "y")
+    assert f"In {other}. 1 file." in talk("Sessions", "Unbundle", file, other, "y")
 
 
 def test_a_no_unpacks_nothing_and_rubbish_is_told(talk, app_world):
@@ -76,7 +76,7 @@ def test_a_no_unpacks_nothing_and_rubbish_is_told(talk, app_world):
     rubbish.write_bytes(b"\x00not a bundle")
     talk(*IN, "Bundle it for another machine", file)
     app_world.transcript.unlink()
-    text = talk("Sessions", "Unpack a bundle", file, "", "n", "Unpack a bundle", rubbish, "")
+    text = talk("Sessions", "Unbundle", file, "", "n", "Unbundle", rubbish, "")
 
     assert "Error. " in text
     assert not app_world.transcript.exists()
@@ -84,7 +84,7 @@ def test_a_no_unpacks_nothing_and_rubbish_is_told(talk, app_world):
 
 def test_the_archive_keeps_and_puts_back(talk, app_world):
     before = app_world.transcript.read_bytes()
-    assert "Archive. " in talk(*IN, "Archive", "Archive everything")
+    assert "Archive. " in talk(*IN, "Archive", "Archive all")
     app_world.transcript.unlink()
 
     assert "1 file put back" in talk(*IN, "Restore the archive's copy")
@@ -234,7 +234,7 @@ def test_a_command_is_added_changed_and_removed(talk, app_world):
 
 def test_what_was_said_is_found_and_read_with_its_lines(talk, app_world):
     app_world.transcript.write_text(TALK.replace("Mend the roof", "Mend the roof\\nand the door") % app_world.home)
-    text = talk("Sessions", "List", "", "", "Search what was said", "door", "1", "Read the last turns")
+    text = talk("Sessions", "List", "", "", "Search all", "door", "1", "Read the last turns")
 
     assert "user, account eve, " in text
     assert "user: Mend the roof\n  and the door\n" in text

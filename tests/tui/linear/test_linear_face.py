@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from oulipoly_engine.core.commands.table import find
+from oulipoly_tui.linear import linear
 from oulipoly_tui.linear.talk import spell_out
 
 
@@ -29,14 +31,14 @@ def test_there_is_no_escape_sequence_no_box_and_no_return(app_world, agents):
 
 
 def test_an_account_is_drained_by_number(app_world, agents):
-    text = _talk(agents, "Pools", "Drain an account, or give it work again", "2", "Show again", "", "Quit")
+    text = _talk(agents, "Pools", "Drain", "2", "Show again", "", "Quit")
 
     assert "Account bob. drained." in text
     assert "Account bob. State: drained." in text
 
 
 def test_the_past_of_a_window_is_labelled_lines(app_world, agents):
-    text = _talk(agents, "Quota", "Read now", "How a window burned", "ada 5h", "1 d", "", "Quit")
+    text = _talk(agents, "Quota", "Refresh all", "How a window burned", "ada 5h", "1 d", "", "Quit")
 
     assert "Last reading 94 %." in text
     assert "ada 5h 94 % read" in text
@@ -45,7 +47,7 @@ def test_the_past_of_a_window_is_labelled_lines(app_world, agents):
 
 
 def test_a_prompt_is_answered(app_world, agents):
-    text = _talk(agents, "Pools", "Send a prompt", "opus", "hello there", "", "Quit")
+    text = _talk(agents, "Pools", "Send prompt", "opus", "hello there", "", "Quit")
 
     assert "hello there\nEnded with exit code 0." in text
 
@@ -54,7 +56,7 @@ def test_a_failed_prompt_shows_what_its_cli_said_and_the_way_out(empty_world, ag
     empty_world.account("bad", ("5h", 1, 4), script="echo 'OAuth token has expired: 401' >&2; exit 3")
     empty_world.model("opus", "bad")
 
-    text = _talk(agents, "Pools", "Send a prompt", "opus", "hello there", "", "Quit")
+    text = _talk(agents, "Pools", "Send prompt", "opus", "hello there", "", "Quit")
 
     assert "Ended with exit code 3." in text
     assert "OAuth token has expired: 401" in text
@@ -62,7 +64,7 @@ def test_a_failed_prompt_shows_what_its_cli_said_and_the_way_out(empty_world, ag
 
 
 def test_what_if_asks_before_it_is_true(app_world, agents):
-    answers = ("Pools", "What if", "opus", "drain=ada", "n", "Show again", "", "Quit")
+    answers = ("Pools", "What-if", "opus", "drain=ada", "n", "Show again", "", "Quit")
     text = _talk(agents, *answers)
 
     assert "Then: bob." in text
@@ -70,8 +72,8 @@ def test_what_if_asks_before_it_is_true(app_world, agents):
 
 
 def test_a_wrong_answer_is_said_and_asked_again(app_world, agents):
-    reserve = ("Keep a reserve of an account", "nobody", "ada", "lots", "120", "20%")
-    text = _talk(agents, "Pools", "What if", "opus", "nonsense", "drain=ada", "what", "n", *reserve, "", "Quit")
+    reserve = ("Set reserve", "nobody", "ada", "lots", "120", "20%")
+    text = _talk(agents, "Pools", "What-if", "opus", "nonsense", "drain=ada", "what", "n", *reserve, "", "Quit")
 
     assert "Error. 'nonsense' is not a what-if" in text
     assert "Then: bob." in text
@@ -82,7 +84,7 @@ def test_a_wrong_answer_is_said_and_asked_again(app_world, agents):
 
 
 def test_help_is_answered_at_every_question(app_world, agents):
-    text = _talk(agents, "help", "Pools", "?", "Keep a reserve", "ada", "?", "", "", "Quit")
+    text = _talk(agents, "help", "Pools", "?", "Set reserve", "ada", "?", "", "", "Quit")
 
     assert "Type a number, 1 to 13, or a name, or how it begins." in text
     assert "Type how much of each window is kept." in text
@@ -100,10 +102,10 @@ def test_read_only_offers_no_change(app_world, agents):
 
     assert "Why" in text
     assert "Drain" not in text
-    assert "Send a prompt" not in text
+    assert "Send prompt" not in text
 
 
-@pytest.mark.parametrize("answers", [(), ("Pools",), ("Pools", "Send a prompt", "opus")], ids=str)
+@pytest.mark.parametrize("answers", [(), ("Pools",), ("Pools", "Send prompt", "opus")], ids=str)
 def test_the_end_of_the_input_ends_it(app_world, agents, answers):
     _talk(agents, *answers)
 
@@ -121,27 +123,36 @@ def test_a_reader_that_leaves_ends_it_quietly(app_world, home):
 
 
 def test_where_nothing_is_configured_the_ways_on_are_offered(empty_world, agents):
-    text = _talk(
-        agents, "Begin", "Add an account", "Set up the logins", "Run the doctor", "Try the demo world", "n", ""
-    )
+    text = _talk(agents, "Begin", "Add account", "Set up:", "Doctor", "Demo", "n", "")
     read_only = _talk(agents, "Begin", "", arguments=["--read-only"])
 
     offered = [
-        "1. Add an account",
-        "2. Set up the logins of this machine",
-        "3. Set up with an agent",
-        "4. Run the doctor",
-        "5. Try the demo world",
+        "1. Add account: log in to one more",
+        "2. Set up: set up the CLIs",
+        "3. Set up with agent: have a model",
+        "4. Doctor: check everything",
+        "5. Demo: try everything",
     ]
     places = [text.index(label) for label in offered]
     assert places == sorted(places)
     assert "Error. " in text
     assert "run     agents account add" in text
-    assert "1. Run the doctor" in read_only
+    assert "1. Doctor: " in read_only
 
 
 def test_the_doctor_is_asked_from_the_problems_and_nothing_begins_where_accounts_are(app_world, agents):
-    text = _talk(agents, "Problems", "Run the doctor", "", "Quit")
+    text = _talk(agents, "Problems", "Doctor", "", "Quit")
 
     assert "Checking everything." in text
     assert "Begin" not in text
+
+
+def test_every_entry_is_a_command_of_the_table_or_this_face_s_own_that_changes_nothing():
+    entries = [entry for menu in (linear.FIRST_STEPS, *linear.MENUS) for entry in menu.actions]
+    of_table = [entry.does for entry in entries if entry.does.name]
+    runs_any_command = {"interactive.type_command"} | {
+        entry.act for entry in entries if entry.act.startswith("custom.")
+    }
+
+    assert of_table == [find(command.name) for command in of_table]
+    assert runs_any_command == {entry.act for entry in entries if not entry.does.name and entry.does.writes}

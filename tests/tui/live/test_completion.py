@@ -2,9 +2,10 @@
 
 import pytest
 
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live.events import Question
 from oulipoly_engine.core.setup.dialogs import check_values
-from oulipoly_tui.view.live.completion import complete_command, complete_file, find_wanted, own_command
+from oulipoly_tui.view.live.completion import OWN_COMMANDS, complete_command, complete_file, find_wanted, own_command
 from oulipoly_tui.view.live.questions import answers_of, questions_page
 
 
@@ -32,6 +33,15 @@ def test_our_commands_come_first_and_no_name_twice():
 
     assert ["/rename ", "/resume ", "/review ", "/release "] == [one.text for one in found]
     assert "the CLI's own" == found[2].note
+
+
+def test_our_commands_are_told_as_in_every_face():
+    notes = {one.text.strip(" /"): one.note for one in complete_command("", [])}
+
+    assert {name: find(command).summary for name, command in OWN_COMMANDS.items()} == {
+        name: note.partition(": /")[0] for name, note in notes.items()
+    }
+    assert notes["rename"].endswith(": /rename TEXT")
 
 
 def test_folders_come_first_and_hidden_names_only_when_asked_for():

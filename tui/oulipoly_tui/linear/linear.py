@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
+from oulipoly_engine.core.commands.command import Command
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.errors import RunnerError, translate_system_errors
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.engine import Engine, Surroundings
@@ -26,11 +28,20 @@ Lines = Callable[[Talk, Snapshot], Iterable[str]]
 
 
 class MenuEntry(Record):
-    """One entry of a menu."""
+    """One entry of a menu: a command of the table, or a talk that is led here."""
 
-    label: str
     act: str  # a module of this package and a function in it, loaded when it is done: `pools.why`
-    writes: bool = False
+    does: Command
+    name: str = ""  # what it is called where it is not that command alone
+    note: str = ""  # what it does beyond that
+
+    @property
+    def label(self) -> str:
+        """Return what the menu says of it."""
+        does = self.does
+        if self.name or not does.name:
+            return self.name or does.label
+        return f"{does.label[0].upper()}{does.label[1:]}: {does.summary}{self.note}"
 
 
 class Menu(Record):
@@ -94,7 +105,7 @@ def session_lines(_talk: Talk, snapshot: Snapshot) -> Iterator[str]:
 
 def _risk_lines(snapshot: Snapshot) -> Iterator[str]:
     for alert in snapshot.alerts_of("at-risk"):
-        text = alert_text(replace(alert, fix=alert.fix.replace("A ", "Archive everything ", 1)), snapshot.at)
+        text = alert_text(replace(alert, fix=alert.fix.replace("A ", "Archive all ", 1)), snapshot.at)
         yield f"At risk. {text}."
 
 
@@ -125,7 +136,7 @@ def _open(talk: Talk, menu: Menu) -> None:
                     (talk.quote if menu.is_quoted else talk.say)(line)
         except RunnerError as error:
             talk.say(f"Error. {error.message}.")
-        actions = [action for action in menu.actions if not (action.writes and talk.read_only)]
+        actions = [action for action in menu.actions if not (action.does.writes and talk.read_only)]
         label = talk.choose(f"{menu.title}: what to do", [action.label for action in actions] + ["Show again"])
         action = next((one for one in actions if one.label == label), None)
         if label is None:
@@ -167,18 +178,23 @@ def _late_lines(place: str) -> Lines:
     return lines
 
 
-_OWN_COMMANDS = "Run a command of your own"
+def _own(label: str, *, writes: bool = False) -> Command:
+    """Return what is this face's own."""
+    return Command("", label, label, writes=writes)
+
+
+_OWN_COMMAND = _own("Run a command of your own", writes=True)
 FIRST_STEPS = Menu(
     "Begin",
     lambda _talk, _snapshot: (
         "No accounts yet. Add one, set up the logins of this machine, run the doctor, or try the demo world.",
     ),
     (
-        MenuEntry("Add an account", "first_steps.add_account", writes=True),
-        MenuEntry("Set up the logins of this machine", "first_steps.set_up", writes=True),
-        MenuEntry("Set up with an agent", "first_steps.set_up_with_agent", writes=True),
-        MenuEntry("Run the doctor", "first_steps.run_doctor"),
-        MenuEntry("Try the demo world", "first_steps.go_to_demo"),
+        MenuEntry("first_steps.add_account", find("account add")),
+        MenuEntry("first_steps.set_up", find("setup")),
+        MenuEntry("first_steps.set_up_with_agent", find("setup run")),
+        MenuEntry("first_steps.run_doctor", find("doctor")),
+        MenuEntry("first_steps.go_to_demo", find("demo")),
     ),
 )
 MENUS: tuple[Menu, ...] = (
@@ -186,51 +202,51 @@ MENUS: tuple[Menu, ...] = (
         "Pools",
         lambda _talk, snapshot: pool_lines(snapshot),
         (
-            MenuEntry("Why", "pools.why"),
-            MenuEntry("What if", "pools.what_if"),
-            MenuEntry("Send a prompt", "pools.send_prompt", writes=True),
-            MenuEntry("Talk to its CLI in this terminal", "pools.start_cli", writes=True),
-            MenuEntry("Pin an account, or take the pin away", "pools.pin", writes=True),
-            MenuEntry("Drain an account, or give it work again", "pools.drain", writes=True),
-            MenuEntry("Disable an account, or take it in again", "pools.disable", writes=True),
-            MenuEntry("Keep a reserve of an account", "pools.reserve", writes=True),
-            MenuEntry("Clear the mark that an account is exhausted", "pools.clear", writes=True),
-            MenuEntry(_OWN_COMMANDS, "custom.run_on_member", writes=True),
-            MenuEntry("Add an account", "first_steps.add_account", writes=True),
-            MenuEntry("Set up the logins of this machine", "first_steps.set_up", writes=True),
-            MenuEntry("Set up with an agent", "first_steps.set_up_with_agent", writes=True),
-            MenuEntry("Copy skills and MCP servers between CLIs", "first_steps.sync", writes=True),
-            MenuEntry("Undo the last set-up", "first_steps.undo_set_up", writes=True),
+            MenuEntry("pools.why", find("why")),
+            MenuEntry("pools.what_if", find("why if")),
+            MenuEntry("pools.send_prompt", find("prompt")),
+            MenuEntry("pools.start_cli", find("repl")),
+            MenuEntry("pools.pin", find("pool pin"), note=", or take the pin away"),
+            MenuEntry("pools.drain", find("account drain"), note=", or give it work again"),
+            MenuEntry("pools.disable", find("account disable"), note=", or take it in again"),
+            MenuEntry("pools.reserve", find("account reserve")),
+            MenuEntry("pools.clear", find("account clear")),
+            MenuEntry("custom.run_on_member", _OWN_COMMAND),
+            MenuEntry("first_steps.add_account", find("account add")),
+            MenuEntry("first_steps.set_up", find("setup")),
+            MenuEntry("first_steps.set_up_with_agent", find("setup run")),
+            MenuEntry("first_steps.sync", find("setup sync")),
+            MenuEntry("first_steps.undo_set_up", find("account undo")),
         ),
     ),
     Menu(
         "Quota",
         lambda _talk, snapshot: quota_lines(snapshot),
         (
-            MenuEntry("Read now", "pools.refresh", writes=True),
-            MenuEntry("How a window burned", "history.quota_history"),
-            MenuEntry(_OWN_COMMANDS, "custom.run_on_account", writes=True),
+            MenuEntry("pools.refresh", find("quota refresh all")),
+            MenuEntry("history.quota_history", _own("How a window burned")),
+            MenuEntry("custom.run_on_account", _OWN_COMMAND),
         ),
     ),
     Menu(
         "Sessions",
         session_lines,
         (
-            MenuEntry("List, read, change", "sessions.open_list"),
-            MenuEntry("Search what was said", "sessions.search"),
-            MenuEntry("Archive everything", "sessions.archive_all", writes=True),
-            MenuEntry("Unpack a bundle", "sessions.unbundle", writes=True),
+            MenuEntry("sessions.open_list", find("session list"), "List, read, change"),
+            MenuEntry("sessions.search", find("session search")),
+            MenuEntry("sessions.archive_all", find("session archive all")),
+            MenuEntry("sessions.unbundle", find("session unbundle")),
         ),
     ),
     Menu(
         "Live sessions",
         _late_lines("live.live_lines"),
         (
-            MenuEntry("Talk to one", "live.talk_to", writes=True),
-            MenuEntry("Follow one", "live.follow"),
-            MenuEntry("Answer what is asked", "live.answer_requests", writes=True),
-            MenuEntry("Begin one", "live.begin", writes=True),
-            MenuEntry("Interrupt one", "live.interrupt", writes=True),
+            MenuEntry("live.talk_to", find("session send"), "Talk to one"),
+            MenuEntry("live.follow", find("session follow"), "Follow one"),
+            MenuEntry("live.answer_requests", find("requests answer"), "Answer what is asked"),
+            MenuEntry("live.begin", find("session new"), "Begin one"),
+            MenuEntry("live.interrupt", find("session interrupt"), "Interrupt one"),
         ),
         is_quoted=True,
     ),
@@ -238,12 +254,12 @@ MENUS: tuple[Menu, ...] = (
         "Work sessions",
         _late_lines("work.sessions.work_lines"),
         (
-            MenuEntry("Begin one", "work.begin.begin", writes=True),
-            MenuEntry("Read one", "work.sessions.read"),
-            MenuEntry("Talk to one", "work.sessions.talk_to", writes=True),
-            MenuEntry("Answer what is asked", "live.answer_requests", writes=True),
-            MenuEntry("Changes of one", "work.sessions.open_changes"),
-            MenuEntry("End one", "work.sessions.end", writes=True),
+            MenuEntry("work.begin.begin", find("session work"), "Begin one"),
+            MenuEntry("work.sessions.read", find("session show"), "Read one"),
+            MenuEntry("work.sessions.talk_to", find("session send"), "Talk to one"),
+            MenuEntry("live.answer_requests", find("requests answer"), "Answer what is asked"),
+            MenuEntry("work.sessions.open_changes", find("changes"), "Changes of one"),
+            MenuEntry("work.sessions.end", find("session cancel"), "End one"),
         ),
         is_quoted=True,
     ),
@@ -251,10 +267,10 @@ MENUS: tuple[Menu, ...] = (
         "Worktrees",
         _late_lines("work.worktrees.worktree_lines"),
         (
-            MenuEntry("Changes of one", "work.worktrees.open_changes"),
-            MenuEntry("Remove one", "work.worktrees.remove", writes=True),
-            MenuEntry("Restore one", "work.worktrees.restore", writes=True),
-            MenuEntry("Prune: remove all that are clean and merged", "work.worktrees.prune", writes=True),
+            MenuEntry("work.worktrees.open_changes", find("changes"), "Changes of one"),
+            MenuEntry("work.worktrees.remove", find("worktree remove"), "Remove one"),
+            MenuEntry("work.worktrees.restore", find("worktree restore"), "Restore one"),
+            MenuEntry("work.worktrees.prune", find("worktree prune"), "Prune: remove all that are clean and merged"),
         ),
         is_quoted=True,
     ),
@@ -262,21 +278,21 @@ MENUS: tuple[Menu, ...] = (
         "Terminals",
         _late_lines("terminals.terminal_lines"),
         (
-            MenuEntry("Attach to one", "terminals.attach"),
-            MenuEntry("End its program", "terminals.kill", writes=True),
-            MenuEntry(_OWN_COMMANDS, "custom.run_on_terminal", writes=True),
+            MenuEntry("terminals.attach", find("terminal attach"), "Attach to one"),
+            MenuEntry("terminals.kill", find("terminal kill"), "End its program"),
+            MenuEntry("custom.run_on_terminal", _OWN_COMMAND),
         ),
     ),
     Menu(
         "Runs",
         format_invocations,
-        (MenuEntry("End a CLI whose runner was killed", "terminals.end_run", writes=True),),
+        (MenuEntry("terminals.end_run", find("run end")),),
     ),
-    Menu("Problems", problem_lines, (MenuEntry("Run the doctor", "first_steps.run_doctor"),)),
+    Menu("Problems", problem_lines, (MenuEntry("first_steps.run_doctor", find("doctor")),)),
     Menu(
         "Log of what was run",
         _late_lines("log.latest"),
-        (MenuEntry("All of it", "log.show_all"), MenuEntry("Find in it", "log.find")),
+        (MenuEntry("log.show_all", _own("All of it")), MenuEntry("log.find", _own("Find in it"))),
         is_quoted=True,
     ),
     Menu(
@@ -284,14 +300,14 @@ MENUS: tuple[Menu, ...] = (
         lambda _talk, _snapshot: (
             "Settings of the app, of every run, of each account and of each model, and commands of your own.",
         ),
-        (MenuEntry("Show and change", "settings.open_settings"),),
+        (MenuEntry("settings.open_settings", _own("Show and change")),),
     ),
     Menu(
         "Any other command",
         lambda _talk, _snapshot: ("All that agents can do, as you would type it behind agents in a shell.",),
         (
-            MenuEntry("Type a command", "interactive.type_command", writes=True),
-            MenuEntry("List the commands", "interactive.list_commands"),
+            MenuEntry("interactive.type_command", _own("Type a command", writes=True)),
+            MenuEntry("interactive.list_commands", _own("List the commands")),
         ),
     ),
 )

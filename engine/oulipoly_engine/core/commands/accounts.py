@@ -11,7 +11,7 @@ COMMANDS = (
     writes(
         "account add",
         "add account",
-        "add an account: log in, read its quota, join pools",
+        "log in to one more account, read its quota, join pools",
         (_CLI, _NAME),
         ("new account", "log in", "sign in", "login"),
     ),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.spans import Row, fit_text
@@ -13,17 +14,17 @@ MOST = 200
 _COMMAND = re.compile(r"/([\w:.-]*)")
 _FILE = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 _REVIEW = "review"  # a CLI that has it itself gets it as typed
-OWN_COMMANDS = (  # those of ours, which no CLI is given
-    ("compact", "shorten the past"),
-    (_REVIEW, "review what is not committed"),
-    ("rename", "call the session so: /rename NAME"),
-    ("fork", "begin another session with this past"),
-    ("model", "choose another model"),
-    ("queue", "change what waits to be sent"),
-    ("interrupt", "end the running turn"),
-    ("resume", "go on with a turn whose process was lost"),
-    ("close", "end the process; a message starts it again"),
-)
+OWN_COMMANDS: Mapping[str, str] = {  # those of ours, which no CLI is given -> their names in the table
+    "compact": "session compact",
+    "review": "session review",
+    "rename": "session name",
+    "fork": "session fork",
+    "model": "session model",
+    "queue": "session queue",
+    "interrupt": "session interrupt",
+    "resume": "turn resume",
+    "close": "session close",
+}
 
 
 class Wanted(Record):
@@ -55,11 +56,17 @@ def find_wanted(before: str) -> Wanted | None:
 def complete_command(begun: str, commands: Sequence[tuple[str, str]]) -> tuple[Completion, ...]:
     """Return the commands that begin so, ours first."""
     clis = dict(commands)
-    own = tuple((name, note) for name, note in OWN_COMMANDS if not (name == _REVIEW and name in clis))
-    names = {name for name, _ in own}
-    every = (*own, *((name, note) for name, note in commands if name not in names))
+    own = {name: _note(name) for name in OWN_COMMANDS if not (name == _REVIEW and name in clis)}
+    every = (*own.items(), *((name, note) for name, note in commands if name not in own))
     fits = [Completion(f"/{name} ", note) for name, note in every if name.casefold().startswith(begun.casefold())]
     return tuple(fits[:MOST])
+
+
+def _note(name: str) -> str:
+    """Return what a command of ours does, and what is written behind it."""
+    command = find(OWN_COMMANDS[name])
+    words = [argument.name.upper() for argument in command.arguments[1:]]  # the first one is what is open
+    return f"{command.summary}: /{name} {' '.join(words)}" if words else command.summary
 
 
 def complete_file(begun: str, names: Sequence[tuple[str, bool]]) -> tuple[Completion, ...]:
@@ -103,4 +110,4 @@ def own_command(text: str, commands: Sequence[tuple[str, str]]) -> tuple[str, st
     rest = rest.strip()
     if name in dict(commands) and (name == _REVIEW or (name == "compact" and rest)):
         return None
-    return (name, rest) if name in dict(OWN_COMMANDS) else None
+    return (name, rest) if name in OWN_COMMANDS else None
