@@ -153,6 +153,10 @@ class ReadOnly(RequestRefused):
 
     slug = "read-only"
 
+    def __init__(self, what: str = "change anything") -> None:
+        """Say it as every face does. what: an infinitive, "drain an account"."""
+        super().__init__(f"this app is read-only and does not {what}: start it without --read-only")
+
 
 class NothingToUndo(RequestRefused):
     """There is no change that could be taken back, or it was taken back already."""

@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.base.table import PANES
 from oulipoly_tui.commands import palette
@@ -66,7 +67,7 @@ async def test_a_key_that_was_taken_away_says_why(app_world, hand):
     async with hand("pools", read_only=True) as one:
         for key, label in (("d", "drain"), ("x", "disable"), ("r", "start interactive session"), ("p", "send prompt")):
             await one.press(key)
-            await one.told(f"{key} ({label}) changes something, and this app is read-only")
+            await one.told(ReadOnly(f"do {key} ({label})").message)
 
 
 async def test_a_key_that_means_something_else_then_does_that(talks, sessions):

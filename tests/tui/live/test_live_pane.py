@@ -11,6 +11,7 @@ from textual.events import Paste
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import Item, ItemEnded
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_sessions
@@ -451,7 +452,7 @@ async def test_nothing_is_sent_in_read_only_mode(live):
         await one.open(session.session_id)
         await one.write("hello")
 
-        assert "This app is read-only: nothing is sent" in one.said
+        assert ReadOnly("send anything").message in one.said
 
 
 async def test_a_long_session_is_shown_from_its_end_and_older_parts_come_when_they_are_scrolled_to(

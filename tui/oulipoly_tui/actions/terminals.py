@@ -9,7 +9,7 @@ _HERE = "repl"
 _RUN = "oulipoly_tui.commands.terminals"
 
 ACTIONS = (
-    Action("repl.enter", find("terminal attach"), _HERE, keys="enter", method="enter", weight=9),
+    Action("repl.enter", find("terminal type"), _HERE, keys="enter", method="enter", weight=9),
     Action(
         "repl.next",
         own("next", "show the next terminal", ("next tab",)),

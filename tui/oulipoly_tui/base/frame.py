@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.actions.action import FRAME
 from oulipoly_tui.base.pane import Pane
 from oulipoly_tui.base.table import PaneEntry
@@ -181,7 +182,7 @@ class Frame(Screen[None], inherit_bindings=False):
             return
         row = app.keys.withheld_at(event.key, self.area.focused_pane)
         if row is not None:
-            app.say(f"{format_key(event.key)} ({row.label}) changes something, and this app is read-only")
+            app.say(ReadOnly(f"do {format_key(event.key)} ({row.label})").message)
 
     def on_descendant_focus(self) -> None:
         """Follow the mouse: the pane that was clicked has the keys."""

@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.actions.action import FRAME
 from oulipoly_tui.actions.registry import commands, search
 from oulipoly_tui.orders.choices import choices_of
@@ -62,7 +63,7 @@ def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
         near = get_close_matches(name, list(commands(own)), n=1)
         return f"there is no command {name!r}" + (f": did you mean {near[0]!r}?" if near else ": see ctrl+p")
     if action.writes and app.options.read_only:
-        return f"{name!r} changes something, and this app is read-only"
+        return ReadOnly(f"run {name!r}").message
     if action.needs_engine and app.engine is None:
         return "still opening: try again in a moment"
     needed = sum(not each.is_optional for each in action.arguments)

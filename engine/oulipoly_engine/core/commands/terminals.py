@@ -21,10 +21,11 @@ COMMANDS = (
         "list the terminals that are running",
         synonyms=("other terminals", "reconnect", "running terminals"),
     ),
+    reads("terminal attach", "attach", "show a terminal here; leaving it ends nothing", (_TERMINAL,)),
     writes(
-        "terminal attach",
+        "terminal type",
         "type",
-        "give the keys to a terminal; leaving it ends nothing",
+        "give the keys to a terminal",
         (_TERMINAL,),
         ("attach", "focus terminal", "insert mode"),
     ),

@@ -269,8 +269,7 @@ class Home:
     def refuse_if_read_only(self, what: str) -> None:
         """Raise RequestRefused in read-only mode. what: an infinitive, "drain an account"."""
         if self.read_only:
-            message = f"this app is read-only and does not {what}: start it without --read-only"
-            raise ReadOnly(message)
+            raise ReadOnly(what)
 
     def warn(self, text: str) -> None:
         """Show a warning once, however often its file is read."""

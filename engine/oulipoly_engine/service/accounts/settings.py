@@ -179,5 +179,4 @@ class Settings(Record):
 
     def _refuse_if_read_only(self) -> None:
         if self.read_only:
-            message = "this app is read-only and does not change settings: start it without --read-only"
-            raise ReadOnly(message)
+            raise ReadOnly("change settings")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live import orders
-from oulipoly_engine.errors import AccountExhausted, RunnerError
+from oulipoly_engine.errors import AccountExhausted, ReadOnly, RunnerError
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.panes.live.jobs import fork_to, resume_turn
 from oulipoly_tui.panes.session_keys import choose_account
@@ -93,7 +93,7 @@ class LiveOrders:
         if session is None:
             return
         if self.app.options.read_only:
-            self.app.say("This app is read-only: nothing is sent")
+            self.app.say(ReadOnly("send anything").message)
             return
         if session.status == "fenced":
             key = self._key("live.fork")

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.live.models import Start, describe, picker_rows, read_start, reason_against
@@ -58,7 +59,7 @@ class ModelPicker(ModalScreen[Start | None]):
     def action_refresh_runtimes(self) -> None:
         """Start each runtime and let it say what it has."""
         if self._app.options.read_only:
-            self._app.say("This app is read-only: nothing is started")
+            self._app.say(ReadOnly("start anything").message)
             return
         title = "asking the runtimes"
         self._app.work("runtimes", self._app.engine.runtimes.refresh, self._take, title=title)

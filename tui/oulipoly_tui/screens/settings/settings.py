@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_engine.facade.configuration import PLACEHOLDERS, is_command, is_of_command
 from oulipoly_engine.records import replace
 from oulipoly_tui.actions.custom import custom_id
@@ -262,7 +263,7 @@ class SettingsScreen(ModalScreen[None]):
 
     def _may_change(self) -> bool:
         if self._settings.read_only:
-            self._app.say("This app is read-only: settings are shown, not changed")
+            self._app.say(ReadOnly("change settings").message)
         return not self._settings.read_only
 
     def _with_themes(self, setting: Setting) -> Setting:

@@ -12,7 +12,7 @@ from textual.containers import Container
 from textual.content import Content
 
 from oulipoly_engine.core.worktrees.prompts import Comment
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import ReadOnly, RunnerError
 from oulipoly_tui.orders.work import find_committed, send_comments
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.question import Confirm, Question
@@ -150,7 +150,7 @@ class ChangesScreen(BranchOrders):
         """Say why an action does nothing now; None: it does."""
         found, file, place = self.found, self._file, self._place
         if name in _WRITES and self.app_of_ours.options.read_only:
-            return "this app is read-only: nothing is changed"
+            return ReadOnly().message
         if found is None or not found.git_available:
             return "there are no changes to look at"
         if name in _ON_FILES and file is None:

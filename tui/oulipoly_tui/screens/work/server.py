@@ -10,6 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.question import Confirm, Question
@@ -91,7 +92,7 @@ class ServerScreen(ActingScreen):
     def obstacle(self, name: str) -> str | None:
         """Say why an action does nothing now; None: it does."""
         if self.app_of_ours.options.read_only:
-            return "this app is read-only: nothing is changed"
+            return ReadOnly().message
         if name == "end" and not self.servers:
             return "no server runs: s starts one"
         if name in ("revoke", "confirm") and self._chosen is None:

@@ -11,6 +11,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.screens.review import Review
@@ -78,7 +79,7 @@ class WorktreesScreen(ActingScreen):
     def obstacle(self, name: str) -> str | None:
         """Say why an action does nothing now; None: it does."""
         if self.app_of_ours.options.read_only:
-            return "this app is read-only: nothing is changed"
+            return ReadOnly().message
         one = self._chosen
         if name == "prune":
             return None if self.found else "there is no worktree"
