@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from oulipoly_engine.cli.base import commands as command_line
-from oulipoly_engine.core.commands.table import CAPABILITIES, every, find
+from oulipoly_engine.core.commands.table import WORDS, every, find
 from oulipoly_engine.core.web.devices import OFFERED
 
 COMMANDS = every()
@@ -14,7 +14,7 @@ COMMANDS = every()
 def test_each_command_stands_once_where_its_first_word_leads():
     assert [] == [name for name, times in Counter(command.name for command in COMMANDS).items() if times > 1]
     assert [*COMMANDS] == [find(command.name) for command in COMMANDS]
-    assert {*CAPABILITIES} == {command.name.partition(" ")[0] for command in COMMANDS}
+    assert {*" ".join(WORDS.values()).split()} == {command.name.partition(" ")[0] for command in COMMANDS}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

@@ -11,61 +11,31 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.core.commands.command import Command
 
-CAPABILITIES: Mapping[str, str] = {  # the first word of a name -> the module here that has it
-    "account": "accounts",
-    "agent": "server",
-    "apply": "changes",
-    "artifact": "artifacts",
-    "changes": "changes",
-    "commit": "changes",
-    "completion": "setup",
-    "config": "setup",
-    "conflict": "changes",
-    "demo": "setup",
-    "device": "server",
-    "diff": "changes",
-    "doctor": "setup",
-    "file": "changes",
-    "folder": "server",
-    "grants": "server",
-    "merge": "changes",
-    "pool": "quota",
-    "promote": "changes",
-    "prompt": "runs",
-    "quota": "quota",
-    "recover": "requests",
-    "repl": "runs",
-    "report": "quota",
-    "requests": "requests",
-    "resume": "runs",
-    "run": "runs",
-    "runtime": "accounts",
-    "serve": "server",
-    "server": "server",
-    "session": "sessions",
-    "setup": "setup",
-    "state": "setup",
-    "status": "quota",
-    "terminal": "terminals",
-    "trace": "runs",
-    "turn": "requests",
-    "undo": "app",
-    "view": "app",
-    "wait": "runs",
-    "why": "quota",
-    "worktree": "worktrees",
+WORDS: Mapping[str, str] = {  # a module here -> the first words of its commands' names
+    "accounts": "account runtime",
+    "app": "undo view",
+    "artifacts": "artifact",
+    "changes": "apply changes commit conflict diff file merge promote",
+    "quota": "pool quota report status why",
+    "requests": "recover requests turn",
+    "runs": "prompt repl resume run trace wait",
+    "server": "agent device folder grants serve server",
+    "sessions": "session",
+    "setup": "completion config demo doctor setup state",
+    "terminals": "terminal",
+    "worktrees": "worktree",
 }
+_CAPABILITIES = {word: module for module, words in WORDS.items() for word in words.split()}
 
 
 def find(name: str) -> Command:
     """Return a command. Raises KeyError for a name that the table does not have."""
-    return _of_capability(CAPABILITIES[name.partition(" ")[0]])[name]
+    return _of_capability(_CAPABILITIES[name.partition(" ")[0]])[name]
 
 
 def every() -> tuple[Command, ...]:
     """Return all commands."""
-    modules = sorted(set(CAPABILITIES.values()))
-    return tuple(command for module in modules for command in _of_capability(module).values())
+    return tuple(command for module in WORDS for command in _of_capability(module).values())
 
 
 @cache
