@@ -15,8 +15,7 @@ from oulipoly_engine.cli.live.turn_result import tell_result, watch
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy
-from oulipoly_engine.core.text.columns import plain, table
-from oulipoly_engine.core.text.quantities import ago
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.worktrees.work import LIFECYCLES
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.live.standing import LiveStatus
 
 SCHEMA_VERSION = 1
-_ALL = 100_000
 _MORE = {  # behind the summary, in a command's help
     "new": "It is begun on the best account of MODEL's pool, and lives on when this command has ended.",
     "send": "It begins a turn, or waits for the one that runs. The text may be piped in; --wait prints the answer.",
@@ -262,29 +260,6 @@ def status_lines(program: str, status: LiveStatus) -> list[str]:
     if clients.attached:
         lines.append(f"attached: {len(clients.attached)}: {plain(', '.join(clients.attached))}")
     return [*lines, *(f"waits:    {one.message_id[:8]}  {plain(one.text)}" for one in status.queue)]
-
-
-def list_live(context: Context, limit: int | None, *, as_json: bool) -> int:
-    """Print the live sessions, the one that changed last first."""
-    found = context.engine.live.list_sessions(limit or _ALL, asks_hosts=True)
-    if as_json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "sessions": [status_json(one) for one in found]})
-    elif not found:
-        diagnostics.note(f"there is no live session: `{context.program} session new MODEL` begins one")
-    else:
-        now = context.clock.now()
-        rows = [
-            (
-                one.session.session_id[:8],
-                one.status + (", asks" if one.pending_approval else ""),
-                one.session.runtime_id,
-                ago(one.session.updated_at, now),
-                plain(one.session.title) or plain(one.session.workspace),
-            )
-            for one in found
-        ]
-        output.write_lines(table([("session", "status", "runtime", "last", "title or folder"), *rows]))
-    return 0
 
 
 def status_json(status: LiveStatus) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from oulipoly_engine.core.sessions.sessions import Part, Session, Sort
 from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
+    from oulipoly_engine.facade.sessions.catalogue import SessionTable
     from oulipoly_engine.facade.sessions.types import ListedSession
 
 _SHOWN = 50
@@ -46,25 +47,18 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(person.with_negations(arguments))
     if options.limit < 1:
         parser.error("--limit must be 1 or more")
-    if options.live:
-        from oulipoly_engine.cli.live import session as live  # noqa: PLC0415 - only these need it
-
-        return live.list_live(context, None if options.all else options.limit, as_json=options.json)
     catalogue = context.engine.sessions.catalogue
     query = catalogue.query(" ".join(options.query))
-    if not options.no_scan:
+    if not (options.no_scan or options.live):  # of a live session nobody has to read what its CLI has written
         person.read_new(context)
     limit, order = None if options.all else options.limit, Sort(options.sort)
-    table = catalogue.table(query, order, limit, is_reversed=options.reverse, counting=Progress)
+    table = catalogue.table(query, order, limit, is_reversed=options.reverse, only_live=options.live, counting=Progress)
     now = context.clock.now()
     if options.json:
-        rows = [document(one, now) for one in table.rows]
-        shown = {"conversations": rows, "total": table.total, "undescribed": table.undescribed}
-        output.write_json(shown, pretty=False)
+        _write_json(context, table, now, only_live=options.live)
         return 0
     if not table.rows:
-        is_asked = options.query and table.has_state
-        output.write_line("no session fits" if is_asked else person.way_to_sessions(context))
+        _say_nothing_fits(context, is_asked=bool(options.query) and table.has_state, only_live=options.live)
         for text in table.unknown:
             diagnostics.note(text)
         return 0
@@ -73,6 +67,29 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if table.total > len(table.rows):
         output.write_line(f"{table.total - len(table.rows)} more: --all, --limit N, or words to narrow it")
     return 0
+
+
+def _say_nothing_fits(context: Context, *, is_asked: bool, only_live: bool) -> None:
+    if is_asked:
+        output.write_line("no session fits")
+    elif only_live:
+        diagnostics.note(f"there is no live session: `{context.program} session new MODEL` begins one")
+    else:
+        output.write_line(person.way_to_sessions(context))
+
+
+def _write_json(context: Context, table: SessionTable, now: datetime, *, only_live: bool) -> None:
+    rows = [document(listed, now) for listed in table.rows]
+    totals = {"total": table.total, "undescribed": table.undescribed}
+    if not only_live:
+        output.write_json({"conversations": rows, **totals}, pretty=False)
+        return
+    from oulipoly_engine.cli.live.session import SCHEMA_VERSION, status_json  # noqa: PLC0415 - only these need it
+
+    statuses = context.engine.live.describe([listed.facets.live_id for listed in table.rows])
+    for listed, row in zip(table.rows, rows, strict=True):
+        row |= status_json(statuses[listed.facets.live_id])
+    output.write_json({"schema_version": SCHEMA_VERSION, "sessions": rows, **totals})
 
 
 def document(listed: ListedSession, now: datetime) -> dict[str, object]:

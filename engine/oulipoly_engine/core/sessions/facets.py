@@ -54,6 +54,7 @@ class Facets(Record):
     status: str = "closed"  # of `STATUSES`
     is_alive: bool = False  # its host lives
     is_waiting: bool = False  # for the answer of a person
+    live_id: str = ""  # of its live session; empty: it is none
 
 
 RECORDED = Facets()
@@ -100,11 +101,11 @@ def live_facets(standing: LiveStanding, *, is_alive: bool, in_terminal: bool) ->
     """
     kind = SessionKind.WORK if standing.is_work else SessionKind.LIVE
     if in_terminal and not is_alive:
-        return Facets(kind, IN_TERMINAL.status, is_alive=True)
+        return Facets(kind, IN_TERMINAL.status, is_alive=True, live_id=standing.session_id)
     status = choose_status(standing, is_alive=is_alive)
     if status == "closed" and standing.ended:
         status = standing.ended
-    return Facets(kind, status, is_alive, is_alive and standing.has_request)
+    return Facets(kind, status, is_alive, is_alive and standing.has_request, standing.session_id)
 
 
 def seems_lost(standing: LiveStanding, *, is_alive: bool) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -135,6 +135,13 @@ class LiveSessions(LiveConnections):
         with self._home.lend_store_to_read() as store:
             found = live_sessions.list_sessions(store, limit)
             return standing.describe(store, self._home, found, self._client if asks_hosts else None)
+
+    def describe(self, session_ids: Sequence[str]) -> Mapping[str, LiveStatus]:
+        """Return how sessions stand as `status` tells each, by their ids."""
+        with self._home.lend_store_to_read() as store:
+            sessions = live_sessions.read_sessions(store, session_ids)
+            statuses = standing.describe(store, self._home, sessions, self._client)
+        return {status.session.session_id: status for status in statuses}
 
     def hosts(self) -> tuple[LiveHost, ...]:
         """Return the processes that hold live sessions now."""

@@ -86,15 +86,19 @@ class SessionCatalogue(SessionPart):
         limit: int | None = None,
         *,
         is_reversed: bool = False,
+        only_live: bool = False,
         counting: Counting = count_nothing,
     ) -> SessionTable:
-        """Return the sessions that a query fits; no state file is made. A broken configuration is told and left out."""
+        """Return the sessions that a query fits; no state file is made. A broken configuration is told and left out.
+
+        only_live: those that were begun as live sessions.
+        """
         if not self._home.paths.state_db.exists():
             return SessionTable()
         with self._home.lend_store_to_read() as store:
             known = catalogue(self._home, store)
             left = self._home.write_along(store, lambda: describe(known, _DESCRIBING_S, counting=counting), 0)
-            found = known.list(query, sort, limit, is_reversed=is_reversed, every_kind=True)
+            found = known.list(query, sort, limit, is_reversed=is_reversed, every_kind=True, only_live=only_live)
             unknown = () if found.rows else known.unknown_values(query)
         return SessionTable(found.rows, found.total, left, unknown, has_state=True)
 

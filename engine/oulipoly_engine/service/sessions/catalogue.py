@@ -167,14 +167,16 @@ class Catalogue(Record):
         *,
         is_reversed: bool = False,
         every_kind: bool = False,
+        only_live: bool = False,
     ) -> Listing:
         """Return the sessions that a query fits, in order; the transcripts of those returned are looked at.
 
         Where it asks what is at risk, all of them are.
-        every_kind: with their facets, and with the live sessions of which nothing is recorded yet.
+        every_kind: with their facets, and with the live sessions of which nothing is recorded yet. only_live: of every
+        kind those that were begun as live sessions.
         """
         unrecorded = dict(live_origin.list_unrecorded(self.store)) if every_kind else {}
-        is_usual = sort is Sort.USED and not is_reversed and query == Query()
+        is_usual = sort is Sort.USED and not is_reversed and query == Query() and not only_live
         if limit is not None and is_usual:  # what nearly every call asks for
             leading, total = latest(self.store, limit)
             found = sort_sessions((*list_stored_sessions(self.store, leading), *unrecorded), sort)[:limit]
@@ -183,19 +185,21 @@ class Catalogue(Record):
         fitting = [session for session in unrecorded if fits(query, session, self.kinds.of(session))]
         found = sort_sessions((*list_sessions(self.store, query, self.kinds), *fitting), sort, is_reversed=is_reversed)
         facets = {}
-        if asks_for_facets(query):
+        if only_live or asks_for_facets(query):
             failed = spawned.find_failed_sessions(self.store)
             facets = self.read_facets(found, unrecorded, failed)
 
             def has_facets(session: Session) -> bool:
                 own = facets.get(session.chain_id, RECORDED)
+                if only_live and not own.live_id:
+                    return False
                 return facets_fit(query, own) and failed_fits(query, session, failed, own)
 
             found = list(filter(has_facets, found))
         if query.at_risk is not None:
             found = [session for session in found if _risk_fits(query, self.look(session))]
         shown = found[:limit]
-        if every_kind and not asks_for_facets(query):
+        if every_kind and not (only_live or asks_for_facets(query)):
             facets = self.read_facets(shown, unrecorded)
         return Listing(tuple(self.look(one, facets) for one in shown), len(found))
 

@@ -75,6 +75,14 @@ def find(store: Store, identity: str) -> tuple[LiveSession, ...]:
     return exact or found
 
 
+def read_sessions(store: Store, session_ids: Collection[str]) -> tuple[LiveSession, ...]:
+    """Return the sessions of these ids that are there."""
+    row = LiveSessionRow
+    query = row.select(*_SESSION).where(row.session_id.in_(each_of(session_ids)))
+    with store.read():
+        return tuple(map(_read_session, store.rows(query)))
+
+
 def find_ended(store: Store, session_ids: Collection[str]) -> dict[str, LiveSession]:
     """Return those of these sessions that have ended, by their ids."""
     row = LiveSessionRow

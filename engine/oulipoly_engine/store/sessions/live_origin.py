@@ -119,7 +119,7 @@ def _is_recorded_in(row: type[LiveSessionRow], segment: type[SegmentRow]) -> Exp
 def _select_standings() -> Query:
     row, segment = LiveSessionRow, SegmentRow
     joined = row.select(segment.chain_id, *_standing_columns()).join(segment, on=_is_recorded_in(row, segment))
-    return joined.where(_SOUND).order_by(row.updated_at)
+    return joined.where(_SOUND, segment.ended_at.is_null()).order_by(row.updated_at)
 
 
 _all_standings = compile_query(_select_standings)

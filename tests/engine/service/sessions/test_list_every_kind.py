@@ -64,10 +64,10 @@ class Home:
         description = {"id": identity, "started_at": "2026-11-22T12:00:00Z", **told}
         (folder / f"{identity}.json").write_text(json.dumps(description))
 
-    def list(self, text="", limit=50):
+    def list(self, text="", limit=50, **more):
         query = parse(text, AT, lambda naive: naive.replace(tzinfo=UTC)) if text else Query()
         catalogue = Catalogue(self.store, Kinds({}, {}), None, self.paths)
-        return catalogue.list(query, limit=limit, every_kind=True)
+        return catalogue.list(query, limit=limit, every_kind=True, **more)
 
     def standing(self, text="", limit=50):
         rows = self.list(text, limit).rows
@@ -120,6 +120,16 @@ def test_what_is_recorded_and_live_and_work_is_one_row_of_its_strongest_kind(hom
         "reopened": ("live", "running"),
     } == home.standing()
     assert home.standing() == home.standing(limit=None)
+
+
+def test_the_list_of_live_sessions_is_this_list_with_a_filter(home):
+    begun = {"talks", "works", "ended", "queued", "starts", "lost", "reopened"}
+    listing = home.list(only_live=True)
+    waiting = home.list("is:waiting", only_live=True)
+
+    assert (begun, len(begun)) == ({row.facets.live_id for row in listing.rows}, listing.total)
+    assert {"talks", "works"} == {row.facets.live_id for row in waiting.rows}
+    assert ([], 2) == ([row for row in listing.rows if name_of(row) != row.facets.live_id], waiting.total)
 
 
 @pytest.mark.parametrize(

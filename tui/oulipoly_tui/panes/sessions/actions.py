@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.sessions.facets import RECORDED
 from oulipoly_engine.records import replace
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.commands.frame_keys import open_target
@@ -20,7 +21,6 @@ from oulipoly_tui.view.transcript.transcript import Target
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Part, Session
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession
-    from oulipoly_tui.view.sessions.look import LiveMark
 
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
@@ -31,7 +31,6 @@ class SessionActions(SessionKeys, SessionUndo):
     app: Any
     board: Board | None
     marked: set[str]
-    live: Mapping[str, LiveMark]
     wish: Callable[..., None]
     post_message: Callable[..., bool]
     call_next: Any
@@ -99,8 +98,9 @@ class SessionActions(SessionKeys, SessionUndo):
 
     def live_of(self, listed: ListedSession | None) -> str | None:
         """Return the live session that a session is; None: it is none."""
-        found = None if listed is None else self.live.get(listed.session.active.session_id)
-        return None if found is None else found.session_id
+        if listed is None or self.board is None:
+            return None
+        return self.board.facets.get(listed.session.chain_id, RECORDED).live_id or None
 
     # ---- reading it
 

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.live.standing import LiveStatus
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession, Spawned
-    from oulipoly_tui.view.sessions.look import LiveMark
 
-    _Found = tuple[Board, SessionIndex, Mapping[str, LiveMark], tuple[LiveStatus, ...]]
+    _Found = tuple[Board, SessionIndex, tuple[LiveStatus, ...]]
 
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 
@@ -55,7 +54,6 @@ class SessionReading:
     _trace: tuple[Spawned, ...] | None
     _trace_text: str
     _is_reading: bool
-    live: Mapping[str, LiveMark]
     works: tuple[LiveStatus, ...]
     _query_of_works: Query
     _is_stale: bool
@@ -115,9 +113,9 @@ class SessionReading:
             if self._is_stale:  # who asked meanwhile would wait for ever
                 self._read_soon()
             return
-        board, index, live, works = found
-        is_other = live != self.live or works != self.works
-        self.live, self.works = live, works
+        board, index, works = found
+        is_other = works != self.works
+        self.works = works
         if is_other and board is self.board:
             self._draw()
         if board is not self.board:
@@ -253,19 +251,6 @@ class SessionReading:
         self._misses_scan = not isinstance(error, Stopped)
 
 
-def _read_live(engine: Engine) -> Mapping[str, LiveMark]:
-    """Return the live sessions by their CLIs' own ids."""
-    from oulipoly_tui.view.live.lists import state_words  # noqa: PLC0415 - not for the first frame
-    from oulipoly_tui.view.sessions.look import LiveMark  # noqa: PLC0415 - loaded already
-
-    found = engine.live.list_sessions()
-    return {
-        one.session.native_id: LiveMark(one.session.session_id, *state_words(one))
-        for one in found
-        if one.session.native_id
-    }
-
-
 def _read_board(
     engine: Engine,
     read: Callable[[], Board],
@@ -278,14 +263,14 @@ def _read_board(
 
     try:
         board = read()
-        live, works = _read_live(engine), read_works(engine)
+        works = read_works(engine)
     except RunnerError as error:
         return error
     if board is before and index is not None:
-        return board, index, live, works
+        return board, index, works
     made = SessionIndex(board, index)
     if before is None:
         # A whole collection walks all of these: 150 ms at 10,000, and a key must not wait so long. Later boards share
         # nearly all of their rows with this one.
         gc.freeze()
-    return board, made, live, works
+    return board, made, works

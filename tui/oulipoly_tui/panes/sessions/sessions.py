@@ -25,7 +25,7 @@ from oulipoly_tui.panes.sessions.sorting import SessionOrder
 from oulipoly_tui.panes.sessions.working import SessionWork
 from oulipoly_tui.view import row_values
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Longest, SessionIndex
-from oulipoly_tui.view.sessions.look import LiveMark, Look
+from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows, title_of
 from oulipoly_tui.view.transcript.spans import Line, cut, cut_to_words
 from oulipoly_tui.widgets.heading_line import HeadingLine
@@ -73,7 +73,6 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
         self._grouping = Grouping.WORKSPACE
         self._found = Arrangement()
         self._index: SessionIndex | None = None
-        self.live: Mapping[str, LiveMark] = {}  # live sessions, by their CLIs' own ids
         self._folded: set[str] = set()
         self._opened: set[str] = set()
         self._inside: dict[str, Inside] = {}
@@ -428,7 +427,6 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
             self._sort,
             self._is_reversed,
             Longest() if self._index is None else self._index.longest,
-            self.live,
             self.listed_works,
             self.git_looks,
         )

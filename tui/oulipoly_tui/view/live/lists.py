@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.permissions import OWN_SETTINGS, Profile, choose_policy
 from oulipoly_engine.core.live.wires.table import WIRES
-from oulipoly_engine.core.sessions.facets import STATUSES
+from oulipoly_engine.core.sessions.facets import STATUSES, Facets
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.view import words
 from oulipoly_tui.view.live.request_lines import KINDS
@@ -45,6 +45,11 @@ def state_words(status: LiveStatus) -> tuple[str, Tone]:
 def status_words(status: str) -> tuple[str, Tone]:
     """Return a status in the words that are used everywhere, and its tone."""
     return STATUSES.get(status) or visible_line(status), _TONES.get(status, "")
+
+
+def facets_words(facets: Facets) -> tuple[str, Tone]:
+    """Return the same of a session in the list of all."""
+    return WAITING if facets.is_waiting else status_words(facets.status)
 
 
 def name_of(status: LiveStatus) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import Record, field
 from oulipoly_tui.view.sessions.groups import Grouping, Longest
-from oulipoly_tui.view.transcript.spans import Tone
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.live.standing import LiveStatus
@@ -18,14 +17,6 @@ if TYPE_CHECKING:
 
 
 FORK = "↱"  # before the title of a session that begins with another one's past
-
-
-class LiveMark(Record):
-    """That a session is a live one."""
-
-    session_id: str  # of the live session
-    words: str  # how it stands
-    tone: Tone
 
 
 class Look(Record):
@@ -41,6 +32,5 @@ class Look(Record):
     sort: Sort = Sort.USED
     is_reversed: bool = False
     longest: Longest = Longest()
-    live: Mapping[str, LiveMark] = field(default_factory=dict)  # by the CLI's own ids
     works: Sequence[LiveStatus] = ()  # above all groups
     git_looks: Mapping[str, GitLook] = field(default_factory=dict)  # by work session

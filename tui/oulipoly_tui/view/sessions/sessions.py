@@ -12,14 +12,16 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.sessions.facets import RECORDED
 from oulipoly_engine.core.sessions.session_table import fork_text, time_left
 from oulipoly_engine.core.sessions.sessions import Part, Session
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.entry_tree import EntryRun, LineKind
 from oulipoly_engine.records import Record
+from oulipoly_tui.view.live.lists import facets_words
 from oulipoly_tui.view.sessions.columns import columns, short_age
 from oulipoly_tui.view.sessions.groups import Arrangement, Group, Grouping, places_of
-from oulipoly_tui.view.sessions.look import FORK, LiveMark, Look
+from oulipoly_tui.view.sessions.look import FORK, Look
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text
 from oulipoly_tui.view.work.works import heading_line, work_line
 
@@ -218,16 +220,15 @@ def is_at_risk(listed: ListedSession, board: Board, now: datetime) -> bool:
     return (listed.session.active.account, listed.session.active.session_id) not in board.kept
 
 
-def badges(listed: ListedSession, board: Board, now: datetime, live: LiveMark | None = None) -> Iterator[Span]:
-    """Yield what is to be said of a session in a word or two, the most pressing first.
-
-    live: that it is a live session, whose state is more than that its CLI has it open.
-    """
+def badges(listed: ListedSession, board: Board, now: datetime) -> Iterator[Span]:
+    """Yield what is to be said of a session in a word or two, the most pressing first."""
     one = listed.session
     owner = (one.active.account, one.active.session_id)
     is_kept = owner in board.kept
-    if live is not None:
-        yield (f"live: {live.words}", live.tone)
+    facets = board.facets.get(one.chain_id, RECORDED)
+    if facets.live_id:  # its state is more than that its CLI has it open
+        state, tone = facets_words(facets)
+        yield (f"live: {state}", tone)
     elif owner in board.live:
         yield ("live", "good")
     if listed.has_transcript is False:
@@ -317,7 +318,7 @@ def _session_line(listed: ListedSession, board: Board, look: Look) -> Line:
 
 def _format_badges(listed: ListedSession, board: Board, look: Look, left: int) -> list[Span]:
     """Return the badges that have room beside a title; what is pressing takes the title's room."""
-    found = list(badges(listed, board, look.now, look.live.get(listed.session.active.session_id)))
+    found = list(badges(listed, board, look.now))
     pressing = [text for text, tone in found if tone in _PRESSING]
     room = left - sum(cells(text) + 1 for text in pressing)
     if room < _TITLE_LEAST:
