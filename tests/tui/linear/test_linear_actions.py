@@ -44,7 +44,7 @@ IN = ("Sessions", "List, read, change", "", "1")
 
 def test_a_bundle_is_packed_and_unpacked_after_a_yes(talk, app_world):
     file = app_world.home / "talk.bundle"
-    text = talk(*IN, "Bundle it for another machine", file)
+    text = talk(*IN, "Bundle", file)
     assert f"{file}. {file.stat().st_size} bytes." in text
     app_world.transcript.unlink()
     text = talk("Sessions", "Unbundle", file, "", "y")
@@ -59,13 +59,13 @@ def test_a_path_that_cannot_be_used_is_told(talk, app_world, place):
     os.mkfifo(app_world.home / "fifo")
 
     assert "Error. " in talk("Sessions", "Unbundle", place, "")
-    assert place == "fifo" or "Error. " in talk(*IN, "Bundle it for another machine", place)
+    assert place == "fifo" or "Error. " in talk(*IN, "Bundle", place)
 
 
 def test_it_goes_on_in_another_folder_where_one_is_named(talk, app_world):
     file, other = app_world.home / "talk.bundle", app_world.home / "other"
     other.mkdir()
-    talk(*IN, "Bundle it for another machine", file)
+    talk(*IN, "Bundle", file)
     app_world.transcript.unlink()
 
     assert f"In {other}. 1 file." in talk("Sessions", "Unbundle", file, other, "y")
@@ -74,7 +74,7 @@ def test_it_goes_on_in_another_folder_where_one_is_named(talk, app_world):
 def test_a_no_unpacks_nothing_and_rubbish_is_told(talk, app_world):
     file, rubbish = app_world.home / "talk.bundle", app_world.home / "rubbish"
     rubbish.write_bytes(b"\x00not a bundle")
-    talk(*IN, "Bundle it for another machine", file)
+    talk(*IN, "Bundle", file)
     app_world.transcript.unlink()
     text = talk("Sessions", "Unbundle", file, "", "n", "Unbundle", rubbish, "")
 
@@ -87,11 +87,11 @@ def test_the_archive_keeps_and_puts_back(talk, app_world):
     assert "Archive. " in talk(*IN, "Archive", "Archive all")
     app_world.transcript.unlink()
 
-    assert "1 file put back" in talk(*IN, "Restore the archive's copy")
+    assert "1 file put back" in talk(*IN, "Restore")
     assert before == app_world.transcript.read_bytes()
 
 
-@pytest.mark.parametrize("deed", ["Go on with it", "Fork it: go on in a new session"])
+@pytest.mark.parametrize("deed", ["Resume", "Fork"])
 def test_going_on_and_forking_need_a_terminal_and_say_so(talk, deed):
     assert "Error. " in talk(*IN, deed)
 
@@ -241,8 +241,8 @@ def test_what_was_said_is_found_and_read_with_its_lines(talk, app_world):
 
 
 def test_a_name_is_left_by_an_empty_answer_and_taken_away_by_a_dash(talk):
-    named = talk(*IN, "Name it", "help", "roofs", "List, read, change", "", "1", "Name it", "")
+    named = talk(*IN, "Rename", "help", "roofs", "List, read, change", "", "1", "Rename", "")
 
     assert "A space before it makes help itself the answer." in named
-    assert "1. roofs. Account eve." in talk(*IN, "Name it", "-")
+    assert "1. roofs. Account eve." in talk(*IN, "Rename", "-")
     assert "1. Mend the roof. Account eve." in talk(*IN)

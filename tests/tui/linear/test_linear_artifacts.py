@@ -31,7 +31,7 @@ def store(app_world):
 
 
 def test_artifacts_are_listed_read_compared_saved_and_removed(store, app_world, agents):
-    file, way = app_world.home / "saved", ("List, read, change", "", "1", "Artifacts of its runs", "1")
+    file, way = app_world.home / "saved", ("List, read, change", "", "1", "Artifacts", "1")
     file.write_text("mine")
     wishes = (
         *(*way, "Read it", *way, "What differs from version 1"),

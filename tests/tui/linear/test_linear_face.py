@@ -1,12 +1,14 @@
 """The app in plain lines: for screen readers, without a box, a colour or a repaint."""
 
+import ast
+import inspect
 import subprocess
 import sys
 
 import pytest
 
 from oulipoly_engine.core.commands.table import find
-from oulipoly_tui.linear import linear
+from oulipoly_tui.linear import linear, sessions
 from oulipoly_tui.linear.talk import spell_out
 
 
@@ -156,3 +158,25 @@ def test_every_entry_is_a_command_of_the_table_or_this_face_s_own_that_changes_n
 
     assert of_table == [find(command.name) for command in of_table]
     assert runs_any_command == {entry.act for entry in entries if not entry.does.name and entry.does.writes}
+
+
+def calls_of(function):
+    """What a function calls, by name; with what is called of its own module."""
+    names, module, waiting = set(), sys.modules[function.__module__], [function]
+    while waiting:
+        tree = ast.parse(inspect.getsource(waiting.pop()).lstrip())
+        calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        called = {getattr(call, "attr", getattr(call, "id", "")) for call in calls}
+        waiting += [getattr(module, name) for name in called - names if inspect.isfunction(getattr(module, name, None))]
+        names |= called
+    return names
+
+
+def test_what_destroys_asks_first():
+    entries = [entry for menu in (linear.FIRST_STEPS, *linear.MENUS) for entry in menu.actions]
+    orders = [linear._load(entry.act) for entry in entries if entry.does.destroys]
+    orders += [order for name, order in sessions._ORDERS.items() if find(name).destroys]
+
+    # `account undo`, which has the terminal meanwhile, asks by itself.
+    assert len(orders) > 5
+    assert ["undo_set_up"] == [order.__name__ for order in orders if "confirm" not in calls_of(order)]

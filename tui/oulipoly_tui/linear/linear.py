@@ -38,10 +38,9 @@ class MenuEntry(Record):
     @property
     def label(self) -> str:
         """Return what the menu says of it."""
-        does = self.does
-        if self.name or not does.name:
-            return self.name or does.label
-        return f"{does.label[0].upper()}{does.label[1:]}: {does.summary}{self.note}"
+        if self.name or not self.does.name:
+            return self.name or self.does.label
+        return f"{self.does.menu_line}{self.note}"
 
 
 class Menu(Record):

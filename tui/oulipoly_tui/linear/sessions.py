@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.sessions.sessions import Session, Sort, fits, sort_sessions
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
@@ -31,7 +32,6 @@ _AT_ONCE = 10
 _HITS, _WIDTH = 20, 160  # turns, and characters of each
 _QUERY = "Type words that are all needed, a phrase in quotes, begin*, -not, or fields such as account:NAME."
 _ENTRIES = 10
-_READ = "Read the last turns"
 
 
 def open_list(talk: Talk, snapshot: Snapshot) -> None:
@@ -127,7 +127,12 @@ def archive_all(talk: Talk, _snapshot: Snapshot) -> None:
 
 
 def _open(talk: Talk, one: Session, board: Board) -> None:
-    actions: dict[str, Callable[[Talk, Session], None]] = dict(_READS if talk.read_only else {**_READS, **_WRITES})
+    missing = "session unpin" if one.pinned_at is None else "session pin"
+    actions = {
+        _NAMES.get(name) or find(name).menu_line: order
+        for name, order in _ORDERS.items()
+        if name != missing and not (talk.read_only and find(name).writes)
+    }
     listed = None if talk.read_only else board.of_chain(one.chain_id)
     if listed is not None:  # their names may be those of actions of ours, which they would hide
         part = one.active
@@ -251,22 +256,22 @@ def _list_artifacts(talk: Talk, one: Session) -> None:
     open_artifacts(talk, one)
 
 
-_READS: Mapping[str, Callable[[Talk, Session], None]] = {
-    _READ: _read,
-    "Say its ids and its file": _say_ids,
-    "Artifacts of its runs": _list_artifacts,
+_ORDERS: Mapping[str, Callable[[Talk, Session], None]] = {  # commands of the table
+    "session show": _read,
+    "session locate": _say_ids,
+    "session artifacts": _list_artifacts,
+    "session resume": _resume,
+    "session fork": _fork,
+    "session name": _name,
+    "session note": _note,
+    "session pin": _pin,
+    "session unpin": _pin,
+    "session archive": _archive,
+    "session restore": _restore,
+    "session export": _export,
+    "session bundle": _bundle,
+    "session import-replace": _import,
+    "session move": _move,
+    "session undo": _undo,
 }
-_WRITES: Mapping[str, Callable[[Talk, Session], None]] = {
-    "Go on with it": _resume,
-    "Fork it: go on in a new session": _fork,
-    "Name it": _name,
-    "Note": _note,
-    "Pin or unpin": _pin,
-    "Archive": _archive,
-    "Restore the archive's copy": _restore,
-    "Export as Markdown": _export,
-    "Bundle it for another machine": _bundle,
-    "Import edited turns from a file": _import,
-    "Move": _move,
-    "Undo": _undo,
-}
+_NAMES = {"session show": "Read the last turns", "session export": "Export as Markdown"}  # where it is less

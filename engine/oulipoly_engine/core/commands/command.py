@@ -47,6 +47,11 @@ class Command(NamedTuple):
         """Return the summary as a sentence without its full stop."""
         return self.summary[0].upper() + self.summary[1:]
 
+    @property
+    def menu_line(self) -> str:
+        """Return label and summary, for menus that have one column."""
+        return f"{self.label[0].upper()}{self.label[1:]}: {self.summary}"
+
 
 reads = Command
 writes = partial(Command, writes=True)
