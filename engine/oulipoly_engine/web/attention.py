@@ -13,10 +13,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.checks.alerts import Severity
+from oulipoly_engine.core.live.requests import to_json
 from oulipoly_engine.core.worktrees.retention import describe_gone
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics
-from oulipoly_engine.web.api.requests import request_row
 from oulipoly_engine.web.api.sessions import session_row
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Attention:
             if known is None or known.get(identity) == one.status:
                 continue
             if one.status == "pending":
-                hints.append({"type": "request_opened", "request": request_row(one)})
+                hints.append({"type": "request_opened", "request": to_json(one)})
             else:
                 hints.append({"type": "request_settled", "request_id": identity, "session_id": one.session_id})
         if self._notices.is_wanted:

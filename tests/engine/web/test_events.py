@@ -167,10 +167,11 @@ def test_denying_is_always_allowed_and_approving_is_not(served, live, talk):
         refused = client.post(f"/requests/{asked}", json={"decision": "approve"}, headers=viewer)
         answer = {"call_id": asked, "decision": "approve"}
         assert 403 == client.post(f"/sessions/{session}/approvals", json=answer, headers=viewer).status_code
+        unread = client.post(f"/requests/{asked}", json={"decision": "approve", "digest": "of another"})
         denied = client.post(f"/requests/{asked}", json={"decision": "deny"}, headers=viewer)
         second = client.post(f"/requests/{asked}", json={"decision": "approve"})
 
-    assert (403, 200) == (refused.status_code, denied.status_code)
+    assert (403, 409, 200) == (refused.status_code, unread.status_code, denied.status_code)
     assert (409, True) == (second.status_code, "a test" in second.json()["error"]["message"])
     assert 409 == client.post(f"/sessions/{session}/approvals", json=answer).status_code
 

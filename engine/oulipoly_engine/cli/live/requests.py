@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.live.session import SCHEMA_VERSION
-from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.live.requests import ORIGIN, describe_end
+from oulipoly_engine.core.live.requests import describe_end, to_json
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
@@ -36,6 +33,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument("--reason", default="", metavar="TEXT", help="what the agent is told")
     if verb == "answer":
         parser.add_argument("answers", nargs="+", metavar="QUESTION=ANSWER", help="several answers: name it again")
+    if verb in ("approve", "answer"):
+        parser.add_argument("--digest", metavar="TEXT", help="only what has this digest in `requests show --json`")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
     return _VERBS[verb](context, parser.parse(arguments))
 
@@ -43,7 +42,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 def _list(context: Context, options: Namespace) -> int:
     found = context.engine.live.requests(all_states=options.all)
     if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "requests": [request_json(one) for one in found]})
+        output.write_json({"schema_version": SCHEMA_VERSION, "requests": [to_json(one) for one in found]})
     elif not found:
         diagnostics.note("no session asks anything")
     else:
@@ -63,27 +62,10 @@ def _list(context: Context, options: Namespace) -> int:
     return 0
 
 
-def request_json(request: LiveRequest) -> dict[str, Any]:
-    """Return a request as scripts get it."""
-    return {
-        "id": request.request_id,
-        "origin": ORIGIN,
-        "session_id": request.session_id,
-        "turn_id": request.turn_id or None,
-        "kind": request.kind,
-        "status": request.status,
-        "prompt": msgspec.to_builtins(request.prompt),
-        "decision": request.decision or None,
-        "answered_by": request.answered_by or None,
-        "created_at": to_text(request.created_at),
-        "resolved_at": None if request.resolved_at is None else to_text(request.resolved_at),
-    }
-
-
 def _show(context: Context, options: Namespace) -> int:
     request = context.engine.live.find_request(options.request)
     if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **request_json(request)})
+        output.write_json({"schema_version": SCHEMA_VERSION, **to_json(request)})
     else:
         output.write_lines(_describe(request))
     return 0
@@ -111,8 +93,8 @@ def _describe(request: LiveRequest) -> Iterator[str]:
 def _decide(decision: str) -> Callable[[Context, Namespace], int]:
     def serve(context: Context, options: Namespace) -> int:
         word = "approve_for_session" if decision == "approve" and options.for_session else decision
-        status = context.engine.live.answer(options.request, word, reason=getattr(options, "reason", ""))
-        return _tell(options, status)
+        reason, digest = getattr(options, "reason", ""), getattr(options, "digest", None)
+        return _tell(options, context.engine.live.answer(options.request, word, reason=reason, digest=digest))
 
     return serve
 
@@ -125,7 +107,7 @@ def _answer(context: Context, options: Namespace) -> int:
             raise UsageInvalid(f"{word!r} is not QUESTION=ANSWER")
         answers.setdefault(question, []).append(value)
     told = {question: tuple(values) for question, values in answers.items()}
-    return _tell(options, context.engine.live.answer(options.request, "answer", answers=told))
+    return _tell(options, context.engine.live.answer(options.request, "answer", answers=told, digest=options.digest))
 
 
 def _tell(options: Namespace, status: str) -> int:

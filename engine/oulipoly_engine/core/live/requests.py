@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
+
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live.events import Question
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.errors import RequestRefused
@@ -93,13 +97,44 @@ def parse_decision(word: str) -> Decision | None:
     return _WORDS.get("".join(letter for letter in word.lower() if letter not in "_- "))
 
 
-def check(request: LiveRequest, decision: Decision, answers: Mapping[str, Sequence[str]]) -> None:
-    """Refuse what this request cannot be answered with. Raises RequestStale or RequestRefused."""
+def digest_of(request: LiveRequest) -> str:
+    """Return what a request asks, in a few letters."""
+    return hashlib.sha256(msgspec.json.encode(request.prompt)).hexdigest()[:16]
+
+
+def to_json(request: LiveRequest) -> dict[str, Any]:
+    """Return a request as scripts, programs and pages get it."""
+    return {
+        "id": request.request_id,
+        "call_id": request.native_id,
+        "origin": ORIGIN,
+        "session_id": request.session_id,
+        "turn_id": request.turn_id or None,
+        "kind": request.kind,
+        "status": request.status,
+        "prompt": msgspec.to_builtins(request.prompt),
+        "digest": digest_of(request),
+        "decision": request.decision or None,
+        "answered_by": request.answered_by or None,
+        "created_at": to_text(request.created_at),
+        "resolved_at": None if request.resolved_at is None else to_text(request.resolved_at),
+    }
+
+
+def check(
+    request: LiveRequest, decision: Decision, answers: Mapping[str, Sequence[str]], digest: str | None = None
+) -> None:
+    """Refuse what this request cannot be answered with. Raises RequestStale or RequestRefused.
+
+    digest: of what was read of it; None: nobody says.
+    """
     if request.status != "pending":
         who = f" by {request.answered_by}" if request.answered_by else ""
         if request.status == "expired":  # then it is what has happened
             who = f": {request.answered_by}" if request.answered_by else ""
         raise RequestStale(f"the request {request.request_id} is {request.status} already{who}")
+    if digest is not None and digest != digest_of(request):
+        raise RequestStale("this request has changed since it was shown to you: read it again, then answer")
     if request.kind == "user_input":
         if decision not in ("answer", "cancel", "expire"):
             raise RequestRefused(

@@ -49,8 +49,12 @@ class LiveRequests:
         *,
         reason: str = "",
         answers: Mapping[str, tuple[str, ...]] | None = None,
+        digest: str | None = None,
     ) -> str:
-        """Answer a request once and return what became of it. Raises RequestRefused."""
+        """Answer a request once and return what became of it. Raises RequestRefused.
+
+        digest: of what was read of it, as its JSON form tells it: an answer to anything else is refused.
+        """
         from oulipoly_engine.core.live import requests  # noqa: PLC0415 - only an answer needs them
         from oulipoly_engine.core.live.orders import Answer  # noqa: PLC0415 - the same
 
@@ -58,7 +62,7 @@ class LiveRequests:
         request = self.find_request(identity)
         word = requests.parse_decision(decision)
         if word is not None:
-            requests.check(request, word, answers or {})
+            requests.check(request, word, answers or {}, digest)
         order = Answer(request.request_id, decision, reason, answers or {})
         try:
             with hosts.connect(self._home.paths, request.session_id, self._client) as client:

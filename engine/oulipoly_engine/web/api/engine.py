@@ -142,6 +142,7 @@ def answer(
     *,
     reason: str = "",
     answers: Mapping[str, Sequence[str]] | None = None,
+    digest: str | None = None,
 ) -> str:
     """Answer a request in the name of a device, and return what became of it. Raises RunnerError."""
     word = parse_decision(decision)
@@ -149,7 +150,7 @@ def answer(
         raise UsageInvalid(f"{decision[:40]!r} is not an answer to a request")
     check_command(viewer, ANSWERS[word])
     told = {key: tuple(values) for key, values in (answers or {}).items()}
-    return live_of(engine, viewer).answer(request_id, word, reason=reason, answers=told)
+    return live_of(engine, viewer).answer(request_id, word, reason=reason, answers=told, digest=digest)
 
 
 def live_of(engine: Engine, viewer: Viewer) -> LiveSessions:

@@ -227,6 +227,7 @@ class Request(BaseModel):
     kind: str
     status: str
     prompt: model_of(ev.Prompt)  # type: ignore[valid-type]  # made of the record
+    digest: str = Field(description="Of the prompt: an answer may name it.")
     decision: str | None
     answered_by: str | None
     created_at: str

@@ -226,6 +226,9 @@ class RequestAnswer(Body):
     decision: Literal["approve", "approve_for_session", "deny", "cancel", "answer"]
     reason: Annotated[str, StringConstraints(max_length=4000)] = ""
     answers: dict[str, list[str]] = {}
+    digest: Annotated[str, StringConstraints(max_length=64)] | None = Field(
+        None, description="Of what was read: an answer to anything else is refused."
+    )
 
 
 class FileToWrite(Body):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from oulipoly_engine.core.live.events import Prompt
-from oulipoly_engine.core.live.requests import RequestStale, describe_end
+from oulipoly_engine.core.live.requests import RequestStale, describe_end, digest_of
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.api.engine import answer, find_request
@@ -72,11 +71,6 @@ def cards(page: Page, requests: Iterable[LiveRequest], budget: int = _BUDGET) ->
     return told, len(requests) - len(told)
 
 
-def digest_of(request: LiveRequest) -> str:
-    """Return what a request asks, in a few letters."""
-    return hashlib.sha256(msgspec.json.encode(request.prompt)).hexdigest()[:16]
-
-
 def _size(request: LiveRequest) -> int:
     text = msgspec.json.encode(request.prompt).decode()
     return weight_of(text) + 14 * text.count("\\n")  # its lines, which JSON writes so
@@ -105,11 +99,9 @@ def _answer(page: Page) -> Response:
     if request.status != "pending":
         who = f" by {request.answered_by}" if request.answered_by else ""
         raise RequestStale(f"too late: this request was {describe_end(request.status, request.decision)}{who} already")
-    if decision not in ("deny", "cancel"):
-        if page.field("seen") != digest_of(request):
-            raise RequestStale("this request has changed since it was shown to you: read it again, then answer")
-        if _size(request) > _LONGEST:
-            raise UsageInvalid("this request is too long to be read here: answer it on the computer")
+    says_yes = decision not in ("deny", "cancel")
+    if says_yes and _size(request) > _LONGEST:
+        raise UsageInvalid("this request is too long to be read here: answer it on the computer")
     answers = {}
     for question in request.prompt.questions:
         given = [one for one in page.fields.get(f"answer-{question.id}", ()) if one.strip()]
@@ -122,5 +114,6 @@ def _answer(page: Page) -> Response:
         decision,
         reason=page.field("reason")[:4000],
         answers=answers if decision == "answer" else None,
+        digest=page.field("seen") if says_yes else None,
     )
     return page.go(page.back("/requests"))

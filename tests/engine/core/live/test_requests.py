@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from oulipoly_engine.core.live.events import Prompt, Question
-from oulipoly_engine.core.live.requests import RequestStale, check, parse_decision
+from oulipoly_engine.core.live.requests import RequestStale, check, digest_of, parse_decision, to_json
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.errors import RequestRefused
 
@@ -39,6 +39,15 @@ def test_what_is_final_is_stale_and_says_by_whom(status):
     joined = ":" if status == "expired" else " by"  # what has happened, or who
     with pytest.raises(RequestStale, match=f"{status} already{joined} ann@here"):
         check(request(status=status), "approve", {})
+
+
+def test_an_answer_may_name_what_was_read_and_answers_nothing_else():
+    asked, other = request(), request(note="more")
+
+    assert digest_of(asked) == to_json(asked)["digest"] != digest_of(other)
+    check(asked, "approve", {}, digest_of(asked))
+    with pytest.raises(RequestStale, match="changed since"):
+        check(other, "approve", {}, digest_of(asked))
 
 
 def test_for_the_session_only_where_it_is_offered():
