@@ -162,10 +162,10 @@ def _first(store: Store, question: Compiled, count: Compiled, chains: int) -> li
 
     count: asks how many rows the question could go through.
     """
-    asked, known = chains, int(store.rows(count())[0][0])
+    asked = chains
     while True:
         rows = store.rows(question(asked))
-        if len(rows) >= chains or asked >= known:
+        if len(rows) >= chains or asked >= int(store.rows(count())[0][0]):
             return rows
         asked *= 4  # several sessions may share a chain, some have none yet, and a chain may have no segment
 
@@ -202,7 +202,8 @@ def _latest_entries(most: Parameter) -> Query:
     facts = FactsRow.select(FactsRow.account, FactsRow.session_id).order_by(FactsRow.last_entry_at.desc()).limit(most)
     latest = facts.alias("latest")
     same = (SegmentRow.provider_name == latest.c.account) & (SegmentRow.session_id == latest.c.session_id)
-    return SegmentRow.select(SegmentRow.chain_id).distinct().join(latest, on=same)
+    # Crossed: without knowing how many are wanted, SQLite would go through all segments. 6 ms of 10,000 sessions.
+    return latest.select_from(SegmentRow.chain_id).join(SegmentRow, JOIN.CROSS).where(same).distinct()
 
 
 @compile_query
