@@ -101,7 +101,19 @@ def find_in_answers(client, canaries, *paths):
 
 
 def test_secrets_of_names_reasons_comments_and_commands_stay_in_no_file_notice_or_answer(live, run, client):
-    ways = ("Name", "Note", "Title", "RestTitle", "Reason", "RestReason", "Comment", "RestComment", "Device", "Command")
+    ways = (
+        "Name",
+        "Note",
+        "Title",
+        "RestTitle",
+        "Reason",
+        "RestReason",
+        "Comment",
+        "RestComment",
+        "Device",
+        "Command",
+        "Answer",
+    )
     texts, canaries = zip(*map(write_message, ways), strict=True)
     long = dict(zip(ways, texts, strict=True))
     short = {way: text.partition("\n")[0] for way, text in long.items()}  # names are one line
@@ -122,6 +134,9 @@ def test_secrets_of_names_reasons_comments_and_commands_stay_in_no_file_notice_o
     turn = live.live.send(session, json.dumps([["approve"]])).turn_id
     denied = {"decision": "deny", "reason": long["RestReason"]}
     assert 200 == client.post(f"/requests/{live.request(session).request_id}", json=denied).status_code
+    live.live.wait(session, turn)
+    turn = live.live.send(session, json.dumps([["question", "which"]])).turn_id
+    live.live.answer(live.request(session).request_id, "answer", answers={"which": (long["Answer"],)})
     live.live.wait(session, turn)
     sent = run("changes", session, "--comment", "notes.md:1", long["Comment"])
     live.live.wait(session, sent["turn_id"])
