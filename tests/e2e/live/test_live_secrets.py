@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.checks.alerts import Alert, of_request, to_line
 from oulipoly_engine.core.web import notices
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_engine.web.access.gate import Serving
@@ -127,8 +128,10 @@ def test_secrets_of_names_reasons_comments_and_commands_stay_in_no_file_notice_o
 
     turn = live.live.send(session, json.dumps([["approve_command", long["Command"]]])).turn_id
     request = live.request(session)
-    notice = notices.describe(request, short["Title"])
-    calls = [notices.tell(url, request, notice, "https://here.example/requests/1", "t") for url in WEBHOOKS]
+    line = of_request(request, short["Title"]).text
+    calls = [notices.tell_request(url, request, line, "https://here.example/requests/1", "t") for url in WEBHOOKS]
+    alert = Alert("run", long["Command"], long["Reason"], long["Note"], short["Title"])
+    calls += [notices.tell(url, alert, to_line(alert.text), "https://here.example/") for url in WEBHOOKS]
     run("requests", "deny", request.request_id, "--reason", long["Reason"])
     live.live.wait(session, turn)
     turn = live.live.send(session, json.dumps([["approve"]])).turn_id

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from oulipoly_engine.core.checks.alerts import Alert, is_of_alert
+from oulipoly_engine.core.checks.alerts import Alert, is_of_alert, to_line
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.records import Record
 
@@ -42,9 +42,9 @@ def tell(webhook: str, alert: Alert, line: str, page: str) -> Call:
         "alert_id": alert.notice_id,
         "kind": alert.kind,
         "severity": alert.severity.value,
-        "subject": alert.subject,
-        "message": alert.text,
-        "fix": alert.fix,
+        "subject": to_line(alert.subject),
+        "message": to_line(alert.text),
+        "fix": to_line(alert.fix),
         "url": page,
     }
     return _tell(webhook, Notice(alert.notice_id, line, page, "Look at it"), document)
