@@ -186,6 +186,18 @@ def _(it):
     (it.home / "bin" / "claude").chmod(0o644)
 
 
+@_break("program of a runtime missing", Area.PROGRAMS, "error", "'nowhere' was not found", "command -v nowhere")
+def _(it):
+    (it.paths.config / "config.toml").write_text('[runtimes.mine]\nkind = "codex"\nprogram = "nowhere"\n')
+
+
+@_break(
+    "program of an account's runtime missing", Area.PROGRAMS, "error", "'nowhere' was not found", "command -v nowhere"
+)
+def _(it):
+    (it.paths.config / "config.toml").write_text('[runtimes.claude]\nprogram = "nowhere"\n')
+
+
 @_break("CLI hangs", Area.PROGRAMS, "error", "timed out after 0.2 s", "bin/claude --version")
 def _(it):
     it.program("claude", "sleep 60")

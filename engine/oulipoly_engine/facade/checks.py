@@ -20,6 +20,7 @@ from oulipoly_engine.core.checks.finding import Area, Finding, Severity, count, 
 from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.errors import ConfigInvalid, RunnerError
 from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.live.catalogue import read_catalogue
 from oulipoly_engine.facade.live.sessions import LiveSessions
 from oulipoly_engine.facade.runs.orphans import Orphans
 from oulipoly_engine.facade.terminals.terminals import Terminals
@@ -105,9 +106,11 @@ class Checks:
             )
         )
         check()
-        yield from account_checks.judge_programs(seen_programs)
-        missing = programs.look_at_scripts(accounts, configured.scripts, environ, home)
-        yield from account_checks.judge_scripts(tuple(missing))
+        catalogue, _problems = read_catalogue(self._home.paths, accounts)  # which are told with the configuration
+        missing = programs.look_at_runtimes(catalogue.runtimes, seen_programs, environ)
+        yield from account_checks.judge_programs((*seen_programs, *missing))
+        scripts = programs.look_at_scripts(accounts, configured.scripts, environ, home)
+        yield from account_checks.judge_scripts(tuple(scripts))
         yield from account_checks.judge_homes(logins.look_at_homes(places))
         broken = {one.account for one in seen_programs if one.state != "found" or one.problem}
         yield from account_checks.judge_logins(seen_logins, broken)

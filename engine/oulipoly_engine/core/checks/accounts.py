@@ -26,6 +26,7 @@ class SeenProgram(Record):
     version: str = ""
     age: str | None = None  # says that it is older than any that is known to work
     problem: str = ""  # of asking for its version
+    named_in: str = "`command` in providers.toml"  # the key and the file where a user corrects it
 
 
 class SeenScript(Record):
@@ -102,12 +103,12 @@ def _judge_program(one: SeenProgram) -> Iterator[Finding]:
         fix = f'add `command = "claude"` or the like to [{one.account}] in providers.toml'
         yield _warn(Area.PROGRAMS, one.account, "it has no `command`", cannot, fix, "agents config path")
     elif one.state == "missing":
-        fix = "install it, correct `command` in providers.toml, or add its folder to PATH"
+        fix = f"install it, correct {one.named_in}, or add its folder to PATH"
         command = one.install or in_shell("command", "-v", one.program)
         yield _fail(Area.PROGRAMS, one.account, f"the program {one.program!r} was not found", cannot, fix, command)
     elif one.state == "not executable":
         cause = f"{one.program!r} is not an executable file"
-        fix = "make it executable, or correct `command` in providers.toml"
+        fix = f"make it executable, or correct {one.named_in}"
         yield _fail(Area.PROGRAMS, one.account, cause, cannot, fix, in_shell("chmod", "+x", one.program))
     elif one.problem:
         cause = f"`{one.program} --version` {one.problem}"

@@ -6,7 +6,7 @@ import itertools
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
@@ -14,6 +14,7 @@ from oulipoly_engine.core.accounts.arguments import environment
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import CLIS, read_env
 from oulipoly_engine.core.checks.accounts import SeenProgram, SeenScript
+from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.process.script import add_own_commands
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, replace
@@ -63,6 +64,18 @@ def look(accounts: Mapping[str, Account], environ: Mapping[str, str], patience_s
         else one
         for name, one in found.items()
     )
+
+
+def look_at_runtimes(
+    runtimes: Iterable[Runtime], seen: Sequence[SeenProgram], environ: Mapping[str, str]
+) -> Iterator[SeenProgram]:
+    """Yield the programs of runtimes that cannot be started. seen: the accounts' own, which are told already."""
+    told = {(one.account, one.program) for one in seen}
+    for runtime in runtimes:
+        if runtime.is_enabled and (runtime.account, runtime.program) not in told:
+            found = _look(runtime.id, Start(runtime.program, None, {**environ, **runtime.environment}))
+            if found.state in ("missing", "not executable"):
+                yield replace(found, named_in=runtime.named_in)
 
 
 def look_at_scripts(
