@@ -25,6 +25,7 @@ from oulipoly_engine.cli.base.context import Context  # noqa: E402
 from oulipoly_engine.config.edit import rules, settings_edit  # noqa: E402
 from oulipoly_engine.config.schema.app import AppTable, CommandTable, ViewTable  # noqa: E402
 from oulipoly_engine.config.schema.settings import SettingsTable  # noqa: E402
+from oulipoly_engine.core.commands.table import find  # noqa: E402
 from oulipoly_engine.facade.configuration import schema_titles  # noqa: E402
 from oulipoly_engine.paths import Paths  # noqa: E402
 from oulipoly_engine.stopping import Stopped  # noqa: E402
@@ -139,6 +140,8 @@ def _kind(command: str, action: argparse.Action) -> str | list[str]:
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
     name = str(action.metavar or action.dest.upper())
+    if name == "ID" and command and not action.option_strings:
+        return "session" if find(command).arguments[0].name in ("session", "sessions") else "text"
     return _KINDS.get(name) or ("file" if action.type is parser.path else "text")
 
 

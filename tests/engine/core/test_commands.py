@@ -1,6 +1,8 @@
 """The table of commands: each command once, complete, found by its name, and called by the command line."""
 
+import json
 from collections import Counter
+from importlib.resources import files
 
 import pytest
 
@@ -39,6 +41,16 @@ def test_what_a_device_may_do_has_a_scope_that_devices_are_given():
         reads - looks,
         looks - reads,
     )
+
+
+def test_ids_of_sessions_are_completed_where_a_command_is_about_one():
+    described = json.loads(files("oulipoly_engine.cli.completion").joinpath("table.json").read_text())
+    first = {entry.name: described[entry.name].get("arguments", [])[:1] for entry in command_line.SUBCOMMANDS}
+    about = {command.name for command in COMMANDS if command.arguments[:1] and "session" in command.arguments[0].name}
+
+    assert {name for name, kinds in first.items() if kinds == ["session"]} == about & {
+        name for name, kinds in first.items() if kinds
+    }
 
 
 def test_the_command_line_calls_commands_of_the_table_alone():
