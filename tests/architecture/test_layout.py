@@ -62,3 +62,14 @@ def test_each_path_through_the_code_names_fourteen_files_at_most_and_all_are_the
     assert len(paths) == 5
     assert all(0 < len(path) <= 14 for path in paths)
     assert [] == [name for path in paths for name in path if not (ROOT / name).is_file()]
+
+
+def test_what_comes_most_often_takes_four_places_at_most_and_all_are_there():
+    page = (ROOT / "docs" / "where-to-add.md").read_text(encoding="utf-8")
+    sections = page.split("\n## ")[1:]
+
+    assert {"A column", "A field of REST and JSON", "A wire", "A CLI", "An alert", "A setting", "A command"} == {
+        section.partition("\n")[0] for section in sections
+    }
+    assert all(0 < len(re.findall(r"^\d+\. ", section, re.MULTILINE)) <= 4 for section in sections)
+    assert [] == [name for name in re.findall(r"^\d+\. `(\S+)`", page, re.MULTILINE) if not (ROOT / name).exists()]

@@ -7,6 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.clis import table as clis
+from oulipoly_engine.core.accounts.clis.cli import Cli, Launch, LiveProtocol, Place
 from oulipoly_engine.core.live.events import SessionOpened
 from oulipoly_engine.core.live.launch.arguments import list_reserved
 from oulipoly_engine.core.live.launch.catalogue import derive_runtimes
@@ -83,6 +86,17 @@ def test_a_session_is_opened_by_a_further_wire(wire, tmp_path):
 
     assert () == catalogue.problems
     assert (str(program), "", "5") == (path, probe.reason, probe.version)
+
+
+def test_an_account_of_a_further_cli_is_driven_by_its_wire(wire, monkeypatch, tmp_path):
+    place = Place(".telex", {"TELEX_HOME": ""})
+    cli = Cli("telex", "Telex", "telex", place, Launch(("once",)), live=LiveProtocol(wire.kind))
+    monkeypatch.setitem(clis.CLIS, cli.name, cli)
+    account = Account("ann", "telex", args=("once", "--loud", "--quiet"))
+
+    (runtime,) = derive_runtimes({account.name: account}, (), tmp_path).runtimes
+
+    assert ("telex", ("--quiet",), str(tmp_path / ".telex")) == (runtime.kind, runtime.args, runtime.home)
 
 
 def test_everybody_asks_the_bundle(wire):
