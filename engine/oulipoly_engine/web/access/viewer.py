@@ -45,6 +45,7 @@ class Viewer(Record):
     scopes: tuple[str, ...]  # of SCOPES
     is_confirmed: bool = False  # shown to be its owner's within the last quarter of an hour: what plants code is open
     may_change: bool = True  # False: a link for somebody else, which looks and does nothing, not even deny
+    is_person: bool = False  # at a page, rather than a program of the device: what they send takes control
 
     @property
     def is_own_user(self) -> bool:

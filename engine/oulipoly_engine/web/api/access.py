@@ -84,5 +84,5 @@ def revoke(device_id: bodies.SessionId, engine: TheEngine, viewer: Anyone) -> Js
     if device_id != viewer.device_id:
         check_command(viewer, "device revoke")
     if device_id not in {one.device_id for one in engine.web.devices()}:
-        raise NotFound(f"there is no device {device_id!r}")
+        raise NotFound(f"there is no device {device_id[:40]!r}: it was revoked already")
     return Json(device_document(engine.web.revoke(device_id)))

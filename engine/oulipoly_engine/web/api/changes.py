@@ -155,7 +155,7 @@ def promote(session_id: SessionId, body: bodies.Promotion, engine: TheEngine, vi
     identity = _find(engine, session_id)
     check_promote(engine)
     check_command(viewer, "promote")
-    done = engine.changes.promote(identity, body.message, body.branch or "", opens_pull_request=True)
+    done = engine.changes.promote(identity, body.message, body.branch or "", opens_pull_request=body.pull_request)
     return Json({"ok": True, **msgspec.to_builtins(done)})
 
 
@@ -254,7 +254,7 @@ _ORDERS: Mapping[str, Callable[[Changes, str, GitOrder], object]] = {
     "discardWorktree": lambda changes, key, body: changes.discard(key, _paths(body), "worktree"),
     "discardIndex": lambda changes, key, body: changes.discard(key, _paths(body), "index"),
     "undoDiscard": lambda changes, key, _body: changes.undo_discard(key),
-    "commit": lambda changes, key, body: changes.commit(key, body.message),
+    "commit": lambda changes, key, body: changes.commit(key, body.message, stages_all=body.stage_all),
     "previewMerge": lambda changes, key, body: changes.preview_merge(key, body.into),
     "merge": lambda changes, key, body: changes.merge(key, body.into, body.message, committed_only=body.committed_only),
     "rebase": lambda changes, key, body: changes.rebase(key, body.into),

@@ -154,8 +154,8 @@ def answer(
 
 
 def live_of(engine: Engine, viewer: Viewer) -> LiveSessions:
-    """Return the live sessions in the name of a device whose program asks."""
-    return engine.live.acting_as(viewer.name, is_person=False)
+    """Return the live sessions in the name of a device."""
+    return engine.live.acting_as(viewer.name, is_person=viewer.is_person)
 
 
 def work_of(engine: Engine, viewer: Viewer) -> WorkSessions:

@@ -261,6 +261,7 @@ class GitOrder(Body):
     message: Annotated[str, StringConstraints(max_length=100_000)] = ""
     into: Name = Field("", description="The other branch; empty: where the session began.")
     committed_only: bool = Field(False, description="Leave out what is not committed.")
+    stage_all: bool = Field(False, description="Commit what is not staged, too.")
 
 
 class Conflict(Body):
@@ -282,6 +283,7 @@ class Promotion(Body):
 
     message: Annotated[str, StringConstraints(max_length=100_000)] = ""
     branch: Name | None = None
+    pull_request: bool = Field(True, description="Make a pull request, or tell where one is made.")
 
 
 class LineComment(Body):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.access.viewer import check_command
-from oulipoly_engine.web.api.changes import ORDERS, check_commit, check_promote
+from oulipoly_engine.web.api import changes, sessions
+from oulipoly_engine.web.api.changes import check_promote
 from oulipoly_engine.web.api.engine import find_to_drive, find_work
+from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
 from oulipoly_engine.web.pages.weights import weight_of
 
@@ -45,7 +46,8 @@ _DONE: Mapping[str, tuple[str, str]] = {
     "conflict": ("The agent was asked to resolve the conflict.", ""),
 }
 _MOVES = ("merge", "rebase", "apply")
-_COMMANDS = {**ORDERS, "undo_discard": ORDERS["undoDiscard"], "undo_move": ORDERS["undoMove"]}
+_OPS: Mapping[str, str] = {"undo_discard": "undoDiscard", "undo_move": "undoMove"}  # as REST has them
+_OF_FILES = ("stage", "unstage", "discardWorktree", "discardIndex")
 
 
 class FileRow(Record):
@@ -232,56 +234,34 @@ def _done(page: Page, work: LiveStatus, act: str) -> Response:
 
 
 def _order(page: Page) -> Response:
-    work = _find(page)
-    act = page.field("op")
-    order = _ORDERS.get(act)
-    if order is None:
+    work, act = _find(page), page.field("op")
+    op = _OPS.get(act, act)
+    if op not in changes.ORDERS:
         raise UsageInvalid(f"there is no such order: {act[:40]!r}")
-    if act == "commit":
-        check_commit(page.engine)
-    check_command(page.viewer, _COMMANDS[act])
-    order(page.engine, work.session.session_id, page)
-    return _done(page, work, act if act in _DONE else "discard")
-
-
-def _paths(page: Page) -> list[str]:
-    paths = [decode_path(token) for token in page.fields.get("path", ())]
-    if not paths:
+    if op in _OF_FILES and not page.fields.get("path"):
         raise UsageInvalid("no file is chosen: tick one or more")
-    return paths
-
-
-def _commit(engine: Engine, key: str, page: Page) -> None:
-    message = page.field("message")
-    if not message.strip():
+    if op == "commit" and not page.field("message").strip():
         raise UsageInvalid("a commit needs a message: say what changes and why")
-    engine.changes.commit(key, message, stages_all=page.field("all") == "on")
-
-
-_ORDERS: Mapping[str, Callable[[Engine, str, Page], object]] = {
-    "stage": lambda engine, key, page: engine.changes.stage(key, _paths(page)),
-    "unstage": lambda engine, key, page: engine.changes.unstage(key, _paths(page)),
-    "discardWorktree": lambda engine, key, page: engine.changes.discard(key, _paths(page), "worktree"),
-    "discardIndex": lambda engine, key, page: engine.changes.discard(key, _paths(page), "index"),
-    "undo_discard": lambda engine, key, _page: engine.changes.undo_discard(key),
-    "commit": _commit,
-    "merge": lambda engine, key, page: engine.changes.merge(
-        key, page.field("into"), committed_only=page.field("committed_only") == "on"
-    ),
-    "rebase": lambda engine, key, page: engine.changes.rebase(key, page.field("into")),
-    "apply": lambda engine, key, page: engine.changes.apply(key, committed_only=page.field("committed_only") == "on"),
-    "undo_move": lambda engine, key, _page: engine.changes.undo_move(key),
-}
+    body = bodies.GitOrder.model_construct(  # names of files may hold any bytes
+        op=op,
+        paths=[decode_path(token) for token in page.fields.get("path", ())],
+        message="" if op == "merge" else page.field("message"),
+        stage_all=page.field("all") == "on",
+        into=page.field("into"),
+        committed_only=page.field("committed_only") == "on",
+    )
+    page.ask(changes.order, session_id=work.session.session_id, body=body)
+    return _done(page, work, act if act in _DONE else "discard")
 
 
 def _promote(page: Page) -> Response:
     work = _find(page)
-    check_promote(page.engine)
-    check_command(page.viewer, "promote")
-    key = work.session.session_id
-    told = page.engine.changes.promote(
-        key, page.field("message"), page.field("branch"), opens_pull_request=page.field("pull_request") == "on"
+    body = bodies.Promotion.model_construct(
+        message=page.field("message"),
+        branch=page.field("branch"),
+        pull_request=page.field("pull_request") == "on",
     )
+    told = page.ask(changes.promote, session_id=work.session.session_id, body=body)
     if page.is_part:
         return _done(page, work, "promote")
     return page.show("promoted.html", work=work, session=work.session, told=told)
@@ -300,14 +280,17 @@ def _comment(page: Page) -> Response:
         comments.append(Comment(decode_path(token), int(line), text))
     if not comments:
         raise UsageInvalid("the comment is empty: say what is to change")
-    key = work.session.session_id
-    page.live.send(key, page.engine.changes.comments_prompt(key, comments))
-    return _done(page, work, "comments")
+    return _queue(page, work, page.engine.changes.comments_prompt(work.session.session_id, comments), "comments")
 
 
 def _hand_over(page: Page) -> Response:
     """Ask the agent to resolve a conflict; the question waits while a turn runs."""
     work = _find_to_drive(page)
-    key = work.session.session_id
-    page.live.send(key, page.engine.changes.hand_conflict_over(key, page.field("into")))
-    return _done(page, work, "conflict")
+    text = page.engine.changes.hand_conflict_over(work.session.session_id, page.field("into"))
+    return _queue(page, work, text, "conflict")
+
+
+def _queue(page: Page, work: LiveStatus, text: str, act: str) -> Response:
+    body = bodies.NewMessage.model_construct(content=text)
+    page.ask(sessions.queue, session_id=work.session.session_id, body=body)
+    return _done(page, work, act)

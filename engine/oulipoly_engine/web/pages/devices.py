@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.web.access.viewer import check_command
-from oulipoly_engine.web.api.access import keep_cookie
-from oulipoly_engine.web.api.engine import NotFound
+from oulipoly_engine.web.api import access
+from oulipoly_engine.web.api.access import set_cookie
+from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages.page import Page, get, post
 
 if TYPE_CHECKING:
@@ -35,10 +35,11 @@ def _pair(page: Page) -> Response:
     code = page.field("code").strip().partition("&")[0]
     if not code:
         raise UsageInvalid("give the code that `agents device pair` shows on the computer")
-    paired = page.engine.web.redeem(code, page.field("name"), page.address, _name_of(page.agent))
+    state, agent = page.request.state, page.request.headers.get("user-agent", "")
+    paired = page.engine.web.redeem(code, page.field("name"), state.address, _name_of(agent))
     only = paired.device.request_id  # of a notice: its token answers this request and nothing else
     response = page.go("/" if only is None else f"/requests/{only}")
-    keep_cookie(response, page.serving, paired, is_secure=page.is_https_outside)
+    set_cookie(response, page.request, paired)
     return response
 
 
@@ -54,7 +55,8 @@ def _show_confirm(page: Page) -> Response:
 
 
 def _confirm(page: Page) -> Response:
-    page.engine.web.confirm_by_code(page.viewer.device_id, page.field("code").strip(), page.address)
+    body = bodies.Pairing.model_construct(code=page.field("code").strip())
+    page.ask(access.confirm, body=body, request=page.request)
     return page.go(page.back("/"))
 
 
@@ -65,9 +67,5 @@ def _list(page: Page) -> Response:
 
 def _revoke(page: Page) -> Response:
     device_id = page.path["device_id"]
-    if device_id != page.viewer.device_id:
-        check_command(page.viewer, "device revoke")
-    if device_id not in {one.device_id for one in page.engine.web.devices()}:
-        raise NotFound(f"there is no device {device_id[:40]!r}: it was revoked already")
-    page.engine.web.revoke(device_id)
+    page.ask(access.revoke, device_id=device_id)
     return page.go("/devices" if device_id != page.viewer.device_id else "/pair")

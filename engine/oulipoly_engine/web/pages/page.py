@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 from urllib.parse import quote, unquote_to_bytes
 
+from fastapi.params import Depends
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute
@@ -14,7 +16,7 @@ from starlette.routing import BaseRoute
 from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RunnerError, UsageInvalid
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.web.access.viewer import NotAllowed, Viewer, check_scope
 from oulipoly_engine.web.base.errors import status_of
 from oulipoly_engine.web.base.page_route import PageRoute
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.live.sessions import LiveSessions
-    from oulipoly_engine.facade.worktrees.work import WorkSessions
-    from oulipoly_engine.web.access.gate import Serving
 
 _MOST_FIELDS = 2000
 PART = "x-page-part"  # header of our script: it wants no other page, only to know whether it was done
@@ -36,15 +35,14 @@ class Page(Record):
     """A request of a browser."""
 
     engine: Engine
-    known: Viewer | None  # None: a page that everybody may see
-    serving: Serving
-    address: str
-    agent: str  # what the browser calls itself
-    is_https_outside: bool  # the browser speaks TLS, with us or with a proxy
-    path: Mapping[str, str]  # words of the path
-    query: Mapping[str, str]
+    request: Request
     fields: Mapping[str, tuple[str, ...]]  # of a form
-    is_part: bool  # our script asks
+
+    @property
+    def known(self) -> Viewer | None:
+        """Return who asks; None: nobody knows, and it is a page that everybody may see."""
+        viewer: Viewer | None = self.request.state.viewer
+        return viewer
 
     @property
     def viewer(self) -> Viewer:
@@ -54,14 +52,30 @@ class Page(Record):
         return self.known
 
     @property
-    def live(self) -> LiveSessions:
-        """Return the live sessions in the name of who asks."""
-        return self.engine.live.acting_as(self.viewer.name, is_person=True)
+    def path(self) -> Mapping[str, str]:
+        """Return the words of the path."""
+        return self.request.path_params
 
     @property
-    def work(self) -> WorkSessions:
-        """Return the sessions that work by themselves, in the same name."""
-        return self.engine.work.acting_as(self.live)
+    def query(self) -> Mapping[str, str]:
+        """Return what stands behind the question mark."""
+        return self.request.query_params
+
+    @property
+    def is_part(self) -> bool:
+        """Tell whether our script asks."""
+        return PART in self.request.headers
+
+    def ask(self, handler: Callable[..., Response], **given: object) -> Any:  # noqa: ANN401 - what JSON can hold
+        """Have REST's handler of the same resource do it, with the checks that it declares, and return its answer.
+
+        given: its parameters but for those that FastAPI injects, a body as a model that was made of the form.
+        """
+        for name, hint in get_type_hints(handler, include_extras=True).items():
+            for mark in getattr(hint, "__metadata__", ()):
+                if isinstance(mark, Depends) and mark.dependency is not None:
+                    given[name] = mark.dependency(self.request)
+        return json.loads(bytes(handler(**given).body))
 
     def field(self, name: str) -> str:
         """Return a field of the form; empty where it is missing."""
@@ -124,18 +138,9 @@ def _serve(handler: Handler, command: str) -> Callable[[Request], Any]:
                 for name, value in form.multi_items():
                     # A browser sends the newlines of a text as CRLF.
                     fields[name] = (*fields.get(name, ()), str(value).replace("\r\n", "\n"))
-        page = Page(
-            request.app.state.engine,
-            request.state.viewer,
-            request.app.state.serving,
-            request.state.address,
-            request.headers.get("user-agent", ""),
-            request.state.is_https_outside,
-            request.path_params,
-            request.query_params,
-            fields,
-            PART in request.headers,
-        )
+        if request.state.viewer is not None:
+            request.state.viewer = replace(request.state.viewer, is_person=True)
+        page = Page(request.app.state.engine, request, fields)
         return await run_in_threadpool(_answer, handler, command, page)
 
     return endpoint

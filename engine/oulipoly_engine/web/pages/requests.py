@@ -11,7 +11,9 @@ from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.requests import RequestStale, describe_end, digest_of
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.api.engine import answer, find_request
+from oulipoly_engine.web.api.engine import find_request
+from oulipoly_engine.web.api.requests import reply
+from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages.page import Page, get, post
 from oulipoly_engine.web.pages.weights import weight_of
 
@@ -107,13 +109,11 @@ def _answer(page: Page) -> Response:
         given = [one for one in page.fields.get(f"answer-{question.id}", ()) if one.strip()]
         own = page.field(f"other-{question.id}").strip()
         answers[question.id] = tuple([*given, own] if question.takes_several and own else [own] if own else given)
-    answer(
-        page.engine,
-        page.viewer,
-        request.request_id,
-        decision,
+    body = bodies.RequestAnswer.model_construct(
+        decision=decision,
         reason=page.field("reason")[:4000],
-        answers=answers if decision == "answer" else None,
+        answers=answers if decision == "answer" else {},
         digest=page.field("seen") if says_yes else None,
     )
+    page.ask(reply, request_id=request.request_id, body=body)
     return page.go(page.back("/requests"))

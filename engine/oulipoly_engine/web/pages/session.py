@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
-from oulipoly_engine.web.api.engine import NotFound, find_to_drive, find_work, fork, may_drive
+from oulipoly_engine.web.api import sessions
+from oulipoly_engine.web.api.engine import NotFound, find_to_drive, find_work, may_drive
 from oulipoly_engine.web.api.sessions import download
+from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages import entries
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
 from oulipoly_engine.web.pages.requests import cards
@@ -18,7 +19,7 @@ from oulipoly_engine.web.pages.weights import cut_beginning, cut_end, weight_of
 from oulipoly_engine.web.pages.words import standing_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from starlette.responses import Response
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.core.live.events import Numbered
     from oulipoly_engine.core.worktrees.changes import ChangeSet
-    from oulipoly_engine.facade.live.standing import LiveStatus
 
 _EVENTS = 400  # that one look reads
 _LOG_LINES, _LOG_BUDGET = 200, 24_000
@@ -179,14 +179,9 @@ def _download(page: Page) -> Response:
 
 
 # Orders --------------------------------------------------------------------------------------------------------------
-def _find(page: Page) -> LiveStatus:
-    return find_work(page.engine, page.path["session_id"])
-
-
 def _change(page: Page) -> Response:
-    work = _find(page)
-    page.engine.work.set_block_while_running(work.session.session_id, page.field("block_while_running") == "on")
-    return page.go(f"/sessions/{work.session.session_id}")
+    body = bodies.SessionChange(block_while_running=page.field("block_while_running") == "on")
+    return _order(page, sessions.change, body=body)
 
 
 def _send(page: Page) -> Response:
@@ -194,53 +189,46 @@ def _send(page: Page) -> Response:
     key, text, how = work.session.session_id, page.field("content"), page.field("how") or "send"
     if not text.strip():
         raise UsageInvalid("the message is empty: write what the session is to do")
-    if how == "steer":
-        page.live.order(key, orders.Steer(text), starts=False)
-    elif how == "queue":
-        page.live.send(key, text)
-    elif how == "send":
-        try:
-            page.work.send(key, text)
-        except TurnInFlight as error:
-            if work.session.opening.block_while_running:
-                message = "a turn runs meanwhile: queue the message behind it, or steer the turn with it"
-                raise TurnInFlight(message) from error
-            page.live.send(key, text)
-    else:
+    handler = {"send": sessions.send, "queue": sessions.queue, "steer": sessions.steer}.get(how)
+    if handler is None:
         raise UsageInvalid(f"a message is sent, queued, or steers: not {how[:40]!r}")
+    body = bodies.NewMessage.model_construct(content=text)
+    try:
+        page.ask(handler, session_id=key, body=body)
+    except TurnInFlight as error:
+        if work.session.opening.block_while_running:
+            message = "a turn runs meanwhile: queue the message behind it, or steer the turn with it"
+            raise TurnInFlight(message) from error
+        page.ask(sessions.queue, session_id=key, body=body)
     return page.go(f"/sessions/{key}#end")
 
 
 def _interrupt(page: Page) -> Response:
-    work = _find(page)
-    page.live.order(work.session.session_id, orders.Interrupt(), starts=False)
-    return page.go(f"/sessions/{work.session.session_id}")
+    return _order(page, sessions.interrupt)
 
 
 def _cancel(page: Page) -> Response:
-    work = _find(page)
-    page.work.cancel(work.session.session_id)
-    return page.go(f"/sessions/{work.session.session_id}")
+    return _order(page, sessions.cancel)
 
 
 def _fork(page: Page) -> Response:
-    work = _find(page)
-    begun = fork(page.engine, page.viewer, work.session.session_id, runtime=page.field("runtime_id"))
-    return page.go(f"/sessions/{begun.session.session_id}")
+    return _order(page, sessions.fork_session, body=bodies.Fork.model_construct(runtime_id=page.field("runtime_id")))
+
+
+def _order(page: Page, handler: Callable[..., Response], **given: object) -> Response:
+    """Do as REST does, and go to the session that it answers with."""
+    done = page.ask(handler, session_id=page.path["session_id"], **given)
+    return page.go(f"/sessions/{done['id']}")
 
 
 def _change_queue(page: Page) -> Response:
-    work = _find(page)
-    act = page.field("act")
-    message_id = page.path["message_id"]
+    act, place = page.field("act"), {"session_id": page.path["session_id"], "message_id": page.path["message_id"]}
     if act == "edit":
-        find_to_drive(page.engine, page.viewer, work.session.session_id)
-        order = orders.ChangeQueue("edit", message_id, text=page.field("text"))
+        page.ask(sessions.change_queue, body=bodies.QueueChange.model_construct(text=page.field("text")), **place)
     elif act == "first":
-        order = orders.ChangeQueue("move", message_id, place=1)
+        page.ask(sessions.change_queue, body=bodies.QueueChange(place=1), **place)
     elif act == "remove":
-        order = orders.ChangeQueue("remove", message_id)
+        page.ask(sessions.remove_from_queue, **place)
     else:
         raise UsageInvalid(f"a message that waits can be edited, moved to the front or taken back: not {act[:40]!r}")
-    page.live.change_queue(work.session.session_id, order)
-    return page.go(f"/sessions/{work.session.session_id}")
+    return page.go(f"/sessions/{place['session_id']}")

@@ -10,6 +10,7 @@ from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
 from oulipoly_engine.core.worktrees.worktree_refusals import SetupNotAllowed
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.records import replace
+from oulipoly_engine.web.api.engine import work_of
 from oulipoly_engine.web.api.machine import list_folders
 from oulipoly_engine.web.api.sessions import read_wish
 from oulipoly_engine.web.base import bodies
@@ -110,7 +111,9 @@ def _begin_as(page: Page, given: dict[str, str], *, runs_setup: bool = True) -> 
         message = "name the repository" if where == "repo_path" else f"{where}: {first['msg']}"
         return _form(page, given | {"use_worktree": "on" if uses_worktree else ""}, message, 400)
     try:
-        begun = page.work.begin(replace(read_wish(page.engine, page.viewer, body), runs_setup=runs_setup))
+        begun = work_of(page.engine, page.viewer).begin(
+            replace(read_wish(page.engine, page.viewer, body), runs_setup=runs_setup)
+        )
     except SetupNotAllowed:
         return setup.ask(page, given)
     except RunnerError as error:

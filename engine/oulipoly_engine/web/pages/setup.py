@@ -73,5 +73,5 @@ def allow(page: Page, wish: Mapping[str, str]) -> None:
     if page.viewer.is_confirmed or not (code := page.field("code").strip()):
         check_command(page.viewer, "worktree allow")
     else:
-        page.engine.web.confirm_by_code(page.viewer.device_id, code, page.address)
+        page.engine.web.confirm_by_code(page.viewer.device_id, code, page.request.state.address)
     page.engine.worktrees.allow_setup(folder, asked.found.setup.digest)
