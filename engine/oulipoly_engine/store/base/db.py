@@ -11,14 +11,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
 from oulipoly_engine.errors import SchemaIncompatible, StoreLocked, StoreNotWritable, StoreUnusable
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.store.base import schema
-from oulipoly_engine.store.base.compiled import BoundQuery, Compiled
+from oulipoly_engine.store.base.compiled import BoundQuery, Compiled, insertion
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.orm import Model, PeeweeException, Query
 from oulipoly_engine.store.base.schema import BUSY_TIMEOUT_S, DATABASE_ERRORS
@@ -29,6 +29,11 @@ _ASKING_ERRORS = (*DATABASE_ERRORS, PeeweeException)
 
 Question = Query | BoundQuery | str  # with models, compiled, or SQL with parameters
 _DEFERRED_PAGES = 4000  # of 4 KiB in the log; SQLite's own is 1000
+
+
+@cache
+def _insertion_of(model: type[Model], names: tuple[str, ...]) -> Compiled:
+    return insertion(*(model._meta.fields[name] for name in names))
 
 
 class Store:
@@ -84,7 +89,9 @@ class Store:
             sql = f"INSERT INTO {model} ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - names from our own code
             return self.execute(sql, tuple(values.values()))
         with self._translate_errors():
-            return int(model.insert(values).execute(self._connections) or 0)
+            converted = [model._meta.fields[name].db_value(value) for name, value in values.items()]
+            sql, given = self._render_sql(_insertion_of(model, tuple(values))(*converted), ())
+            return int(self._connections.mine().execute(sql, given).lastrowid or 0)
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> int:
         """Run one writing statement and return the row id of an insert. Only inside `write`, in this package."""

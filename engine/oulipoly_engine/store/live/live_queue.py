@@ -20,17 +20,23 @@ from oulipoly_engine.store.models.live import LiveTurnRow, QueuedMessageRow
 _FIELDS = tuple(field for field in QueuedMessageRow._meta.sorted_fields if field.name != "place")
 
 
+@compile_query
+def _select_ends(session_id: Parameter) -> Query:
+    row = QueuedMessageRow
+    return row.select(fn.MIN(row.place), fn.MAX(row.place)).where(
+        row.session_id == session_id, literal(row.state == "queued")
+    )
+
+
 def append(store: Store, message: QueuedMessage, *, is_first: bool = False) -> None:
     """Put a message at the end of its session's queue, or at its head; its secrets stand beside the state file."""
-    row = QueuedMessageRow
-    end = fn.MIN(row.place) if is_first else fn.MAX(row.place)
     with store.write():
-        (found,) = store.rows(row.select(end).where(row.session_id == message.session_id, row.state == "queued"))
+        ((first, last),) = store.rows(_select_ends(message.session_id))
         store.insert(
-            row,
+            QueuedMessageRow,
             message_id=message.message_id,
             session_id=message.session_id,
-            place=(found[0] or 0) + (-1 if is_first else 1),
+            place=(first or 0) - 1 if is_first else (last or 0) + 1,
             text=unsent_texts.keep(store, message.message_id, message.text),
             state=message.state,
             note=message.note,
@@ -63,15 +69,18 @@ def waiting_of(store: Store, session_ids: Collection[str]) -> dict[str, tuple[Qu
     return found
 
 
+@compile_query
+def _update_state(state: Parameter, turn_id: Parameter, message_id: Parameter, allowed: Parameter) -> Query:
+    row = QueuedMessageRow
+    told = {row.state: state, row.turn_id: fn.COALESCE(turn_id, row.turn_id)}
+    return row.update(told).where(row.message_id == message_id, row.state.in_(each_of(allowed)))
+
+
 def change(store: Store, message_id: str, event: str, *, turn_id: str | None = None) -> bool:
     """Apply an event of `states.MESSAGE`. Returns whether it could come."""
-    row = QueuedMessageRow
     allowed = states.sources(states.MESSAGE, event)
-    told: dict[Any, Any] = {row.state: states.MESSAGE[allowed[0], event]}
-    if turn_id is not None:
-        told[row.turn_id] = turn_id
     with store.write():
-        is_done = store.run(row.update(told).where(row.message_id == message_id, row.state.in_(allowed))) == 1
+        is_done = store.run(_update_state(states.MESSAGE[allowed[0], event], turn_id, message_id, allowed)) == 1
         if is_done and event == "revoke":
             unsent_texts.drop(store, message_id)
     return is_done

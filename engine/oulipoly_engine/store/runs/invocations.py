@@ -316,12 +316,17 @@ def _count(store: Store, row: Invocation, outcome: Outcome) -> None:
     store.run(added.on_conflict(conflict_target=[counter.model_name, counter.account], update=update))
 
 
+@compile_query
+def _select_parent(uuid: Parameter, account: Parameter) -> Query:
+    row = InvocationRow
+    return row.select(row.id).where(row.invocation_uuid == uuid, row.provider_name == account)
+
+
 def _parent_row(store: Store, parent: tuple[str, str] | None) -> int | None:
     if parent is None:
         return None
     account, uuid = parent
-    row = InvocationRow
-    found = store.rows(row.select(row.id).where(row.invocation_uuid == uuid, row.provider_name == account))
+    found = store.rows(_select_parent(uuid, account))
     return int(found[0][0]) if found else None
 
 
