@@ -204,6 +204,12 @@ class Clients:
 
 
 def _wait(client: ClientConnection, now: float, *, flooding: bool) -> float:
+    """Return how many seconds a client's next picture has to wait; below 0: it is due.
+
+    The first one after a key is due at once: it shows what the key did, and whoever types looks at that.
+    """
+    if client.typed_at > client.painted_at and not flooding:
+        return 0.0
     interval = _INTERVALS_S[client.focus]
     return client.painted_at + (max(interval, _FLOOD_INTERVAL_S) if flooding else interval) - now
 
