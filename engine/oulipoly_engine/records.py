@@ -7,7 +7,8 @@ compiles its methods at import; 83 Structs take 25.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
 
 # msgspec takes typing_extensions where it is installed and does without where it is not; it costs 7 of 21 ms. Every
 # program of ours imports this before it has a second thread, which would meet the None.
@@ -50,7 +51,29 @@ else:
 
 RecordT = TypeVar("RecordT", bound=Record)
 
-__all__ = ["Record", "asdict", "field", "replace"]
+__all__ = ["Record", "asdict", "field", "prepare", "replace"]
+
+_T = TypeVar("_T")
+_preparing = Lock()
+_types: dict[Any, Any] = {}  # which have been prepared
+
+
+@overload
+def prepare(kind: type[_T]) -> type[_T]: ...
+@overload
+def prepare(kind: Any) -> Any: ...  # noqa: ANN401 - a union, which is no type[...]
+def prepare(kind: Any) -> Any:
+    """Return a type that may be decoded in any thread; whoever has msgspec make values of a type asks for it so.
+
+    msgspec describes a Struct when it first decodes one. A second thread that comes meanwhile takes the half of the
+    description and ends the process by a segmentation fault, so that one thread does it at a time.
+    """
+    if kind not in _types:
+        with _preparing:
+            if kind not in _types:
+                msgspec.msgpack.Decoder(kind)
+                _types[kind] = kind
+    return _types[kind]  # an equal generic type that is another object would be described anew
 
 
 def replace(record: RecordT, /, **changes: Any) -> RecordT:  # noqa: ANN401 - the fields' own types

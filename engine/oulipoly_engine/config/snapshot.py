@@ -26,7 +26,7 @@ from oulipoly_engine import __version__
 from oulipoly_engine.config.base.problem import Loaded
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.private_files import make_folder, open_private
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, prepare
 from oulipoly_engine.regular_files import open_regular, read_regular
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ class Snapshot:
         entry = self._entries().get(key)
         if entry is not None and entry.home == self._home and _is_of(entry, path, status):
             with suppress(msgspec.MsgspecError, ValueError):
-                loaded: Loaded[T] = msgspec.msgpack.decode(entry.loaded, type=shape, dec_hook=_decode_path)
+                loaded: Loaded[T] = msgspec.msgpack.decode(entry.loaded, type=prepare(shape), dec_hook=_decode_path)
                 return loaded
         return self._parse(path, key, parse)
 
@@ -163,7 +163,7 @@ class Snapshot:
         if data[: -len(body) or None] != _MAGIC + _checksum(body):
             return {}
         try:
-            kept = msgspec.msgpack.decode(body, type=_Kept)
+            kept = msgspec.msgpack.decode(body, type=prepare(_Kept))
         except (msgspec.MsgspecError, ValueError):
             return {}
         return kept.entries if kept.program == self._program else {}

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, prepare
 
 VERSION = 1
 USUAL = 32 << 20  # bytes of one frame: a paste of that size, or a thousand hits of a search, fits well
@@ -81,7 +81,7 @@ class Decoder:
     """Turns bytes, cut anywhere, into messages. It holds one frame and one piece at most."""
 
     def __init__(self, messages: Any, largest: int = LARGEST) -> None:  # noqa: ANN401 - a union type is not a type[...]
-        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(messages)
+        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(prepare(messages))
         self._largest = largest
         self._pending = bytearray()
 

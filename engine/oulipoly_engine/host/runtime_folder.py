@@ -21,7 +21,7 @@ import msgspec
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.paths import is_stand_in
 from oulipoly_engine.private_files import make_folder, open_private, write_private
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, prepare
 from oulipoly_engine.regular_files import read_regular
 
 Listener = socket.socket  # for the class whose own member has the same name
@@ -273,7 +273,7 @@ def survey(folder: Path, kind: type[T], runs_on: Callable[[T], bool] = lambda _:
 def read(place: HostFiles, kind: type[T]) -> T | None:
     """Return a description; None when there is none that can be read, or it is another host's."""
     try:
-        held = msgspec.json.decode(read_regular(place.description), type=kind)
+        held = msgspec.json.decode(read_regular(place.description), type=prepare(kind))
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return held if held.id == place.id else None

@@ -13,7 +13,7 @@ from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.artifacts.addresses import RETURN, Address, parse_returned
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.errors import ArtifactMisused
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, prepare
 
 SCHEMA_VERSION = 1
 
@@ -117,7 +117,7 @@ class _Receipt(msgspec.Struct):
     verdict_line: str | None = None
 
 
-_DECODER = msgspec.json.Decoder(_Receipt)
+_DECODER = msgspec.json.Decoder(prepare(_Receipt))
 
 
 def parse_receipts(lines: Iterable[bytes], uuid: str) -> tuple[ReturnedArtifact, ...]:

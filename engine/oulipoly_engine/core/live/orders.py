@@ -12,7 +12,7 @@ from typing import Any, get_args
 import msgspec
 
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, prepare
 
 
 class Order(Record, tag_field="verb", omit_defaults=True):
@@ -142,7 +142,7 @@ def read_order(verb: str, fields: Mapping[str, Any]) -> AnyOrder:
     if verb not in _VERBS:
         raise UsageInvalid(f"there is no order {verb!r}")
     try:
-        order: AnyOrder = msgspec.convert({**fields, "verb": verb}, AnyOrder)
+        order: AnyOrder = msgspec.convert({**fields, "verb": verb}, prepare(AnyOrder))
     except msgspec.ValidationError as error:
         raise UsageInvalid(f"the order {verb!r} is not written as it should be: {error}") from error
     return order

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 
-from oulipoly_engine.records import Record, asdict
+from oulipoly_engine.records import Record, asdict, prepare
 
 _MOVE = {"schema_version": 1, "operation": "move"}
 
@@ -48,7 +48,7 @@ def read_move(data: bytes) -> MoveJournal | None:
         return None
     if not isinstance(document, dict) or any(document.get(key) != value for key, value in _MOVE.items()):
         return None
-    journal = msgspec.convert(document, MoveJournal)
+    journal = msgspec.convert(document, prepare(MoveJournal))
     if not journal.files:
         raise ValueError("it names no file")
     return journal

@@ -14,7 +14,7 @@ from oulipoly_engine.core.setup.actions import AnyAction, check_action
 from oulipoly_engine.core.setup.dialogs import SHORT
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, prepare
 
 LONGEST_REPLY = 1 << 20  # bytes
 MOST_ACTIONS = 20  # of a turn
@@ -111,7 +111,7 @@ def _read_action(told: object) -> AnyAction | BadAction:
     kind = told.get("type") if isinstance(told, dict) else None
     name = visible_line(kind[:SHORT]) if isinstance(kind, str) else "?"
     try:
-        action: AnyAction = msgspec.convert(told, AnyAction)
+        action: AnyAction = msgspec.convert(told, prepare(AnyAction))
         check_action(action)
     except UnicodeError:  # msgspec's own, of half a character in a tag
         return BadAction(name, "a text is not Unicode")

@@ -19,6 +19,7 @@ import msgspec
 from oulipoly_engine.core.text.json_values import MOST_TOKENS, count_of
 from oulipoly_engine.core.transcripts.canonical import TEXT, TEXT_TYPES, Line, Origin, chunks, parse_line
 from oulipoly_engine.core.transcripts.turn_script import BodyChunk, encode_body
+from oulipoly_engine.records import prepare
 
 Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST_TOKENS)]  # of tokens; anything else is looked at leniently
 Content = msgspec.Raw  # as it stands in the line, or any JSON value where the line was decoded in another way
@@ -35,7 +36,7 @@ class LineDecoder(Generic[S]):
 
     def __init__(self, kind: type[S]) -> None:
         self._kind = kind
-        self.quickly = msgspec.json.Decoder(kind).decode  # raises one of UNFIT
+        self.quickly = msgspec.json.Decoder(prepare(kind)).decode  # raises one of UNFIT
 
     def leniently(self, text: bytes) -> S | None:
         """Decode a line, bad UTF-8 and a byte order mark included, without what does not fit; None for no object."""
@@ -67,7 +68,7 @@ class _Chunk(msgspec.Struct, gc=False):
     content: str | list[_Passed] | _Passed | None = None
 
 
-_decode_body = msgspec.json.Decoder(str | list[_Chunk | str] | _Chunk | None).decode
+_decode_body = msgspec.json.Decoder(prepare(str | list[_Chunk | str] | _Chunk | None)).decode
 
 
 def json_object(text: bytes) -> dict[str, Any] | None:

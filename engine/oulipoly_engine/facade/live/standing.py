@@ -16,7 +16,7 @@ from oulipoly_engine.core.worktrees.work import describe_wait
 from oulipoly_engine.drivers.base import Capabilities
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.records import Record, asdict, replace
+from oulipoly_engine.records import Record, asdict, prepare, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.protocol import Client
@@ -160,7 +160,7 @@ def ask_clients(paths: Paths, session_id: str, asker: Client) -> ClientsChanged:
 
 def _ask_clients(client: LiveClient, patience_s: float = _PATIENCE_S) -> ClientsChanged:
     try:
-        return msgspec.convert(client.order(AskClients(), patience_s=patience_s), ClientsChanged)
+        return msgspec.convert(client.order(AskClients(), patience_s=patience_s), prepare(ClientsChanged))
     except OrderRefused:  # a host of an earlier release
         return ClientsChanged()
 

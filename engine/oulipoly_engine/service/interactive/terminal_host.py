@@ -23,6 +23,7 @@ from oulipoly_engine.host.launcher import unescape_word
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import start_ticks
 from oulipoly_engine.process.pty import spawn
+from oulipoly_engine.records import prepare
 from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
 from oulipoly_engine.terminal.host.handles import Rules, TerminalHandles
 from oulipoly_engine.terminal.host.host import Host
@@ -58,7 +59,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 def main() -> None:
     """Take the order and be the host; never returns."""
-    order = msgspec.json.decode(launcher.read_order(), type=Order)
+    order = msgspec.json.decode(launcher.read_order(), type=prepare(Order))
     launcher.detach(lambda: _host(order))
 
 
@@ -90,7 +91,7 @@ def _host(order: Order) -> None:
         "started_at": now,
         "began_ticks": start_ticks(child.pid),
     }
-    terminal = msgspec.convert(order.terminal | fixed, Terminal)
+    terminal = msgspec.convert(order.terminal | fixed, prepare(Terminal))
     handles = TerminalHandles(place, terminal, child, listener, crash_buffer, order.rules)
     # A dead emulator's memory holds what was on the screen: no core file of it.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -10,7 +10,7 @@ import msgspec
 from oulipoly_engine.core.live.events import ClientsChanged, ItemDelta, Notice, Numbered
 from oulipoly_engine.host.client_socket import ClientSocket
 from oulipoly_engine.host.frames import Budget, Hello, Message, WireBroken
-from oulipoly_engine.records import replace
+from oulipoly_engine.records import prepare, replace
 from oulipoly_engine.service.live.protocol import LIVE, VERSION, Answer, FromClient, Happened
 
 _PAUSE_S = 0.015  # between two deltas to one client: nobody sees more of them, and each costs both ends
@@ -79,7 +79,7 @@ class ClientSeat(ClientSocket):
     def send_line(self, line: bytes) -> None:
         """Send an event as JSON; in place of one that no frame takes, as earlier releases kept them, a notice."""
         if len(line) > self.budget.largest - _AROUND_LINE:
-            head = msgspec.json.decode(line, type=_Head)
+            head = msgspec.json.decode(line, type=prepare(_Head))
             notice = Notice(f"an event of {len(line):,} bytes is left out: it is too long", "warning", "oversized")
             line = _encoder.encode(Numbered(head.seq, head.at, notice))
         self.send(Happened(line))

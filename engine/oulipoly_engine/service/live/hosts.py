@@ -28,6 +28,7 @@ from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import describe_exit, watched
 from oulipoly_engine.process.liveness import find_marked
+from oulipoly_engine.records import prepare
 from oulipoly_engine.service.live.protocol import LIVE, Answer, Client, Follow, Happened, OrderFrame
 from oulipoly_engine.service.live.session_host import HostAnswer, HostOrder, LiveHost
 from oulipoly_engine.store.base.db import Store
@@ -38,7 +39,7 @@ _ID_DIGITS = 12
 _AGAIN_S = 0.02
 _SHORT = 8 << 10  # characters of a message that every host takes; before a longer one it says how much it takes
 _START_S = 30.0  # for another process that starts the same session
-_decoder = msgspec.json.Decoder(Numbered)
+_decoder = msgspec.json.Decoder(prepare(Numbered))
 
 
 class OrderRefused(RunnerError):

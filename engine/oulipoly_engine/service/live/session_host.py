@@ -25,7 +25,7 @@ from oulipoly_engine.host.launcher import unescape_word
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import adopt_orphans, start_ticks
 from oulipoly_engine.process.piped import PipedProcess
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, prepare
 from oulipoly_engine.service.live.host import Host, Limits
 from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import Process, SessionTurns
@@ -87,7 +87,7 @@ class HostAnswer(msgspec.Struct, frozen=True):
 
 def main() -> None:
     """Take the order and be the host; never returns."""
-    order = msgspec.json.decode(launcher.read_order(), type=HostOrder)
+    order = msgspec.json.decode(launcher.read_order(), type=prepare(HostOrder))
     launcher.detach(lambda: _host(order))
 
 

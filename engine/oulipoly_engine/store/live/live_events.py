@@ -8,13 +8,14 @@ from contextlib import suppress
 import msgspec
 
 from oulipoly_engine.core.live.events import AnyEvent, Numbered, type_of
+from oulipoly_engine.records import prepare
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.models.live import LiveEventRow
 
-_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(prepare(AnyEvent))
 _encoder = msgspec.json.Encoder()
 _NEW_EVENT = insertion(
     LiveEventRow.session_id, LiveEventRow.seq, LiveEventRow.at, LiveEventRow.type, LiveEventRow.event

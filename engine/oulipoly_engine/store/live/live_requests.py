@@ -12,6 +12,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.records import prepare
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.rows import name_values
@@ -99,4 +100,4 @@ def latest(store: Store, limit: int) -> tuple[LiveRequest, ...]:
 
 def _read(values: tuple[Any, ...]) -> LiveRequest:
     at = name_values(_FIELDS, values)
-    return LiveRequest(**at | {"prompt": msgspec.json.decode(at["prompt"], type=Prompt)})
+    return LiveRequest(**at | {"prompt": msgspec.json.decode(at["prompt"], type=prepare(Prompt))})

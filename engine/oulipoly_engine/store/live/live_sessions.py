@@ -16,7 +16,7 @@ from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, read_profile
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions, Turn
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.records import asdict, replace
+from oulipoly_engine.records import asdict, prepare, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.rows import name_values
@@ -287,15 +287,15 @@ def _read_options(kept: str) -> SessionOptions:
     """Return the options of a session; a value that no release of ours has written counts as none."""
     document = json.loads(kept)
     try:
-        return msgspec.convert(document, SessionOptions)
+        return msgspec.convert(document, prepare(SessionOptions))
     except msgspec.ValidationError:
         fields = {name: value for name, value in document.items() if _is_option(name, value)}
-        return msgspec.convert(fields, SessionOptions)
+        return msgspec.convert(fields, prepare(SessionOptions))
 
 
 def _is_option(name: str, value: object) -> bool:
     try:
-        msgspec.convert({name: value}, SessionOptions)
+        msgspec.convert({name: value}, prepare(SessionOptions))
     except msgspec.ValidationError:
         return False
     return True

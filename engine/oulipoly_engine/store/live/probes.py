@@ -8,7 +8,7 @@ import msgspec
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live.runtime_status import Probe
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import Record, prepare, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.models.live import RuntimeProbeRow
 
@@ -41,7 +41,7 @@ def read_all(store: Store) -> dict[str, KeptProbe]:
     found: dict[str, KeptProbe] = {}
     for runtime, at, text in rows:
         try:
-            kept = msgspec.json.decode(text, type=KeptProbe)
+            kept = msgspec.json.decode(text, type=prepare(KeptProbe))
         except (msgspec.MsgspecError, ValueError):
             continue
         found[runtime] = replace(kept, at=at)

@@ -38,6 +38,7 @@ from oulipoly_engine.core.setup.events import Agreement, Failure, NeedInput, Sho
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.base.own_process import interruptible
 from oulipoly_engine.facade.setup.agent import SetupCancelled
+from oulipoly_engine.records import prepare
 
 _LONGEST = 1 << 20  # bytes of an answer
 _EXPECTED: Mapping[type[object], type[object]] = {
@@ -61,7 +62,7 @@ class JsonFace:
         output.write_json(event_document(NeedInput(dialog)), pretty=False)
         while (line := self._read()) is not None:
             try:
-                return _check(msgspec.json.decode(line, type=AnyAnswer), dialog)
+                return _check(msgspec.json.decode(line, type=prepare(AnyAnswer)), dialog)
             except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 self.tell(Failure(f"this is not an answer to the question: {error}", recoverable=True))
         return Cancelled()
@@ -78,7 +79,7 @@ class JsonFace:
             message = "stdin has ended"
             raise SetupCancelled(message)
         try:
-            answer = msgspec.json.decode(line, type=AnyAnswer)
+            answer = msgspec.json.decode(line, type=prepare(AnyAnswer))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             self.tell(
                 Failure(f"this is not an answer to the question, so it counts as a no: {error}", recoverable=True)
