@@ -45,7 +45,7 @@ async def test_the_edge_counts_the_seconds_down_and_then_says_nothing(sessions, 
         watch.now += 18
         await one.until(lambda: edge(one).startswith("trace of"))
 
-        assert one.app.frame.find("sessions")._countdown is None
+        assert not one.app.frame.find("sessions").undos.is_counting
 
 
 async def test_reduced_motion_says_until_when_and_never_changes(sessions, watch):
@@ -54,7 +54,7 @@ async def test_reduced_motion_says_until_when_and_never_changes(sessions, watch)
         await one.until(lambda: re.match(r"u: undo, until \d\d:\d\d:\d\d · ", edge(one)))
         before = edge(one).partition(" · ")[0]
         watch.now += 29
-        one.app.frame.find("sessions")._count_down()
+        one.app.frame.find("sessions").undos.count_down()
 
         assert edge(one).startswith(before)
 

@@ -175,7 +175,7 @@ async def test_undo_of_a_bulk_pin_leaves_what_was_pinned_before(talks, listed, s
             await choose(app, pilot, settled, title)
             await pilot.press(*more)
             await settled(pilot, lambda pins=pins: sum("pinned" in row for row in rows(app)) == pins)
-        await settled(pilot, lambda: len(pane._undo) == 2)
+        await settled(pilot, lambda: len(pane.undos.steps) == 2)
         await pilot.press("u")
         await settled(pilot, lambda: not any("pinned" in row for row in rows(app) if "Paint" in row))
 
@@ -356,7 +356,7 @@ async def test_an_edited_export_is_shown_done_and_taken_back(talks, listed, sett
         assert before == first.path.read_bytes()
         await pilot.press("y")
         await settled(pilot, lambda: b"Mend the wall please" in first.path.read_bytes())
-        await settled(pilot, lambda: app.frame.find("sessions")._undo)
+        await settled(pilot, lambda: app.frame.find("sessions").undos.steps)
         await pilot.press("u")
         await settled(pilot, lambda: before == first.path.read_bytes())
 
@@ -372,11 +372,11 @@ async def test_what_could_not_be_taken_back_now_can_be_later(talks, listed, sett
         app.order("session import", [FIRST, str(target)])
         await settled(pilot, lambda: app.screen.query("Button"))
         await pilot.press("y")
-        await settled(pilot, lambda: app.frame.find("sessions")._undo)
+        await settled(pilot, lambda: app.frame.find("sessions").undos.steps)
         with leases.hold(FIRST, "eve"):
             await pilot.press("u")
             await settled(pilot, lambda: any("is held until" in str(one) for one in app.toasts.failures))
-            await settled(pilot, lambda: app.frame.find("sessions")._undo)
+            await settled(pilot, lambda: app.frame.find("sessions").undos.steps)
         await pilot.press("u")
         await settled(pilot, lambda: before == first.path.read_bytes())
 

@@ -13,7 +13,6 @@ from oulipoly_engine.records import replace
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.commands.frame_keys import open_target
 from oulipoly_tui.panes.session_keys import SessionKeys
-from oulipoly_tui.panes.sessions.undo import SessionUndo
 from oulipoly_tui.view.sessions.sessions import Item, Kind, quote_title, title_of
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.view.transcript.transcript import Target
@@ -21,16 +20,18 @@ from oulipoly_tui.view.transcript.transcript import Target
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Part, Session
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession
+    from oulipoly_tui.panes.sessions.undo import UndoSteps
 
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
 
-class SessionActions(SessionKeys, SessionUndo):
+class SessionActions(SessionKeys):
     """The actions of the Sessions pane, which has the cursor and the marks."""
 
     app: Any
     board: Board | None
     marked: set[str]
+    undos: UndoSteps
     wish: Callable[..., None]
     post_message: Callable[..., bool]
     call_next: Any
@@ -101,6 +102,34 @@ class SessionActions(SessionKeys, SessionUndo):
         if listed is None or self.board is None:
             return None
         return self.board.facets.get(listed.session.chain_id, RECORDED).live_id or None
+
+    # ---- taking back
+
+    def can_undo(self, listed: ListedSession | None) -> bool:
+        """Tell whether there is anything to take back, of what was done here or of a session."""
+        if self.undos.steps:
+            return True
+        board = self.board
+        return listed is not None and board is not None and board.is_replaced(listed.session)
+
+    def did(self, text: str, take_back: Callable[[], object] | None) -> None:
+        """Remember what takes an action back, and say so."""
+        if take_back is None:
+            self.app.say(text)
+            return
+        self.app.say(f"{text}. u: undo")
+        self.undos.remember(text, take_back)
+
+    def action_undo(self) -> None:
+        """Take back what was done last here, or the latest replacement of the session's entries."""
+        self.undo(self.listed)
+
+    def undo(self, listed: ListedSession | None) -> None:
+        """Take back what was done last here, or the latest replacement of a session's entries."""
+        if self.undos.steps:
+            self.undos.take_back_last()
+        elif listed is not None:
+            self.wish("session undo", listed.session.chain_id)
 
     # ---- reading it
 

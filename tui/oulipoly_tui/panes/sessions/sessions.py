@@ -22,6 +22,7 @@ from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.panes.sessions.actions import SessionActions
 from oulipoly_tui.panes.sessions.reading import SessionReading
 from oulipoly_tui.panes.sessions.sorting import SessionOrder
+from oulipoly_tui.panes.sessions.undo import UndoSteps
 from oulipoly_tui.panes.sessions.working import SessionWork
 from oulipoly_tui.view import row_values
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Longest, SessionIndex
@@ -84,6 +85,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
         self._is_reading = self._is_stale = self._is_arranging = self._is_changed = False
         self._wanted_row: str | None = None
         self._timers_of: dict[str, Timer] = {}
+        self.undos = UndoSteps(self, self._draw_edge)
 
     def compose(self) -> ComposeResult:
         """Lay out filter and list."""
@@ -414,7 +416,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
             self.query_one("#sessions-head").display = False
             self.query_one("#sessions-nothing").display = bool(self._trace) and not self._fitting_runs
             rows.show_rows(trace_rows(self._fitting_runs, titles, self._trace_closed, width - 1, self._now()))
-            self.border_subtitle = self._edge()
+            self._draw_edge()
             return
         look = Look(
             width,
@@ -444,12 +446,14 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
             first = self._rows.first_session()
             if first is not None:
                 rows.go_to(first)
-        self.border_subtitle = self._edge()
+        self._draw_edge()
 
-    def _edge(self) -> str:
-        """Return what the pane's lower edge says."""
+    def _draw_edge(self) -> None:
+        """Say on the pane's lower edge what is shown, and how long the last action is taken back at once."""
         shown = self._summary() if self._trace is None else self._summarize_trace(len(self._trace))
-        return escape(" · ".join(part for part in (self.undo_text(), shown) if part))
+        text = escape(" · ".join(part for part in (self.undos.text(), shown) if part))
+        if text != self.border_subtitle:  # each change draws the pane's frame
+            self.border_subtitle = text
 
     def _summary(self) -> str:
         board, rows = self.board, self._rows
