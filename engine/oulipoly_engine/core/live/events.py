@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, prepare
 
 # What an item is. A CLI's own word that is none of these becomes `tool` or `other`, and stays in `native_kind`.
 ItemKind = Literal[
@@ -354,7 +354,7 @@ def fit(event: AnyEvent) -> AnyEvent:
     for most in _CUTS:
         if len(msgspec.json.encode(event)) <= LONGEST:
             return event
-        event = msgspec.convert(_cut(msgspec.to_builtins(event), most), AnyEvent)
+        event = msgspec.convert(_cut(msgspec.to_builtins(event), most), prepare(AnyEvent))
     if len(msgspec.json.encode(event)) <= LONGEST:
         return event
     return Notice(f"a {type_of(event)} is left out: it is too long", "warning", "oversized")

@@ -13,7 +13,7 @@ import msgspec
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.text.redact import REDACTED, may_begin_token, redact
-from oulipoly_engine.records import replace
+from oulipoly_engine.records import prepare, replace
 
 _ID_KEY = re.compile(r"(?:^|_)id$|^fork_at$")  # what looks drawn there is not a secret, and tells what belongs together
 _LONGEST_HELD = 4096  # characters of a word that is not finished: its end is not waited for any longer
@@ -56,7 +56,7 @@ _Event = TypeVar("_Event", bound=ev.Event)
 
 def clean_event(event: _Event) -> _Event:
     """Return an event without secrets, one that is no piece of a text."""
-    return msgspec.convert(_clean(msgspec.to_builtins(event), ""), type(event))
+    return msgspec.convert(_clean(msgspec.to_builtins(event), ""), prepare(type(event)))
 
 
 def _clean(value: Any, key: str) -> Any:  # noqa: ANN401 - whatever an event holds

@@ -20,7 +20,7 @@ from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import Command, describe_running, watched
 from oulipoly_engine.process.liveness import has_ended
-from oulipoly_engine.records import Record, asdict, field, replace
+from oulipoly_engine.records import Record, asdict, field, prepare, replace
 from oulipoly_engine.service.interactive import endings
 from oulipoly_engine.service.interactive.terminal_host import Answer, Order
 from oulipoly_engine.service.runs import results
@@ -124,7 +124,7 @@ def start(paths: Paths, launch: Launch) -> Terminal:
         after=launch.after,
     )
     with watched(launch.command.argv, launch.command.cwd) as tell:
-        answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=Answer)
+        answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=prepare(Answer))
         if answer.terminal is None:
             raise SpawnFailed(answer.error)
         tell(describe_running(answer.terminal.id))

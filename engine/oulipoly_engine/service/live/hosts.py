@@ -163,7 +163,7 @@ def describe(paths: Paths, session_id: str) -> LiveHost | None:
 def start(paths: Paths, order: HostOrder) -> LiveHost | None:
     """Start a host; None: another process has started one, which `reach` waits for. Raises SpawnFailed."""
     with watched(order.argv, Path(order.opening.cwd)) as tell:
-        answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=HostAnswer)
+        answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=prepare(HostAnswer))
         if answer.error:
             tell(describe_exit(1))
             raise SpawnFailed(answer.error)
