@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 
 import pexpect
 import pytest
@@ -41,7 +42,9 @@ def terminal(agents, env):
     identity = agents("terminal", "--detach", "--", "sh", "-i", env=env).stdout.decode().strip()
     yield identity
     agents("kill", identity, env=env)
-    assert b"no terminals" in agents("terminals", env=env).stdout
+    deadline = time.monotonic() + 60
+    while b"no terminals" not in agents("terminals", env=env).stdout:  # it tells its clients first that it has ended
+        assert time.monotonic() < deadline
 
 
 def test_terminal_is_left_by_its_key_and_runs_on(run, terminal):

@@ -2,11 +2,13 @@
 
 import json
 import os
+import sys
 from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
 
+from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.core.text.columns import width
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process.liveness import here, start_ticks
@@ -104,3 +106,13 @@ def test_json_and_templates_tell_what_wants_the_user(orphan, status):
 
     assert f"what ran opus on ada was killed, but its CLI runs on as process {os.getpid()}" == text
     assert f"{text}\n" == status("--format", "{attention_text}").stdout.decode()
+
+
+def test_how_to_begin_is_told_to_whoever_starts_us_by_another_file_under_our_name(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "agents").touch(0o700)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["agents"])
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    assert "agents" == Context(program="agents").command

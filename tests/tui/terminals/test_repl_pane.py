@@ -217,7 +217,7 @@ async def test_hidden_terminals_mark_their_tabs_and_get_no_pictures(repl_world, 
         second = list(pane._terminals.values())[1]
         (hosts.home / "go").touch()
         await settled(pilot, lambda: second.tab.has_bell)
-        assert [second.id] == [one.key for one in pane.attention()]
+        assert [second.id] == [alert.subject for alert in pane.attention()]
 
         assert "♪" in tabs(app)._lines[0][1][0]
         assert 0 == second.view._strips.count

@@ -72,8 +72,8 @@ class Context:
         import shutil  # noqa: PLC0415 - see above
 
         started, found = Path(sys.argv[0]).absolute(), shutil.which(self.program)
-        if started.name != self.program or (found and started.samefile(found)):
-            return self.program
+        if started.name != self.program or not started.exists() or (found and started.samefile(found)):
+            return self.program  # also where it was started by another file under this name
         return shlex.quote(str(started))
 
     @cached_property

@@ -32,7 +32,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     snapshot = context.engine.snapshot()
     values = status.values(snapshot)
     is_empty = not (snapshot.accounts or snapshot.pools or values["attention_mark"])
-    how_to_begin = f"no account yet: `{context.command} account add`"
+    how_to_begin = f"no account yet: `{context.command} account add`" if is_empty else ""
     if options.json:
         output.write_json(status.known_values(values))
         if is_empty:
