@@ -6,7 +6,8 @@ Chromium of this suite shows no notifications, so the worker's two functions for
 
 import pytest
 
-from oulipoly_engine.core.web import notices, push
+from oulipoly_engine.core.checks.alerts import of_request
+from oulipoly_engine.core.web import push
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -73,10 +74,12 @@ def test_a_notice_is_shown_answered_and_taken_back(phone, server, worker):
     (one,) = engine.web.push.subscriptions()
     assert phone.evaluate("asked") == phone.evaluate("fetch('/me/push').then((answer) => answer.json())")["public_key"]
     request = server.live.request(server.live.begin("hello [[approve:rm -r build]]", runtime="demo-codex1"))
-    line = notices.describe(request, "Tidy up")
+    line = of_request(request, "Tidy up").text
 
     def tell():
-        deliver(push.tell(request, line, engine.web.make_request_token(request.request_id, one), may_approve=True))
+        deliver(
+            push.tell_request(request, line, engine.web.make_request_token(request.request_id, one), may_approve=True)
+        )
         server.until(lambda: shown(real))
 
     tell()

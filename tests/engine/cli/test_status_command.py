@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from contextlib import closing
 from datetime import UTC, datetime
@@ -109,10 +110,8 @@ def test_json_and_templates_tell_what_wants_the_user(orphan, status):
 
 
 def test_how_to_begin_is_told_to_whoever_starts_us_by_another_file_under_our_name(tmp_path, monkeypatch):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "agents").touch(0o700)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["agents"])
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(shutil, "which", lambda _name: sys.executable)
 
     assert "agents" == Context(program="agents").command
