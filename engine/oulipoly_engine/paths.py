@@ -98,6 +98,11 @@ class Paths(Record):
         return _shorten(self.data.resolve() / "run" / "live")
 
     @property
+    def server_runtime(self) -> Path:
+        """Return the folder of servers' sockets for the user's own programs, as `live_runtime`."""
+        return _shorten(self.data.resolve() / "run" / "serve")
+
+    @property
     def session_logs(self) -> Path:
         """Return the folder of the logs of sessions that work by themselves."""
         return self.data / "logs"

@@ -1,4 +1,4 @@
-"""How many connections the server holds: so many in all, so many a client, and some that are the own user's alone.
+"""How many connections the server holds: so many in all, and so many a client.
 
 They are counted where they are accepted, before TLS is spoken: so nobody takes the descriptors that the rest needs.
 """
@@ -14,12 +14,9 @@ from typing import Any
 
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.forwarded import Network, find_network, is_proxy
-from oulipoly_engine.web.access.own_user import is_own_user
 
 _MOST, _LEAST = 256, 8  # connections in all
 _KEPT_FREE = 64  # descriptors for the state file, event streams, git and the CLIs' hosts
-_OWN_PLACES = 8
-_OWN = "own user"
 
 
 class Limits(Record):
@@ -27,7 +24,6 @@ class Limits(Record):
 
     most: int
     each: int  # a client
-    own: int = _OWN_PLACES  # further ones of this user's own processes
 
 
 def find_limits() -> Limits:
@@ -51,20 +47,18 @@ class Connections:
         self._limits, self._proxies, self._only_proxies = limits, proxies, only_proxies
         self._counts: Counter[str] = Counter()
 
-    def admit(self, client: tuple[Any, ...], server: tuple[Any, ...]) -> str | None:
+    def admit(self, address: str) -> str | None:
         """Count a connection and return what `release` is to be given; None: it is refused.
 
-        client, server: the addresses and ports of its ends.
+        address: its client's; "" by the own user's socket.
         """
-        passes_on = self._proxies is not None and is_proxy(client[0], self._proxies)
+        passes_on = self._proxies is not None and is_proxy(address, self._proxies)
         if self._only_proxies and not passes_on:
             return None
-        place = find_network(client[0])
+        place = find_network(address)
         is_one_too_many = not passes_on and self._counts[place] >= self._limits.each
-        if is_one_too_many or self._counts.total() - self._counts[_OWN] >= self._limits.most:
-            if self._counts[_OWN] >= self._limits.own or not is_own_user(client[:2], server[:2]):
-                return None
-            place = _OWN
+        if is_one_too_many or self._counts.total() >= self._limits.most:
+            return None
         self._counts[place] += 1
         return place
 
@@ -85,7 +79,7 @@ class BoundedListener(socket.socket):
         accepted, client = super().accept()
         if self.connections is None:
             return accepted, client
-        place = self.connections.admit(client, accepted.getsockname())
+        place = self.connections.admit(client[0] if client else "")
         if place is None:
             accepted.close()
             raise ConnectionAbortedError(errno.ECONNABORTED, "this connection is refused")  # the loop goes on

@@ -19,14 +19,15 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.web.access.forwarded import Network
 from oulipoly_engine.web.access.gate import BODY_PATIENCE_S, Serving
 from oulipoly_engine.web.api.streams import Hub
 from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.attention import Attention
-from oulipoly_engine.web.connections import BoundedListener, Connections, find_limits
+from oulipoly_engine.web.connections import BoundedListener, Connections, Limits, find_limits
 from oulipoly_engine.web.notices import Notices
+from oulipoly_engine.web.own_socket import OwnSocket
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
@@ -45,9 +46,17 @@ class Server:
     """A server whose socket listens; a context that ends what belongs to it."""
 
     def __init__(
-        self, engine: Engine, bound: BoundedListener, serving: Serving, certificate: Certificate | None, address: str
+        self,
+        engine: Engine,
+        bound: BoundedListener,
+        own_socket: OwnSocket,
+        serving: Serving,
+        certificate: Certificate | None,
+        address: str,
     ) -> None:
         self._engine, self._socket, self._certificate = engine, bound, certificate
+        self._own_socket = own_socket
+        self.own_path = own_socket.path  # where the user's own programs reach it, without a token
         self.port: int = bound.getsockname()[1]
         self.is_fallback = False
         self.reloads = False
@@ -69,6 +78,7 @@ class Server:
     ) -> None:
         """Close the socket and the engine."""
         self._socket.close()
+        self._own_socket.close()
         self._engine.web.forget_server()
         self._engine.close()
 
@@ -90,7 +100,7 @@ class Server:
             ssl_certfile=None if self._certificate is None else self._certificate.chain,
         )
         hub: Hub = self.app.state.hub
-        self._uvicorn = server = _Uvicorn(config, hub.close)
+        self._uvicorn = server = _Uvicorn(config, hub.close, self._own_socket)
         attention = Attention(self._engine, hub, Notices(self._engine, self.public_url))
         ended = threading.Event()
         changed: list[bool] = []
@@ -172,9 +182,19 @@ def _cancel(timer: asyncio.TimerHandle | None) -> None:
 class _Uvicorn(uvicorn.Server):
     """uvicorn's server, which ends at a signal without sending itself the same one again."""
 
-    def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None], own_socket: socket.socket) -> None:
         super().__init__(config)
         self._end_streams = end_streams
+        self._own_socket = own_socket
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        loop = asyncio.get_running_loop()
+        # Not one of `sockets`: those speak TLS where there is a certificate.
+        self.servers.append(await loop.create_server(self._make_protocol, sock=self._own_socket, backlog=_BACKLOG))
+
+    def _make_protocol(self) -> _Protocol:
+        return _Protocol(self.config, self.server_state, self.lifespan.state)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._end_streams()  # they would wait for ever
@@ -221,14 +241,19 @@ def start(
 
             certificate = make_certificate(engine.surroundings.paths.data / "web", hosts, engine.surroundings.clock)
     bound, is_fallback = _bind(address, port)
-    # A further name means that something passes requests on, which may be a process of the same user.
-    trusts = own.is_loopback and not behind_proxy and not names
     known = tuple(dict.fromkeys(hosts))
-    serving = Serving(known, bound.getsockname()[1], certificate is not None, behind_proxy, proxies, trusts)
+    serving = Serving(known, bound.getsockname()[1], certificate is not None, behind_proxy, proxies)
+    limits = find_limits()
     bound.connections = Connections(
-        find_limits(), proxies=proxies if behind_proxy else None, only_proxies=not own.is_loopback and bool(proxies)
+        limits, proxies=proxies if behind_proxy else None, only_proxies=not own.is_loopback and bool(proxies)
     )
-    server = Server(engine, bound, serving, certificate, address)
+    try:
+        own_socket = OwnSocket(engine.surroundings.paths.server_runtime, serving.port)
+    except RunnerError:
+        bound.close()
+        raise
+    own_socket.connections = Connections(Limits(limits.each, limits.each), proxies=None, only_proxies=False)
+    server = Server(engine, bound, own_socket, serving, certificate, address)
     if behind_proxy and names:  # by which others reach it
         server.public_url = f"https://{names[0]}"
     server.is_fallback, server.reloads = is_fallback, reloads

@@ -1,21 +1,19 @@
-"""Connections are bounded in all and for each client, and some are kept for the own user."""
+"""Connections are bounded in all and for each client."""
 
 import resource
 import socket
-import sys
 from ipaddress import ip_network
 
 import pytest
 
 from oulipoly_engine.web.connections import BoundedListener, Connections, Limits, limits_for
 
-SERVER = ("192.0.2.1", 8787)
-LIMITS = Limits(4, 2, own=2)
+LIMITS = Limits(4, 2)
 
 
 def admit(connections, *addresses):
     """Return whether each of some clients is let in."""
-    return [connections.admit((address, 40000), SERVER) is not None for address in addresses]
+    return [connections.admit(address) is not None for address in addresses]
 
 
 @pytest.mark.parametrize(
@@ -52,21 +50,18 @@ def test_a_proxy_passes_on_the_requests_of_many():
     )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose a connection is")
-def test_places_are_kept_for_the_own_user_and_come_free_again():
-    with BoundedListener() as listener, socket.socket() as first, socket.socket() as second, socket.socket() as third:
-        listener.connections = Connections(Limits(1, 1, own=1), proxies=None, only_proxies=False)
+def test_places_come_free_again():
+    with BoundedListener() as listener, socket.socket() as first, socket.socket() as second:
+        listener.connections = Connections(Limits(1, 1), proxies=None, only_proxies=False)
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         first.connect(listener.getsockname())
         second.connect(listener.getsockname())
-        third.connect(listener.getsockname())
-        served = [listener.accept()[0], listener.accept()[0]]  # the second one on the place of the own user
+        served = listener.accept()[0]
         with pytest.raises(ConnectionAbortedError):
             listener.accept()
-        for connection in served:
-            connection.close()
+        served.close()
         with socket.create_connection(listener.getsockname()):
             listener.accept()[0].close()
 
-        assert b"" == third.recv(1)
+        assert b"" == second.recv(1)

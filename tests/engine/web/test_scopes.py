@@ -196,7 +196,6 @@ def client_of(app, viewer, monkeypatch):
             return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
 
         monkeypatch.setattr("oulipoly_engine.web.access.gate.Gate._find_viewer", find)
-        monkeypatch.setattr("oulipoly_engine.web.access.gate.Gate._is_own_user", find)
     elif scopes:
         confirmed_until = engine.web._home.now() + timedelta(minutes=-1 if viewer.endswith("run out") else 15)
         paired = engine.web._make("a device", scopes, confirmed_until=confirmed_until)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import variables
@@ -130,7 +131,7 @@ def _check(options: Namespace) -> None:
 def _tell(context: Context, engine: Engine, server: Server, options: Namespace) -> None:
     code = engine.web.make_code("this computer", OFFERED).code
     if options.json:
-        document = {"url": server.url, "pid": os.getpid(), "code": code}
+        document = {"url": server.url, "pid": os.getpid(), "code": code, "socket": str(server.own_path)}
         fingerprint = {"fingerprint": server.fingerprint} if server.fingerprint else {}
         output.write_json(document | fingerprint, pretty=False)
         return
@@ -138,6 +139,8 @@ def _tell(context: Context, engine: Engine, server: Server, options: Namespace) 
     output.write_line(f"open {server.url}/pair#{code} in a browser of yours, within two minutes, once")
     if server.fingerprint:
         output.write_line(f"its certificate is of its own; the browser must show this SHA-256: {server.fingerprint}")
+    words = shlex.join(["curl", "--unix-socket", str(server.own_path), "http://localhost/sessions"])
+    output.write_line(f"a script of yours, without a code: `{words}`")
     output.write_line(f"a phone: `{context.program} device pair` shows a QR code")
 
 

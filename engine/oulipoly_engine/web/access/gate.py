@@ -18,7 +18,6 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.forwarded import Network, find_client, find_network, is_proxy
 from oulipoly_engine.web.access.idempotency import serve_once
-from oulipoly_engine.web.access.own_user import is_own_user
 from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
 from oulipoly_engine.web.base.errors import answer_client, status_of
 
@@ -58,7 +57,6 @@ class Serving(Record):
     is_tls: bool = False
     behind_proxy: bool = False
     proxies: tuple[Network, ...] = ()  # whose word counts then, besides that of this computer's own
-    trusts_own_user: bool = False  # it listens on this computer alone: processes of the same user need no token
 
     @property
     def cookie(self) -> str:
@@ -111,8 +109,6 @@ class Gate:
                 return
             _check_may_change(viewer, scope["path"])
             body = await _read_body(headers, receive)
-            if viewer is not None and viewer.device_id == OWN_USER and not await self._is_own_user(scope):
-                raise _not_paired()  # its connection was closed, or is another's by now
             await serve_once(self._app, self._engine, viewer, body, scope, receive, send_with_headers)
         except Refusal as refusal:
             if refusal.status == 401 and _is_page(scope["method"], headers):
@@ -167,9 +163,8 @@ class Gate:
             # What anybody may see costs nobody a try: an old cookie is sent along with it.
             address = "" if is_open_path else scope["state"]["address"]
             device = await run_in_threadpool(self._authenticate, token, address)
-        is_passed_on = any(name in headers for name in _PASSED_ON)
-        is_direct = self._serving.trusts_own_user and not is_passed_on and not _is_asked_by_a_page(headers)
-        if not token and is_direct and (not is_open_path or path == "/health") and await self._is_own_user(scope):
+        is_own = _comes_by_own_socket(scope) and not any(name in headers for name in _PASSED_ON)
+        if not token and is_own and (not is_open_path or path == "/health"):
             return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
         if device is None and not is_open_path:
             raise _not_paired()
@@ -179,12 +174,6 @@ class Gate:
             raise Refusal(403, "not-allowed", "this token answers one request and does nothing else")
         is_confirmed = device.is_confirmed(self._engine.surroundings.clock.now())
         return Viewer(device.name, device.device_id, device.scopes, is_confirmed, device.kind != "link")
-
-    async def _is_own_user(self, scope: Scope) -> bool:
-        client, server = scope.get("client"), scope.get("server")
-        if not client or not server:
-            return False
-        return await run_in_threadpool(is_own_user, tuple(client), tuple(server))
 
     def _token(self, headers: Headers) -> str:
         kind, _, token = headers.get("authorization", "").partition(" ")
@@ -249,8 +238,15 @@ def _peer(scope: Scope) -> str:
     return (scope.get("client") or ("unknown", 0))[0]
 
 
+def _comes_by_own_socket(scope: Scope) -> bool:
+    """Return whether a request comes by the own user's socket: only a Unix socket has no port, says ASGI."""
+    server = scope.get("server")
+    return server is not None and server[1] is None
+
+
 def _not_paired() -> Refusal:
-    return Refusal(401, "not-paired", "this device is not paired: run `agents device pair` on the computer")
+    message = "this device is not paired: run `agents device pair` on the computer; programs there use the socket that "
+    return Refusal(401, "not-paired", f"{message}`agents serve` names")
 
 
 def is_open(path: str) -> bool:
@@ -263,12 +259,6 @@ def host_name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].lower().rstrip(".")
-
-
-def _is_asked_by_a_page(headers: Headers) -> bool:
-    """Return whether another site's page has a browser of the user's ask, without the user going to our page."""
-    site, goal = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-dest", "")
-    return site not in ("same-origin", "none") and goal != "document"
 
 
 def _is_page(method: str, headers: Headers) -> bool:

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.access.viewer import OWN_USER
 from oulipoly_engine.web.pages.page import Page, get
 from oulipoly_engine.web.pages.requests import cards
 from oulipoly_engine.web.pages.sessions import sort_for_person
@@ -74,7 +73,6 @@ def _show(page: Page) -> Response:
         alerts_more=max(0, len(snapshot.alerts) - _MOST_ALERTS),
         now=snapshot.at,
         is_told=page.engine.web.push.is_on(page.viewer.device_id),
-        is_own_user=page.viewer.device_id == OWN_USER,
         back="/",
     )
 
