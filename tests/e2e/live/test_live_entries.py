@@ -85,4 +85,5 @@ def test_a_message_whose_cli_never_opens_its_session_waits_and_is_told(live, age
     told = agents("session", "show", session)
 
     assert b"greet the walrus" in agents("session", "status", session).stdout
+    assert b"user (waits): greet the walrus" in agents("session", "follow", session).stdout
     assert (10, True) == (told.returncode, f"`agents session status {session[:8]}`" in told.stderr.decode())

@@ -13,6 +13,7 @@ from oulipoly_engine.facade import output
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
 
     from oulipoly_engine.facade.live.sessions import LiveSessions
 
@@ -27,17 +28,24 @@ def add_arguments(parser: Parser) -> None:
 def serve(context: Context, options: Namespace) -> int:
     """Print what happens."""
     live, shown = context.engine.live, _Lines()
-    end = _Idleness(live, options.session) if options.until_idle else None
-    if end is not None and end.is_behind(options.after):
-        return 0
-    for numbered in live.follow(options.session, options.after, deltas=not options.no_deltas):
+    for numbered in _follow(live, options):
         if options.json:
             output.write_json(ev.to_json(numbered), pretty=False)
         else:
             shown.write(numbered.event)
-        if end is not None and end.is_reached(numbered):
-            break
+    if not options.json:  # no event has the text of a message that waits
+        output.write_block("".join(f"user (waits): {_indent(each.text)}\n" for each in live.queue(options.session)))
     return 0
+
+
+def _follow(live: LiveSessions, options: Namespace) -> Iterator[ev.Numbered]:
+    end = _Idleness(live, options.session) if options.until_idle else None
+    if end is not None and end.is_behind(options.after):
+        return
+    for numbered in live.follow(options.session, options.after, deltas=not options.no_deltas):
+        yield numbered
+        if end is not None and end.is_reached(numbered):
+            return
 
 
 class _Idleness:
