@@ -214,6 +214,17 @@ def test_a_session_has_one_id_and_one_name_in_every_list(live, capfd, runtime):
     assert "Alpha" == live.live.status(session).session.title
 
 
+def test_a_session_that_began_with_a_title_has_it_again_when_its_name_is_taken_away(live):
+    session, turn = live.begin_turn("hello", title="Walrus")
+    live.live.wait(session, turn)
+    titles = []
+    for name in ("Alpha", ""):
+        live.engine.sessions.notes.rename(live.live.find(session).native_id, name)
+        titles.append(live.live.find(session).title)
+
+    assert ["Alpha", "Walrus"] == titles
+
+
 def test_a_name_given_by_a_command_is_told_to_those_who_look_at_the_session(live):
     session, turn = live.begin_turn("hello")
     live.live.wait(session, turn)

@@ -21,6 +21,7 @@ class SessionOptions(Record):
 
     model: str = ""  # of the CLI; empty: as its runtime says
     effort: str = ""
+    title: str = ""  # it is called so again when its name is taken away; empty: by its first words
     profile: str = ""  # what it may do without asking: `core.live.permissions.read_profile` reads it
     args: tuple[str, ...] = ()  # the user's own words for the CLI; none: those of its runtime
     never_asks: bool = False  # codex: what its sandbox does not allow just fails

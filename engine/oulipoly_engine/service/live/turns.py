@@ -399,7 +399,7 @@ class SessionTurns:
 
     def _rename(self, order: orders.Rename) -> dict[str, Any]:
         own = order.text.strip()
-        name = check_text(own or notes.find_first_words(self._store, self.session.session_id), NAME_LIMIT)
+        name = check_text(own or notes.find_first_name(self._store, self.session.session_id), NAME_LIMIT)
         title = redact(name)
         self._change(title=title)
         self._name_listed(title if own else None)

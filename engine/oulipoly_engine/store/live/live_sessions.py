@@ -32,6 +32,7 @@ _OPTIONS = frozenset(asdict(_DEFAULTS))
 
 def insert(store: Store, session: LiveSession) -> None:
     """Write a new session."""
+    title = redact(session.title)
     with store.write():
         store.insert(
             LiveSessionRow,
@@ -42,8 +43,8 @@ def insert(store: Store, session: LiveSession) -> None:
             account=session.account,
             model_name=session.model_name,
             native_id=session.native_id,
-            opening=_dump(_options_to_keep(session.opening)),
-            title=redact(session.title),
+            opening=_dump(_options_to_keep(replace(session.opening, title=title))),
+            title=title,
             status=session.status,
             status_reason=redact(session.status_reason),
             forked_from=session.forked_from,

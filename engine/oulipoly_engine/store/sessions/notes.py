@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from peewee import fn
+
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live.sessions import first_line
 from oulipoly_engine.core.text.redact import redact
@@ -28,7 +30,7 @@ def of_chain(store: Store, chain_id: str) -> SessionNotes:
 
 
 def rename(store: Store, chain_id: str, name: str | None, now: datetime) -> None:
-    """Give a chain a name, or take it away; the live sessions that write it have the same one, or their first words.
+    """Give a chain a name, or take it away; the live sessions that write it have the same one, or their first name.
 
     Runs in its own transaction, or in the caller's.
     """
@@ -40,7 +42,7 @@ def rename(store: Store, chain_id: str, name: str | None, now: datetime) -> None
             mine = (LiveSessionRow.account == account) & (LiveSessionRow.native_id == native_id)
             live = LiveSessionRow
             for (session_id,) in store.rows(live.select(live.session_id).where(mine)):
-                title = find_first_words(store, session_id) if name is None else name
+                title = find_first_name(store, session_id) if name is None else name
                 store.run(live.update({live.title: title}).where(live.session_id == session_id))
 
 
@@ -49,12 +51,16 @@ def annotate(store: Store, chain_id: str, note: str | None, now: datetime) -> No
     _set(store, chain_id, "note", note and redact(note), now)
 
 
-def find_first_words(store: Store, session_id: str) -> str:
-    """Return what a live session is called by its first message; empty: it has none yet."""
-    row = LiveTurnRow
-    query = row.select(row.input).where(row.session_id == session_id, row.kind == "user")
+def find_first_name(store: Store, session_id: str) -> str:
+    """Return what a live session began as, its title or its first message; empty: it has none yet."""
+    turn, session = LiveTurnRow, LiveSessionRow
+    query = turn.select(turn.input).where(turn.session_id == session_id, turn.kind == "user")
+    title = fn.json_extract(session.opening, "$.title")
     with store.read():
-        inputs = store.rows(query.order_by(row.created_at, row.turn_id).limit(1))
+        titles = store.rows(session.select(title).where(session.session_id == session_id))
+        inputs = store.rows(query.order_by(turn.created_at, turn.turn_id).limit(1))
+    if titles and isinstance(titles[0][0], str):
+        return titles[0][0]
     return first_line(inputs[0][0]) if inputs else ""
 
 
