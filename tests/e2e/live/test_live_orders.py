@@ -387,6 +387,15 @@ def test_a_model_or_effort_that_the_runtime_does_not_have_is_refused_with_near_n
     assert live.live.set_model(session, known.id, known.efforts[0])
 
 
+def test_a_runtime_that_was_never_asked_for_its_models_is_asked_before_one_is_taken(live):
+    session = live.begin(runtime="demo-codex1")
+
+    with pytest.raises(RunnerError, match="demo-codex1 tells of no model 'nope'"):
+        live.live.set_model(session, "nope")
+    with pytest.raises(RunnerError, match="demo-codex2 tells of no model 'nope'"):
+        live.begin(runtime="demo-codex2", cli_model="nope")
+
+
 def test_a_model_whose_name_is_a_key_is_refused_without_it(live):
     key = "sk-" + "ant-api03-7QxCanaryOfAnApiKey42"
     session = live.begin(runtime=live.scripted())
@@ -401,6 +410,8 @@ def test_a_model_whose_name_is_a_key_is_refused_without_it(live):
 
 
 def test_a_model_that_the_cli_refuses_is_not_kept(live):
+    with (live.demo.config / "config.toml").open("a") as config:
+        config.write('\n[runtimes.demo-claude1]\ncustom_models = ["no-such-model"]\n')
     session, turn = live.begin_turn("hello", runtime="demo-claude1")
     live.live.wait(session, turn)
     before = live.live.find(session).opening.model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from oulipoly_engine.core.live.models import check_model
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
-from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.errors import AccountUnusable, RuntimeUnknown
+from oulipoly_engine.facade.live.runtimes import Runtimes
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.live import probes
@@ -74,6 +76,8 @@ def choose_session(
         raise AccountUnusable(f"{asked!r} has no CLI that can be driven: `agents runtime list` lists those that have")
     cli = catalogue.clis.get(runtime.id)
     words = live_words(runtime, member, None if cli is None else cli.live)
+    if wish.cli_model:
+        ask_never_asked(home, store, runtime.id)
     kept = probes.read_all(store).get(runtime.id)
     known = () if kept is None else kept.probe.models
     check_model(runtime.id, known, runtime.custom_models, wish.cli_model, wish.effort)
@@ -98,3 +102,10 @@ def choose_session(
         lifecycle=wish.lifecycle,
     )
     return session, None if decision is None else json.dumps(decision, ensure_ascii=False), why
+
+
+def ask_never_asked(home: Home, store: Store, runtime_id: str) -> None:
+    """Ask a runtime for its models where it never was, so that the name of one can be checked."""
+    if runtime_id not in probes.read_all(store):
+        with suppress(RuntimeUnknown):  # whoever starts it says so
+            Runtimes(home).refresh((runtime_id,))

@@ -27,7 +27,7 @@ from oulipoly_engine.core.live.recovery import (
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn, why_elsewhere
 from oulipoly_engine.errors import RequestRefused, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.live import standing
-from oulipoly_engine.facade.live.beginning import NewSession, choose_session
+from oulipoly_engine.facade.live.beginning import NewSession, ask_never_asked, choose_session
 from oulipoly_engine.facade.live.connections import LiveConnections, refuse_fenced
 from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.facade.live.turn_results import (
@@ -112,7 +112,10 @@ class LiveSessions(LiveConnections):
         patience_s: how long it may take to answer; some say nothing. Raises UsageInvalid for a model that the runtime
         does not have, RequestRefused where the CLI refuses it.
         """
+        self._home.refuse_if_read_only("choose a model")
         session = self.find(identity)
+        with self._home.lend_store() as store:
+            ask_never_asked(self._home, store, session.runtime_id)
         after = self._last_number(session.session_id)
         self.order(identity, orders.SetModel(model, effort), starts=True)
         deadline = time.monotonic() + patience_s
