@@ -75,6 +75,15 @@ def test_an_order_whose_session_cannot_be_opened_is_refused_with_the_reason(live
     assert [("user", "completed")] == kinds(live, session)
 
 
+def test_an_order_that_the_cli_refuses_in_its_answer_is_refused_and_no_turn(live):
+    session, turn = live.begin_turn("1", runtime=live.scripted("never-compacts"))
+    live.live.wait(session, turn)
+
+    with pytest.raises(RunnerError, match="compact was refused by the CLI: nothing to compact"):
+        order(live, session, "compact")
+    assert [("user", "completed")] == kinds(live, session)
+
+
 @pytest.mark.parametrize("verb", ["compact", "review"])
 def test_they_want_a_session_without_a_running_turn(live, verb):
     session, turn = live.begin_turn("hello [[stall:60]]")

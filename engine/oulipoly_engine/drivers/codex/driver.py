@@ -241,7 +241,7 @@ class CodexDriver(Driver):
                 if native_id:
                     turn.name(native_id)
             elif failure.kind == "native" or (failure.kind == "timeout" and not turn.has_started):
-                self._end_turn(turn.fail(failure.message, readings.code_of_refusal(failure)))
+                self._end_turn(turn.refuse(failure.message, readings.code_of_refusal(failure)))
 
         return settle
 

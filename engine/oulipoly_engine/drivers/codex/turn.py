@@ -16,6 +16,7 @@ from oulipoly_engine.core.live.events import (
     ItemEnded,
     ItemStarted,
     ItemStatus,
+    OrderFailed,
     TurnEnd,
     TurnEnded,
     TurnStarted,
@@ -147,6 +148,13 @@ class Turn:
     def fail(self, message: str, code: str) -> Iterator[AnyEvent]:
         """Close the turn because of an error."""
         yield from self._finish("failed", NativeError(message, code))
+
+    def refuse(self, message: str, code: str) -> Iterator[AnyEvent]:
+        """Take it that codex refuses the order: a message has failed then, any other order is no turn."""
+        if self.kind == "user" or self._is_told:
+            yield from self.fail(message, code)
+        else:
+            yield OrderFailed(self.kind, message)
 
     def close_items(self, status: TurnEnd = "interrupted") -> Iterator[AnyEvent]:
         """End all items that are open, each with the text so far. status: how the turn itself ends."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.core.live.orders import Close, Order, verb_of
+from oulipoly_engine.core.live.events import AnyEvent, OrderFailed, TurnEnded, TurnStarted
+from oulipoly_engine.core.live.orders import Close, Compact, Order, Review, verb_of
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionLost, SessionOpening
 from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
 _START_S = 30.0  # for the host of another process, which is coming or going
+_ANSWER_S = 10.0  # that a CLI may take to say what it makes of an order
 _LOOK_S = 0.5  # between two looks at whether a host still lives
 
 
@@ -205,12 +208,48 @@ class LiveConnections(LiveRequests):
         client.close()
         return told
 
+    def _hear(
+        self,
+        session: LiveSession,
+        after: int,
+        verb: str,
+        what: str,
+        is_taken: Callable[[AnyEvent], bool],
+        patience_s: float = _ANSWER_S,
+    ) -> bool:
+        """Return whether the CLI has taken an order by now; some say nothing. Raises RequestRefused where it refuses.
+
+        after: the number of the last event before the order. what: was ordered, for people.
+        """
+        deadline = time.monotonic() + patience_s
+        with (
+            suppress(HostUnreachable, HostGone),
+            hosts.connect(self._home.paths, session.session_id, self._client) as (client),
+        ):
+            client.follow(after, deltas=False)
+            while (left := deadline - time.monotonic()) > 0:
+                for event in (numbered.event for numbered in client.wait(min(left, 1.0))):
+                    if isinstance(event, OrderFailed) and event.order == verb:
+                        raise RequestRefused(f"{what} was refused by the CLI: {event.message}")
+                    if is_taken(event):
+                        return True
+        return False
+
     def order(self, identity: str, order: Order, *, starts: bool) -> dict[str, Any]:
-        """Have a session's host do something. starts: one is started where none lives. Raises RunnerError."""
-        self._home.refuse_if_read_only(f"{verb_of(order)} a live session".replace("_", " "))
+        """Have a session's host do something. starts: one is started where none lives. Raises RunnerError.
+
+        What begins a turn of its own has begun one, where the CLI says so in time.
+        """
+        verb = verb_of(order)
+        self._home.refuse_if_read_only(f"{verb} a live session".replace("_", " "))
         try:
             if starts:
-                return self._order_started(self.find(identity), order)
+                session = self.find(identity)
+                after = self._last_number(session.session_id)
+                told = self._order_started(session, order)
+                if isinstance(order, Compact | Review):
+                    self._hear(session, after, verb, verb, lambda event: isinstance(event, TurnStarted | TurnEnded))
+                return told
             with self.connect(identity) as client:
                 return client.order(order)
         except HostUnreachable as error:

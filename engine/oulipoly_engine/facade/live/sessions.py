@@ -118,19 +118,11 @@ class LiveSessions(LiveConnections):
             ask_never_asked(self._home, store, session.runtime_id)
         after = self._last_number(session.session_id)
         self.order(identity, orders.SetModel(model, effort), starts=True)
-        deadline = time.monotonic() + patience_s
-        with self.connect(identity) as client:
-            client.follow(after, deltas=False)
-            while (left := deadline - time.monotonic()) > 0:
-                for numbered in client.wait(min(left, 1.0)):
-                    match numbered.event:
-                        case ev.OrderFailed(order="set_model", message=message):
-                            raise RequestRefused(f"{model!r} was refused by the CLI: {message}")
-                        case ev.SettingsChanged(model=name) if name:
-                            return True
-                        case _:
-                            pass
-        return False
+
+        def is_taken(event: ev.AnyEvent) -> bool:
+            return isinstance(event, ev.SettingsChanged) and bool(event.model)
+
+        return self._hear(session, after, "set_model", repr(model), is_taken, patience_s)
 
     # Finding ---------------------------------------------------------------------------------------------------------
     def list_sessions(self, limit: int = 200, *, asks_hosts: bool = False) -> tuple[LiveStatus, ...]:

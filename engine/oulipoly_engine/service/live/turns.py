@@ -155,6 +155,8 @@ class SessionTurns:
             case ev.OrderFailed(order="set_model") if self._model_before is not None:
                 self._change_opening(**self._model_before)  # else the next process would be started with it
                 self._model_before = None
+            case ev.OrderFailed(order=order) if self._ordered is not None and self._ordered.kind == order:
+                self.turn = None
             case ev.NameChanged(name=name) if name == self.session.title:
                 return  # the CLI says again what it was told
             case ev.NameChanged():
@@ -214,6 +216,8 @@ class SessionTurns:
         turn = self.turn
         if turn is None:  # the CLI works by itself: a compaction of its own, for example
             turn = self._new_turn(str(uuid.uuid4()), "other", "")
+        elif turn == self._ordered:
+            self._keep_turn(turn)
         live_sessions.begin_turn(self._store, turn.turn_id, event.native_turn_id)
         if self.session.opening.preface and turn.kind in ("user", "recovery"):  # the CLI has it
             self._change_opening(preface="")
@@ -224,6 +228,8 @@ class SessionTurns:
         turn = self.turn
         if turn is None:
             return  # late: its turn is over
+        if turn == self._ordered:
+            self._keep_turn(turn)
         self._drop_items()
         self.requests.finish_all("cancelled", "its turn ended")
         reply = event.reply or self._reply
@@ -484,16 +490,27 @@ class SessionTurns:
 
     def _start(self, kind: str, text: str, begin: Callable[[str], None]) -> dict[str, Any]:
         turn_id = str(uuid.uuid4())
-        begin(turn_id)  # first: an order that is refused is no turn, and what is written goes out with `take`
-        self._new_turn(turn_id, kind, text)
+        begin(turn_id)  # what is written goes out with `take`
+        self.turn = self._describe_turn(turn_id, kind, text)
         return {"turn_id": turn_id, "status": "starting"}
 
+    @property
+    def _ordered(self) -> Turn | None:
+        """Return the turn that is not kept, because its CLI may refuse it: an order that is refused is no turn."""
+        return self.turn if self._invocation is None else None
+
     def _new_turn(self, turn_id: str, kind: str, text: str) -> Turn:
+        turn = self.turn = self._describe_turn(turn_id, kind, text)
+        self._keep_turn(turn)
+        return turn
+
+    def _describe_turn(self, turn_id: str, kind: str, text: str) -> Turn:
+        policy = self.policy or self._driver.opening.profile
+        return Turn(turn_id, self.session.session_id, kind, "starting", text, policy, self._clock.now())
+
+    def _keep_turn(self, turn: Turn) -> None:
         identity, now = str(uuid.uuid4()), self._clock.now()
         process = self._process
-        turn = Turn(
-            turn_id, self.session.session_id, kind, "starting", text, self.policy or self._driver.opening.profile, now
-        )
         with self._store.write():
             self._invocation = invocations.begin(
                 self._store,
@@ -512,11 +529,9 @@ class SessionTurns:
             )
             live_sessions.insert_turn(self._store, replace(turn, invocation_uuid=identity))
             self._mint(process.account)
-            if not self.session.title and kind == "user":
-                self._change(title=first_line(text))
+            if not self.session.title and turn.kind == "user":
+                self._change(title=first_line(turn.input))
                 self._say(ev.NameChanged(self.session.title))
-        self.turn = turn
-        return turn
 
     def _mint(self, account: str) -> None:
         """Put the session among all sessions, under its model, before a scan finds its transcript."""
@@ -542,8 +557,8 @@ class SessionTurns:
         event = clean_event(event)
         self._drop_items()
         self.give_up(event.message or "its CLI has ended")
-        if self.turn is not None and ends_turn:
-            turn = self.turn
+        turn = None if self._ordered else self.turn
+        if turn is not None and ends_turn:
             self._end_turn(turn, ev.TurnEnded("interrupted", event.message, turn_id=turn.turn_id, reply=self._reply))
         elif self._invocation is not None:
             now = self._clock.now()

@@ -8,6 +8,7 @@ import pytest
 from oulipoly_engine.core.live.events import (
     ItemEnded,
     ItemStarted,
+    OrderFailed,
     RequestOpened,
     RequestResolved,
     SessionOpened,
@@ -166,7 +167,8 @@ class Replay(Peer):
         is_known = params.get("threadId") in (None, *(event.native_id for event in opened))
         if not is_known and method != "thread/resume":
             return
-        is_idle = opened and self.turns == len(self.of(TurnEnded))
+        refused = [event for event in self.of(OrderFailed) if event.order in ("compact", "review")]
+        is_idle = opened and self.turns == len(self.of(TurnEnded)) + len(refused)
         asked = len(self.asked.get(method, ()))
         match method:
             case "turn/start" if is_idle and params.get("input"):

@@ -435,6 +435,18 @@ def test_compaction_is_a_turn_whose_id_comes_later(ready):
     assert ["completed"] == [event.status for event in ready.of(TurnEnded)]
 
 
+def test_an_order_that_codex_refuses_is_told_as_such_and_is_no_turn(ready):
+    ready.driver.compact(OURS)
+    ready.take()
+    ready.reply("thread/compact/start", error={"code": -32600, "message": "nothing to compact"})
+
+    assert [("compact", "nothing to compact")] == [(event.order, event.message) for event in ready.of(OrderFailed)]
+    assert [] == ready.of(TurnEnded)
+    ready.driver.send(OURS, "go on")
+    ready.take()
+    assert "turn/start" in ready.methods()
+
+
 def test_review_has_two_ids_and_ends_with_that_of_the_reply(ready):
     ready.driver.review(OURS, ReviewTarget())
     ready.take()

@@ -5,6 +5,7 @@ import pytest
 from oulipoly_engine.core.live.events import (
     ItemEnded,
     NameChanged,
+    OrderFailed,
     QuotaSeen,
     RequestOpened,
     SessionOpened,
@@ -96,7 +97,8 @@ def test_a_review_is_one_turn_and_a_compaction_another(replay):
     kinds = [event.item.native_kind for event in played.of(ItemEnded)]
     assert "contextCompaction" in kinds
     assert 2 == kinds.count("exitedReviewMode")
-    assert ["-32600"] == [code for _, status, code in played.ends() if status == "failed"]  # `detached` is gone
+    assert ["review"] == [event.order for event in played.of(OrderFailed)]  # `detached` is gone
+    assert {"completed"} == {status for _, status, _ in played.ends()}
     assert ["A name"] == [event.name for event in played.of(NameChanged)]
     assert "gpt-5.4" in [event.model for event in played.of(SettingsChanged)]
     assert ["refused"] == [event.outcome for event in played.of(SteerSettled)]

@@ -43,6 +43,9 @@ class QuietDriver(Driver):
     def rename(self, name):
         self.sent.append(name)
 
+    def compact(self, turn_id):
+        self.sent.append("compact")
+
     def interrupt(self):
         pass
 
@@ -215,6 +218,22 @@ def test_a_message_whose_process_is_lost_is_told_by_the_next_one(talk, running):
     talk.turns = talk.begin_process()
 
     assert ("left", "perhaps not taken", running) == steered(talk)[-1]
+
+
+def test_an_order_that_the_cli_refuses_in_its_answer_leaves_no_turn_and_the_next_one_goes_on(talk):
+    talk.say(ev.SessionOpened("n1"))
+    talk.turns.order(orders.Compact(), "somebody")
+    talk.send("go on")
+    talk.say(ev.OrderFailed("compact", "nothing to compact"))
+    assert ["go on"] == [turn.input for turn in live_sessions.turns_of(talk.store, "s1")]
+
+    talk.say(ev.TurnStarted(), ev.TurnEnded("completed"))
+    ordered = talk.turns.order(orders.Compact(), "somebody")["turn_id"]
+    talk.say(ev.TurnStarted(), ev.TurnEnded("completed"))
+    assert ["compact", "go on", "compact"] == talk.driver.sent
+    assert (ordered, "completed") == [(turn.turn_id, turn.status) for turn in live_sessions.turns_of(talk.store, "s1")][
+        -1
+    ]
 
 
 def test_a_text_that_is_cut_off_is_kept_to_its_last_word(talk):
