@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine import variables
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
+from oulipoly_engine.cli.base.questions import parse_agreed
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.quantities import duration
@@ -107,7 +108,7 @@ def _kill(context: Context, prog: str, arguments: list[str]) -> int:
     )
     parser.add_argument("id", metavar="TERMINAL", help="its id, or that of a run; the beginning is enough")
     parser.add_argument("--signal", metavar="NAME", help="send only this signal: TERM, INT, USR1, 15 ...")
-    options = parser.parse(arguments)
+    options = parse_agreed(parser, "terminal kill", arguments)
     number = None
     if options.signal is not None:
         number = signal_number(options.signal)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.cli.setup.agent.terminal_face import TerminalFace
-from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.core.setup.dialogs import (
     Cancelled,
     CliChoice,

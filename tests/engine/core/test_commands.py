@@ -25,6 +25,7 @@ def test_a_command_is_told_in_one_form(command):
     assert command.summary[0] == command.summary[0].lower()
     assert not command.summary.endswith(".")
     assert command.writes or not command.destroys
+    assert command.destroys and find(command.undo).writes if command.undo else True
     assert [argument.is_optional for argument in command.arguments] == sorted(
         argument.is_optional for argument in command.arguments
     )
@@ -51,6 +52,15 @@ def test_ids_of_sessions_are_completed_where_a_command_is_about_one():
     assert {name for name, kinds in first.items() if kinds == ["session"]} == about & {
         name for name, kinds in first.items() if kinds
     }
+
+
+def test_what_no_command_takes_back_can_be_agreed_to_on_the_command_line():
+    described = json.loads(files("oulipoly_engine.cli.completion").joinpath("table.json").read_text())
+    served = [find(entry.name) for entry in command_line.SUBCOMMANDS if entry.module and not entry.verbs]
+    final = [command.name for command in served if command.destroys and not command.undo]
+
+    assert len(final) > 5
+    assert [] == [name for name in final if "--yes" not in described[name]["options"]]
 
 
 def test_the_command_line_calls_commands_of_the_table_alone():

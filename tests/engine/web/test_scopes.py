@@ -125,10 +125,11 @@ ROWS = [
     ("code", "POST", "/setup", {"repo_path": "~", "digest": "x"}),
 ]
 WISH = '{"repo_path": "~", "agent_id": "mine"}'
+SURE = {"sure": "yes"}  # the page that asks before something is destroyed
 FORMS = [
     ("open", "/pair", {"code": "no"}),
     ("answer", "/confirm", {"code": "no"}),
-    ("operate", "/devices/{device_id}", {}),
+    ("operate", "/devices/{device_id}", SURE),
     ("order", "/requests/{request_id}", {"decision": "deny"}),
     ("operate", "/sessions", BEGIN | {"repo_path": "~"}),
     ("grant", "/sessions", BEGIN | {"repo_path": "~", "profile": "full_access"}),
@@ -138,7 +139,7 @@ FORMS = [
     ("operate", "/sessions/{session_id}/messages", TEXT | {"how": "none"}),
     ("grant", f"{FULL}/messages", TEXT),
     ("operate", "/sessions/{session_id}/interrupt", {}),
-    ("operate", "/sessions/{session_id}/cancel", {}),
+    ("operate", "/sessions/{session_id}/cancel", SURE),
     ("grant", "/sessions/{session_id}/fork", {"runtime_id": "none"}),
     ("operate", "/sessions/{session_id}/queue/{message_id}", {}),
     ("grant", f"{FULL}/queue/mmmm", {"act": "edit", "text": "x"}),
@@ -256,6 +257,21 @@ def test_each_viewer_may_do_what_the_table_says_and_nothing_else(app, viewer, mo
             wrong.append((path, fields, expected(need, viewer), answer.status_code, answer.text[-400:]))
 
     assert [] == wrong
+
+
+def test_a_form_that_destroys_asks_first(app, monkeypatch):
+    client, asking = client_of(app, "own user", monkeypatch), set()
+    for path in {path for _, path, _ in FORMS}:
+        if 'name="sure" value="yes"' in client.post(place_of(path), headers={"content-type": FORM}).text:
+            asking.add(path)
+    destroying = {
+        path
+        for path, operations in app.openapi()["paths"].items()
+        for operation in operations.values()
+        if any(find(name).destroys for name in operation.get("x-commands", ()))
+    }
+
+    assert {"/devices/{device_id}", "/sessions/{session_id}/cancel"} == asking == destroying
 
 
 @pytest.mark.parametrize(

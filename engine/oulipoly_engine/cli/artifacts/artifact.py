@@ -11,6 +11,7 @@ from oulipoly_engine.cli.artifacts import tool
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
+from oulipoly_engine.cli.base.questions import parse_agreed
 from oulipoly_engine.core.artifacts.addresses import RETURN, SCRATCHPAD, Address, check_label, parse
 from oulipoly_engine.core.artifacts.versions import NewVersion, Version
 from oulipoly_engine.core.text.columns import size_text, table
@@ -48,7 +49,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--db", type=path, metavar="FILE", help="another store than one's own")
     if verb != "get":
         parser.add_argument("--json", action="store_true", help="print it as JSON")
-    return _VERBS[verb](context, parser.parse(arguments))
+    return _VERBS[verb](context, parse_agreed(parser, name, arguments))
 
 
 @contextmanager

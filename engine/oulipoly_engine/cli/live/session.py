@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
+from oulipoly_engine.cli.base.questions import parse_agreed
 from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.live.turn_result import tell_result, watch
 from oulipoly_engine.clock import from_text
@@ -49,7 +50,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     add, serve = _VERBS[verb]
     add(parser)
     parser.add_argument("--json", action="store_true", help="print it as JSON")
-    return serve(context, parser.parse(arguments))
+    return serve(context, parse_agreed(parser, name, arguments))
 
 
 def _nothing(_parser: Parser) -> None:

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
+from oulipoly_engine.cli.base.questions import parse_agreed
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.rewrite.diff import diff, documents
 from oulipoly_engine.core.rewrite.steps import Kind
@@ -64,7 +65,7 @@ def _undo(context: Context, program: str, arguments: list[str]) -> int:
         action="store_true",
         help="print JSON, as without a terminal; no diff",
     )
-    options = parser.parse(arguments)
+    options = parse_agreed(parser, "session undo", arguments)
     edits = context.engine.sessions.edits
     if options.list:
         return _list(edits.history(options.session), as_json=options.json)

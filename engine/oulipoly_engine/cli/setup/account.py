@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.questions import Questions, join_names
 from oulipoly_engine.cli.setup.api_key import add_options, ask_provider, read_key
-from oulipoly_engine.cli.setup.questions import Questions, join_names
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
 from oulipoly_engine.errors import Declined, HomeUnusable, LoginFailed, RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade import output

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
+from oulipoly_engine.cli.base.questions import Questions, join_names, split_names
 from oulipoly_engine.cli.setup import api_key
-from oulipoly_engine.cli.setup.questions import Questions, join_names, split_names
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
 from oulipoly_engine.core.text.quantities import moment, percent
 from oulipoly_engine.errors import (

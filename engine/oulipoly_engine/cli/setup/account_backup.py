@@ -7,7 +7,7 @@ from pathlib import Path
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
-from oulipoly_engine.cli.setup.questions import Questions
+from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.errors import Declined, NameTaken
 from oulipoly_engine.facade import diagnostics, output
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.parser import Parser, path
-from oulipoly_engine.cli.setup.questions import Questions
+from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.accounts.additions import check_provider
 from oulipoly_engine.facade.base.own_process import inherited_environment

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.cli.setup import first_steps
-from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import Declined, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output

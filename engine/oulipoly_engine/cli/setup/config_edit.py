@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
-from oulipoly_engine.cli.setup.questions import Questions
+from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.facade import diagnostics, output

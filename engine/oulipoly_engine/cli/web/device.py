@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.questions import parse_agreed
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.quantities import ago
@@ -44,7 +45,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if verb in ("confirm", "revoke"):
         parser.add_argument("device", metavar="DEVICE", help="its id or its name, of `device list`")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
-    return _VERBS[verb](context, parser.parse(arguments))
+    return _VERBS[verb](context, parse_agreed(parser, name, arguments))
 
 
 def _list(context: Context, options: Namespace) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.questions import parse_agreed
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.core.web.grants import grant_document
@@ -24,7 +25,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if verb == "revoke":
         parser.add_argument("grant", metavar="ID", help="its id, of `grants list`; its beginning is enough")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
-    options = parser.parse(arguments)
+    options = parse_agreed(parser, name, arguments)
     return _revoke(context, options) if verb == "revoke" else _list(context, options)
 
 

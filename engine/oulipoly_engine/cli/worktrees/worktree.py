@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
-from oulipoly_engine.cli.setup.questions import Questions
+from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.worktrees.retention import WorktreeStatus, describe_ignored, describe_size, why_kept

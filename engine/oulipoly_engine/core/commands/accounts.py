@@ -44,6 +44,7 @@ COMMANDS = (
         "take an account out of the configuration and its pools",
         (ACCOUNT,),
         ("delete account", "forget account"),
+        undo="account undo",
     ),
     destroys(
         "account undo",

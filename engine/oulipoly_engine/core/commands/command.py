@@ -38,7 +38,8 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...] = ()  # the first ones say what must exist, or be selected
     synonyms: tuple[str, ...] = ()  # what others call it: searches find it by them
     writes: bool = False  # changes something, or starts a program: not there in read-only mode
-    destroys: bool = False  # what it ends or replaces is gone, or back by undo alone: a screen asks first
+    destroys: bool = False  # what it ends or replaces is gone, or back by `undo` alone: a screen asks first
+    undo: str = ""  # the command that takes it back; "": none does, and the command line asks first too
     scope: Scope | None = None  # what a device of the server needs for it; None: nothing but this computer does it
     is_confirmed: bool = False  # the device was also confirmed within the last quarter of an hour
 

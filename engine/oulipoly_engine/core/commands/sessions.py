@@ -139,6 +139,7 @@ COMMANDS = (
         "end the session's CLI; a message starts it again",
         (SESSION,),
         ("close", "kill", "stop process"),
+        undo="session send",
     ),
     destroys(
         "session cancel", "cancel", "end the session's turn and its process by force", (SESSION,), scope="operate"
@@ -223,6 +224,7 @@ COMMANDS = (
         "replace a session by its edited export",
         (SESSION, _FILE),
         ("replace turns", "load file"),
+        undo="session undo",
     ),
     destroys(
         "session edit",
@@ -230,6 +232,7 @@ COMMANDS = (
         "change a session's turns in your editor, after a look at the difference",
         (SESSION,),
         ("rewrite history", "edit turns", "open in editor"),
+        undo="session undo",
     ),
     destroys(
         "session undo",

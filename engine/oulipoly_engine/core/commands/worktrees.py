@@ -11,9 +11,20 @@ COMMANDS = (
         "list the worktrees of sessions: branch, changes, merged, size",
         synonyms=("checkouts", "clean up", "disk space", "prune"),
     ),
-    destroys("worktree remove", "remove worktree", "remove a worktree; what is in it is kept", (SESSION,)),
+    destroys(
+        "worktree remove",
+        "remove worktree",
+        "remove a worktree; what is in it is kept",
+        (SESSION,),
+        undo="worktree restore",
+    ),
     writes("worktree restore", "restore worktree", "bring back a worktree that was removed", (SESSION,)),
-    destroys("worktree prune", "prune worktrees", "remove the worktrees that are clean, merged and not in use"),
+    destroys(
+        "worktree prune",
+        "prune worktrees",
+        "remove the worktrees that are clean, merged and not in use",
+        undo="worktree restore",
+    ),
     reads(
         "worktree setup",
         "set-up commands",

@@ -26,7 +26,7 @@ def routes() -> list[BaseRoute]:
         get("/confirm", _show_confirm, "device confirm"),
         post("/confirm", _confirm, "device confirm"),
         get("/devices", _list, "device list"),
-        post("/devices/{device_id}", _revoke),
+        post("/devices/{device_id}", _revoke, "device revoke"),
     ]
 
 

@@ -116,7 +116,10 @@ def get(path: str, handler: Handler, command: str = "") -> BaseRoute:
 
 
 def post(path: str, handler: Handler, command: str = "") -> BaseRoute:
-    """Return the route of a form. command: whose scope it takes; the handler asks for a confirmation by itself."""
+    """Return the route of a form. command: whose scope it takes; where it destroys something, a page asks first.
+
+    A handler asks by itself for a fresh confirmation of the device.
+    """
     return PageRoute(path, _serve(handler, command), methods=["POST"])
 
 
@@ -149,7 +152,10 @@ def _serve(handler: Handler, command: str) -> Callable[[Request], Any]:
 def _answer(handler: Handler, command: str, page: Page) -> Response:
     try:
         if command:
-            check_scope(page.viewer, find(command).scope)
+            does = find(command)
+            check_scope(page.viewer, does.scope)
+            if does.destroys and page.field("sure") != "yes":
+                return page.show("ask.html", does=does, page=page, back=page.back("/"))
         return handler(page)
     except RunnerError as error:
         values = {"message": redact(error.message), "code": error.slug}

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from oulipoly_tui.widgets.live.composer import Composer
     from oulipoly_tui.widgets.live.conversation_view import ConversationView
 
-_ORDERS = {"compact": orders.Compact(), "close": orders.Close()}  # slash commands that are an order without more
 _STARTING = (orders.Compact, orders.Review, orders.Rename, orders.SetModel)  # start the CLI where it does not run
 
 
@@ -167,14 +166,14 @@ class LiveOrders:
                 self._review(rest)
             case "model" if rest:
                 self.order(orders.SetModel(rest), f"Model {rest}")
-            case "rename" | "model" | "fork" | "queue":
-                getattr(self, f"action_{'edit_queue' if name == 'queue' else name}")()
             case "interrupt":
                 self._interrupt()
             case "resume":
                 self._resume()
-            case _:
-                self.order(_ORDERS[name])
+            case "queue":
+                self.action_edit_queue()
+            case _:  # as its key does: it asks before it destroys
+                getattr(self, f"action_{name}")()
 
     def _resume(self) -> None:
         """Have the agent go on with the turn that was under way when its process was lost."""

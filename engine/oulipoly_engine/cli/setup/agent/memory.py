@@ -6,7 +6,7 @@ import json
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
-from oulipoly_engine.cli.setup.questions import Questions
+from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.errors import Declined
 from oulipoly_engine.facade import output
 

@@ -6,8 +6,8 @@ from argparse import Namespace
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.cli.setup import account_add
-from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import interruptible

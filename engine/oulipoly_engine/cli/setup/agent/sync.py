@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
-from oulipoly_engine.cli.setup.questions import Questions, join_names
+from oulipoly_engine.cli.base.questions import Questions, join_names
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.setup.sync import find_filled, tell_empty

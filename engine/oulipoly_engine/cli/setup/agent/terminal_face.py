@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.cli.setup.api_key import keyring_question
-from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.core.setup import dialog_lines
 from oulipoly_engine.core.setup.dialogs import (
     Answer,

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import termios
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.errors import Declined, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import interruptible, page, window_size
 
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from oulipoly_engine.cli.base.parser import Parser
+
+_UNASKED = ("json", "list", "dry_run")  # a script that reads JSON, or who only looks
 _LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
 
 
@@ -113,6 +122,25 @@ class Questions:
             message = "the question was not answered, so nothing was changed"
             raise Declined(message)
         return line.decode("utf-8", "replace").strip()
+
+
+def parse_agreed(parser: Parser, name: str, arguments: Sequence[str]) -> Namespace:
+    """Parse the arguments of a command, and ask at a terminal before it does what no other command takes back.
+
+    Scripts are not asked: not all of theirs is a terminal, or they want JSON. Raises Declined where a person says no.
+    """
+    command = find(name)
+    if not command.destroys or command.undo:
+        return parser.parse(arguments)
+    parser.add_argument("-y", "--yes", action="store_true", help="do it without a question")
+    options = parser.parse(arguments)
+    questions = Questions(is_agreed=options.yes)
+    is_person = questions.can_ask and output.is_terminal()
+    is_asked = is_person and not any(getattr(options, word, False) for word in _UNASKED)
+    of = f": {shlex.join(arguments)}" if arguments else ""
+    if is_asked and not questions.confirm(f"{command.sentence}{of}?"):
+        raise Declined("nothing was changed")
+    return options
 
 
 def split_names(text: str) -> tuple[str, ...]:
