@@ -5,6 +5,7 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
@@ -19,7 +20,6 @@ from oulipoly_engine.core.checks.finding import Area, Severity
 from oulipoly_engine.core.checks.surroundings import judge_surroundings
 from oulipoly_engine.core.checks.work import choose_split
 from oulipoly_engine.errors import SystemRefused
-from oulipoly_engine.facade.checks import Limits
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process.liveness import here, start_ticks
@@ -41,9 +41,10 @@ NOBODY = 2**22 + 1  # a process number that no system gives
 class BrokenHome:
     """A home with claude and codex signed in, of which something is to be broken."""
 
-    def __init__(self, home):
+    def __init__(self, home, patch):
         self.home, self.clock, self.paths = home, FakeClock(), from_environment()
-        self.limits = Limits(patience_s=20.0, free_bytes=lambda _: 1 << 40)
+        self.patience_s = 20.0
+        self.patch = patch
         self.paths.models.mkdir(parents=True)
         self.providers = self.paths.providers
         for name in ("claude", "codex"):
@@ -104,7 +105,7 @@ class BrokenHome:
     def check(self):
         engine = self.engine()
         try:
-            return engine.checks.run(self.limits)
+            return engine.checks.run(self.patience_s)
         finally:
             engine.close()
 
@@ -114,8 +115,8 @@ class BrokenHome:
 
 
 @pytest.fixture
-def broken(home):
-    return BrokenHome(home)
+def broken(home, monkeypatch):
+    return BrokenHome(home, monkeypatch)
 
 
 def test_home_that_is_in_order_has_a_good_word_for_each_area_and_no_other(broken):
@@ -201,7 +202,7 @@ def _(it):
 @_break("CLI hangs", Area.PROGRAMS, "error", "timed out after 0.2 s", "bin/claude --version")
 def _(it):
     it.program("claude", "sleep 60")
-    it.limits = msgspec.structs.replace(it.limits, patience_s=0.2)
+    it.patience_s = 0.2
     (it.home / "bin" / "codex").unlink()  # which might be slow as well
     it.program("codex", "exit 0")
 
@@ -415,7 +416,8 @@ def _(it):
 
 @_break("disk full", Area.DISK, "error", "only 1.0 MB are free", "df -h")
 def _(it):
-    it.limits = msgspec.structs.replace(it.limits, free_bytes=lambda _: 1_000_000)
+    usage = shutil.disk_usage("/")._replace(free=1_000_000)
+    it.patch.setattr(shutil, "disk_usage", lambda _: usage)
 
 
 @_break("CLI without a runner", Area.RUNS, "error", "its CLI runs on", "agents terminal kill aaaaaaaa")
@@ -617,7 +619,7 @@ def test_a_file_system_without_locks_is_told_and_refuses_what_needs_one(broken, 
     monkeypatch.setattr(fcntl, "flock", refuse)
 
     data = str(broken.paths.data)
-    assert any(one.subject == data and "without locks" in one.cause for one in engine.checks.run(broken.limits))
+    assert any(one.subject == data and "without locks" in one.cause for one in engine.checks.run(broken.patience_s))
     with pytest.raises(SystemRefused, match=r"cannot be locked.*keep it on a file system with locks"):
         changes.write(changes.plan_rename("claude", "work"))
     assert {"claude", "codex"} == set(changes.names())

@@ -17,6 +17,7 @@ from oulipoly_tui.view.frame.attention import (
     alerts_text,
     collect_attention,
     find_next,
+    is_told_as_seen,
     key_of,
     pane_of,
 )
@@ -46,7 +47,7 @@ class Alerts:
         self._is_asking = False
         self._raised_now: list[Any] = []  # alerts that nobody has been told of yet
         self._list: Reading | None = None  # of problems, while it is open
-        self._broken: tuple[Alert, ...] = ()  # the broken files that were told
+        self._told: set[tuple[str, str, str]] = set()  # what of the last snapshot a line has said
         self.notices = Notices(self._write, os.environ)
         self.progress = Progress(self._write, os.environ)
 
@@ -113,11 +114,11 @@ class Alerts:
         self._app.push_screen(self._list, self._forget_list)
 
     def take(self, snapshot: Snapshot) -> None:
-        """Bring the open list of problems up to date, and the window's title; say which file has become broken.
+        """Bring the open list of problems up to date, and the window's title; say what has come.
 
         The title: worst window, how much wants the user.
         """
-        self._tell_broken(snapshot)
+        self._tell_new(snapshot)
         self.show_troubles()
         worst = worst_window(snapshot)
         told = "" if worst is None else f" · {worst[0]} {worst[1].name} {words.percent(worst[1].used)}"
@@ -138,16 +139,21 @@ class Alerts:
         self._is_asking = False
         self._tell_alerts()
 
-    def _tell_broken(self, snapshot: Snapshot) -> None:
-        before, self._broken = self._broken, snapshot.stand_ins
-        known = {alert.identity for alert in before}
-        new = [alert for alert in snapshot.stand_ins if alert.identity not in known]
-        if new:
-            from oulipoly_tui.view.frame.problems import format_broken_file  # noqa: PLC0415 - files are rarely broken
+    def _tell_new(self, snapshot: Snapshot) -> None:
+        """Say in one line which file has become broken, which login is over, which disk is nearly full."""
+        alerts = [alert for alert in snapshot.alerts if is_told_as_seen(alert)]
+        new = [alert for alert in alerts if alert.identity not in self._told]
+        self._told = {alert.identity for alert in alerts}
+        if not new:
+            return
+        from oulipoly_tui.view.frame.problems import format_new_problem  # noqa: PLC0415 - problems rarely come
 
-            room, row = toast_room(self._app.size.width), self._app.keys.find("frame.problems")
-            key = None if row is None else keymap.format_first_key(row.keys)
-            self._app.say(format_broken_file(new[0], snapshot.at, room, key), severity="error")
+        room, row = toast_room(self._app.size.width), self._app.keys.find("frame.problems")
+        key = None if row is None else keymap.format_first_key(row.keys)
+        severity = "error" if new[0].since is not None or new[0].is_error else "warning"
+        self._app.say(format_new_problem(new[0], snapshot.at, room, key), severity=severity)
+        if not self._app.app_focus:
+            self.notices.tell("agents", format_new_problem(new[0], snapshot.at, _OUTSIDE))
 
     def _tell_alerts(self) -> None:
         """Tell in one line here what is new, and outside where the terminal is not looked at."""

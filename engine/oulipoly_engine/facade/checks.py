@@ -26,12 +26,13 @@ from oulipoly_engine.facade.runs.orphans import Orphans
 from oulipoly_engine.facade.terminals.terminals import Terminals
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.thread_pool import do_side_by_side
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.accounts.api_keys import uses_api_key
 from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.checks import logins, programs
 from oulipoly_engine.service.checks import places as places_seen
-from oulipoly_engine.service.checks.places import FreeBytes, measure_free
+from oulipoly_engine.service.checks.disks import look_at_disks
+from oulipoly_engine.service.checks.programs import PATIENCE_S
 from oulipoly_engine.service.quota.source import has_source
 from oulipoly_engine.service.sessions.journal import JournalFolder
 from oulipoly_engine.stopping import check
@@ -39,17 +40,11 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import activity
 from oulipoly_engine.store.sessions.split import find_split
+from oulipoly_engine.store.worktrees import worktrees
 
-__all__ = ["Area", "Checks", "Finding", "Limits", "Severity", "count", "to_document", "to_lines"]
+__all__ = ["PATIENCE_S", "Area", "Checks", "Finding", "Severity", "count", "to_document", "to_lines"]
 
 _FAILURE_AGE = timedelta(hours=6)  # of a run: after that nobody waits for its fix
-
-
-class Limits(Record):
-    """How long and by what the looks are done."""
-
-    patience_s: float = programs.PATIENCE_S  # for one answer of a CLI, its version for example
-    free_bytes: FreeBytes = measure_free
 
 
 class Checks:
@@ -58,16 +53,19 @@ class Checks:
     def __init__(self, home: Home) -> None:
         self._home = home
 
-    def run(self, limits: Limits = Limits()) -> tuple[Finding, ...]:  # noqa: B008 - a frozen value
-        """Look at everything and return what was found, by area, the errors of each first. Blocks for seconds."""
+    def run(self, patience_s: float = PATIENCE_S) -> tuple[Finding, ...]:
+        """Look at everything and return what was found, by area, the errors of each first. Blocks for seconds.
+
+        patience_s: for one answer of a CLI, its version for example.
+        """
         configured = self._home.places.read()
         environ = inherited_environment()
         found = [
             *self._check_configuration(configured, environ),
-            *self._check_clis(configured, environ, limits.patience_s),
+            *self._check_clis(configured, environ, patience_s),
             *self._check_state_file(configured, environ),
             *place_checks.judge_places(tuple(places_seen.look_at_places(self._home.paths))),
-            *self._check_disks(configured, environ, limits.free_bytes),
+            *self._check_disks(configured, environ),
             *self._check_terminals(),
             *self._check_live_sessions(),
             *_check_surroundings(environ),
@@ -115,10 +113,13 @@ class Checks:
         broken = {one.account for one in seen_programs if one.state != "found" or one.problem}
         yield from account_checks.judge_logins(seen_logins, broken)
 
-    def _check_disks(self, configured: Configured, environ: dict[str, str], free_bytes: FreeBytes) -> Iterator[Finding]:
+    def _check_disks(self, configured: Configured, environ: dict[str, str]) -> Iterator[Finding]:
         places = logins.find_places(configured.accounts, configured.scripts, environ, self._home.paths.home)
-        folders = (self._home.paths.data, *(place.folder for place in places))
-        return place_checks.judge_disks(tuple(places_seen.look_at_disks(folders, free_bytes)))
+        folders = [self._home.paths.data, *(place.folder for place in places)]
+        if self._home.paths.state_db.exists():
+            with suppress(RunnerError), self._home.lend_store_to_read() as store:  # told with the state file
+                folders += map(Path, worktrees.list_repositories(store))
+        return place_checks.judge_disks(tuple(look_at_disks(folders)))
 
     def _check_state_file(self, configured: Configured, environ: dict[str, str]) -> Iterator[Finding]:
         """Check the state file, and by what is in it quota, runs and sessions; without it only what lies beside it."""

@@ -346,4 +346,5 @@ class Engine:
     def _maker(self) -> SnapshotMaker:
         from oulipoly_engine.facade.snapshot import SnapshotMaker
 
-        return SnapshotMaker(home=self.paths.home, paths=None if self._home.read_only else self.paths)
+        writable = None if self._home.read_only else self.paths
+        return SnapshotMaker(home=self.paths.home, paths=writable, data=self.paths.data)

@@ -17,6 +17,7 @@ from oulipoly_engine.core.balance.decision import Decision
 from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_engine.core.balance.what_if import Supposition, suppose
 from oulipoly_engine.core.checks.alerts import Alert, Severity, of_risk, of_window
+from oulipoly_engine.core.checks.disks import of_disk
 from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, alerts
 from oulipoly_engine.core.quota.staleness import is_reading_due, is_shown_as_old
 from oulipoly_engine.core.quota.windows import QuotaState, mark_holds
@@ -28,6 +29,7 @@ from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.archive.expiring import RiskWatch
+from oulipoly_engine.service.checks.disks import look_at_disks
 from oulipoly_engine.service.quota.choose import candidates, decide_among
 from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
 from oulipoly_engine.service.quota.source import has_source
@@ -39,6 +41,7 @@ from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.quota.quotas import Attempts
 from oulipoly_engine.store.runs import activity
 from oulipoly_engine.store.runs.activity import Failure
+from oulipoly_engine.store.worktrees.worktrees import list_repositories
 
 __all__ = ["AccountView", "PoolView", "Snapshot", "SnapshotMaker"]
 
@@ -87,6 +90,7 @@ class Snapshot(Record):
     accounts: tuple[AccountView, ...] = ()
     pools: tuple[PoolView, ...] = ()
     running: tuple[Invocation, ...] = ()  # newest first, those whose process lives
+    is_asked: bool = False  # a live session waits for an answer, if its process lives
     alerts: tuple[Alert, ...] = ()  # what is wrong, then windows, then sessions at risk
     store_failure: str | None = None  # then everything else is as last read, or empty
     stored_at: datetime | None = None  # when the state file was last read well
@@ -131,6 +135,7 @@ class SnapshotMaker(Record, frozen=False):
     _forecasts: dict[str, tuple[datetime | None, datetime, tuple[WindowForecast, ...]]] = field(default_factory=dict)
     _last: Snapshot | None = None
     _began_at: datetime | None = None  # what was read before is read again: others may have used it meanwhile
+    data: Path | None = None  # where we write: whether its disk is nearly full is told; None: nobody asks
     _risks: RiskWatch = field(default_factory=RiskWatch)
 
     def make(self, store: Store, configured: Configured, pins: Mapping[str, str], now: datetime) -> Snapshot:
@@ -175,6 +180,7 @@ class SnapshotMaker(Record, frozen=False):
         risks = self._risks.look(store, configured, self.home or Path.home(), now)
         found = (
             *_of_store(store),
+            *self._of_disks(list_repositories(store)),
             *_of_files(configured),
             *(_of_orphan(one) for one in left),
             *(alert for view in accounts for alert in _of_account(view)),
@@ -187,6 +193,7 @@ class SnapshotMaker(Record, frozen=False):
             accounts,
             pools,
             running,
+            activity.is_asked(store),
             found,
             stored_at=now,
             views=configured.views,
@@ -204,7 +211,8 @@ class SnapshotMaker(Record, frozen=False):
         fix = "do what it says; the last good data stays shown, with its age"
         broken = Alert("state", failure, fix=fix, severity=Severity.ERROR)
         others = (alert for alert in base.alerts if alert.kind in ("window", "at-risk"))
-        return replace(base, at=now, alerts=(broken, *_of_files(configured), *others), store_failure=failure)
+        told = (broken, *self._of_disks(), *_of_files(configured), *others)
+        return replace(base, at=now, alerts=told, store_failure=failure)
 
     def _find_forecasts(self, store: Store, state: QuotaState, now: datetime) -> tuple[WindowForecast, ...]:
         kept = self._forecasts.get(state.account)
@@ -213,6 +221,11 @@ class SnapshotMaker(Record, frozen=False):
         found = forecasts(store, (state.account,), now)
         self._forecasts[state.account] = (state.refreshed_at, now, found)
         return found
+
+    def _of_disks(self, repositories: tuple[str, ...] = ()) -> Iterator[Alert]:
+        if self.data is not None:
+            folders = (self.data, self.home or Path.home(), *map(Path, repositories))
+            yield from filter(None, map(of_disk, look_at_disks(folders)))
 
     def _of_windows(self, view: AccountView, raised: Collection[tuple[str, str]], now: datetime) -> Iterator[Alert]:
         if not view.wishes.disabled:
@@ -325,9 +338,9 @@ def _of_account(view: AccountView) -> tuple[Alert, ...]:
         return ()
     if view.attempts.last_failure is not None:
         fix, kind, severity = "press u on it in Pools to read it again", "quota", Severity.NOTE
-        from oulipoly_engine.core.runs.vendor_text import heuristic  # noqa: PLC0415 - its patterns, only for a failure
+        from oulipoly_engine.core.runs.vendor_text import means_login_is_over  # noqa: PLC0415 - its patterns, only for a failure
 
-        if heuristic(view.attempts.last_failure) is Category.AUTH_EXPIRED:
+        if means_login_is_over(view.attempts.last_failure):
             fix, kind = f"{fix_of(Category.AUTH_EXPIRED, account=view.name)}; then {fix}", "login"
             severity = Severity.WARNING
         if view.attempts.backoff_until is not None:

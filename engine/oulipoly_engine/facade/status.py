@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,13 @@ UNKNOWN_WORST = "quota ?"
 LONGEST_TEXT = 120  # cells of what wants the user
 
 
-def values(snapshot: Snapshot) -> dict[str, str]:
-    """Return every placeholder with its text; what is not known is `?`, never 0.
+def values(snapshot: Snapshot, requests: Sequence[Alert] = ()) -> dict[str, str]:
+    """Return every placeholder with its text; what is not known is `?`, never 0. requests: that wait for an answer.
 
     Beside the fixed names there are `next:MODEL`, `used:ACCOUNT`, `used:ACCOUNT/WINDOW`, `reset:ACCOUNT` and
     `reset:ACCOUNT/WINDOW`; without a window they mean the one that is spent furthest.
     """
-    return dict(_all(snapshot))
+    return dict(_all(snapshot, requests))
 
 
 def known_values(values: Mapping[str, str]) -> dict[str, str | None]:
@@ -34,7 +34,7 @@ def known_values(values: Mapping[str, str]) -> dict[str, str | None]:
     return {name: None if text in (UNKNOWN, UNKNOWN_WORST) else text for name, text in values.items()}
 
 
-def _all(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _all(snapshot: Snapshot, requests: Sequence[Alert]) -> Iterator[tuple[str, str]]:
     now = snapshot.at
     yield from _worst(snapshot)
     pool = next(iter(snapshot.pools), None)
@@ -47,7 +47,7 @@ def _all(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield from _of_window(view.name, max(living, key=lambda one: one.used, default=None), now)
         for window in living:
             yield from _of_window(f"{view.name}/{window.name}", window, now)
-    wants = [alert for alert in snapshot.alerts if alert.severity is not Severity.NOTE]
+    wants = [*requests, *(alert for alert in snapshot.alerts if alert.severity is not Severity.NOTE)]
     yield "running", str(len(snapshot.running))
     yield "alerts", str(len(snapshot.alerts_of("window")))
     yield "problems", str(sum(alert.is_error for alert in wants))

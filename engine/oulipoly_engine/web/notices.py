@@ -8,10 +8,9 @@ import urllib.request
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.checks.alerts import of_request, to_line
+from oulipoly_engine.core.checks.alerts import to_line
 from oulipoly_engine.core.text.quantities import local
 from oulipoly_engine.core.web import notices
-from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.web.base.push import WebPush
 
@@ -58,7 +57,7 @@ class Notices:
 
     def tell_request(self, request: LiveRequest) -> None:
         """Tell of a request."""
-        self.tell(of_request(request, self._title(request.session_id)), request)
+        self.tell(self._engine.live.request_alert(request), request)
 
     def withdraw(self, pending: Collection[str], *, keeps_alerts: bool = False) -> None:
         """Take back what was told and does not wait any more. pending: ids of notices that may stay.
@@ -71,12 +70,6 @@ class Notices:
             if call is not None:
                 _call_later(call)
             self._push.withdraw(identity)
-
-    def _title(self, session_id: str) -> str:
-        try:
-            return self._engine.live.find(session_id).title
-        except RunnerError:
-            return ""
 
 
 def _call_later(call: Call) -> None:

@@ -1,5 +1,6 @@
 """What wants the user: counted, gone through, jumped to, and told outside of the app, once."""
 
+import shutil
 from functools import partial
 
 import pytest
@@ -145,6 +146,19 @@ async def test_an_alert_is_told_outside_only_while_nobody_looks_and_once(app_wor
         await settled(pilot, lambda: app.snapshot.alerts_of("window") and not app.busy)
 
         assert [] == told
+
+
+async def test_a_disk_that_fills_up_is_told_once_in_a_line_and_outside(empty_world, running, settled, monkeypatch):
+    told, usage = [], shutil.disk_usage("/")
+    async with running((120, 34)) as (app, pilot):
+        app.alerts.notices.tell = lambda _title, text: told.append(text)
+        app.app_focus = False
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_000_000))
+        for _ in range(2):
+            app.order("refresh")
+            await settled(pilot, lambda: app.snapshot.alerts_of("disk") and not app.busy)
+
+    assert ["only 1.0 MB are free at"] == [text[:23] for text in told]
 
 
 async def test_an_alert_before_the_user_s_eyes_is_a_toast_alone(app_world, running, settled):

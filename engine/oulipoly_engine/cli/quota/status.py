@@ -30,7 +30,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     template = options.format if options.format is not None else _find_template(context, options.template)
     snapshot = context.engine.snapshot()
-    values = status.values(snapshot)
+    live = context.engine.live if snapshot.is_asked else None  # 60 ms, and mostly nobody is asked
+    values = status.values(snapshot, () if live is None else tuple(map(live.request_alert, live.requests())))
     is_empty = not (snapshot.accounts or snapshot.pools or values["attention_mark"])
     how_to_begin = f"no account yet: `{context.command} account add`" if is_empty else ""
     if options.json:

@@ -7,7 +7,7 @@ from oulipoly_engine.cli.base.parser import Parser, seconds
 from oulipoly_engine.core.text.quantities import local
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.base.own_process import interruptible
-from oulipoly_engine.facade.checks import Limits, Severity, count, to_document, to_lines
+from oulipoly_engine.facade.checks import PATIENCE_S, Severity, count, to_document, to_lines
 
 _EXIT_ERRORS = 1
 
@@ -23,14 +23,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument(
         "--timeout",
         type=seconds,
-        default=Limits().patience_s,
+        default=PATIENCE_S,
         metavar="SECONDS",
         help="how long a CLI may take for an answer, its version or who is logged in (%(default)g)",
     )
     options = parser.parse(arguments)
     with interruptible() as guard:  # else the CLIs that it asks would outlive it
         guard.arm()
-        findings = context.engine.checks.run(Limits(patience_s=options.timeout))
+        findings = context.engine.checks.run(options.timeout)
     if options.json:
         output.write_json(to_document(findings))
     else:

@@ -9,7 +9,7 @@ from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_line, in_shell, tell_well
 from oulipoly_engine.core.runs.invocations import Category
 from oulipoly_engine.core.runs.recovery import fix_of
-from oulipoly_engine.core.runs.vendor_text import heuristic
+from oulipoly_engine.core.runs.vendor_text import means_login_is_over
 from oulipoly_engine.core.text.quantities import duration
 from oulipoly_engine.records import Record
 
@@ -292,7 +292,7 @@ def _judge_quota(one: SeenQuota, now: datetime) -> Iterator[Finding]:
     follows = f"the choice among accounts goes by old numbers: {old}"
     if one.last_failure is not None and (one.has_source or one.can_have_source):
         cause = f"its quota could not be read: {cut_line(one.last_failure)}"
-        is_login = heuristic(one.last_failure) is Category.AUTH_EXPIRED
+        is_login = means_login_is_over(one.last_failure)
         fix = (
             f"{fix_of(Category.AUTH_EXPIRED, account=one.account)}, then read it again"
             if is_login

@@ -1,7 +1,7 @@
 """What wants a person, or what they may want to know: one record for every face and every way of telling. Pure.
 
-Kinds: `configuration`, `quota` (it cannot be read), `login`, `run`, `state`; `window` (almost used up), `at-risk`
-(sessions that a CLI deletes), `request` (a session asks), `terminal` (it rings).
+Kinds: `configuration`, `quota` (it cannot be read), `login`, `run`, `state`, `disk` (nearly full); `window` (almost
+used up), `at-risk` (sessions that a CLI deletes), `request` (a session asks), `terminal` (it rings).
 """
 
 from __future__ import annotations

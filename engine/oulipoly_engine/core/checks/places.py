@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from oulipoly_engine.core.checks.disks import SeenDisk, of_disk
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, in_shell, tell_well
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.errors import RunnerError, SchemaIncompatible, StoreDamaged, StoreLocked, StoreNotWritable
 from oulipoly_engine.records import Record
 
 _OTHERS, _OTHERS_WRITE = 0o077, 0o022
-# Bytes. A one-shot keeps 64 KB and a transcript grows by megabytes; SQLite needs room for a copy of what it changes.
-_SCARCE, _LOW = 100 << 20, 1 << 30
 
 
 class SeenState(Record):
@@ -34,13 +33,6 @@ class SeenPlace(Record):
     is_private: bool = True  # nobody else may read it; false: others may read, but not write
     is_folder: bool = True
     can_lock: bool = True  # false: its file system has no locks
-
-
-class SeenDisk(Record):
-    """A file system that we, or a CLI, write to."""
-
-    path: str
-    free_bytes: int
 
 
 def judge_state_file(seen: SeenState) -> Finding:
@@ -131,17 +123,13 @@ def _judge_place(one: SeenPlace) -> Finding | None:
 
 def judge_disks(seen: Sequence[SeenDisk]) -> Iterator[Finding]:
     """Say where room is scarce."""
-    for one in seen:
-        free = f"{size_text(one.free_bytes)} are free at {one.path}"
-        command = in_shell("df", "-h", one.path)
-        if one.free_bytes < _SCARCE:
-            follows = "runs cannot be recorded, and CLIs lose what they write"
-            yield Finding(Area.DISK, Severity.ERROR, "", f"only {free}", follows, "free some space", command)
-        elif one.free_bytes < _LOW:
-            follows = "transcripts and their copies may fill it"
-            yield Finding(Area.DISK, Severity.WARNING, "", f"only {free}", follows, "free some space", command)
+    for disk in seen:
+        alert = of_disk(disk)
+        if alert is None:
+            yield tell_well(Area.DISK, disk.text)
         else:
-            yield tell_well(Area.DISK, free)
+            severity, command = Severity(alert.severity.value), in_shell("df", "-h", disk.path)
+            yield Finding(Area.DISK, severity, "", alert.head, alert.rest, alert.fix, command)
 
 
 def _fail(path: str, cause: str, consequence: str, fix: str, command: str) -> Finding:

@@ -96,6 +96,14 @@ _KEY_WORDS: tuple[tuple[Category, re.Pattern[str]], ...] = tuple(
     )
 )
 
+# Of what a quota script says; our own advice, which ends each failure, says "sign in again if".
+_LOGIN_IS_OVER = re.compile(
+    r"unauthori[sz]ed|unauthenticated|\boauth\b|token (?:has )?expired|not logged in|\bHTTP 401\b"
+    r"|sign in (?:again|with the CLI)(?! if)",
+    re.IGNORECASE,
+)
+_COMMAND = re.compile(r"`[^`]*`")
+
 _LINE_OF_MISSING_SESSION = re.compile(rf"^.{{0,60}}?({_MISSING_SESSION})", re.IGNORECASE | re.MULTILINE)
 
 
@@ -116,6 +124,11 @@ def match_sentence(text: str) -> TextMatch | None:
 def heuristic(text: str) -> Category:
     """Return the category that the first matching key words stand for."""
     return next((category for category, pattern in _KEY_WORDS if pattern.search(text)), Category.UNKNOWN)
+
+
+def means_login_is_over(failure: str) -> bool:
+    """Tell whether a quota script failed since nobody is signed in. failure: as the reader tells it."""
+    return _LOGIN_IS_OVER.search(_COMMAND.sub("", failure)) is not None
 
 
 def find_missing_session_phrase(output: str) -> str | None:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.checks.alerts import Alert, of_request
 from oulipoly_engine.core.live.events import AnyEvent, OrderFailed, TurnEnded, TurnStarted
 from oulipoly_engine.core.live.orders import Close, Compact, Order, Review, verb_of
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionLost, SessionOpening
-from oulipoly_engine.core.live.sessions import LiveSession, why_elsewhere
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
 from oulipoly_engine.errors import AccountExhausted, AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.base.home import find_only
@@ -106,6 +107,14 @@ class LiveConnections(LiveRequests):
         from oulipoly_engine.facade.live.catalogue import catalogue_of  # noqa: PLC0415 - the first to ask pays
 
         return catalogue_of(self._home)
+
+    def request_alert(self, request: LiveRequest) -> Alert:
+        """Return a request as what wants a person, by the title of its session."""
+        try:
+            title = self.find(request.session_id).title
+        except RunnerError:
+            title = ""
+        return of_request(request, title)
 
     def find(self, identity: str) -> LiveSession:
         """Return the session whose id, or whose CLI's id, begins so. Raises RequestRefused."""

@@ -1,16 +1,14 @@
-"""Look at our folders, the file systems that are written to, and the state file's contents."""
+"""Look at our folders and the state file's contents."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 
-from oulipoly_engine.core.checks.places import SeenDisk, SeenPlace, SeenState
+from oulipoly_engine.core.checks.places import SeenPlace, SeenState
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.lock import try_flock
 from oulipoly_engine.store.base import schema
@@ -18,13 +16,6 @@ from oulipoly_engine.store.base.database_errors import make_damage
 from oulipoly_engine.store.models.damage import find_damage
 
 _CHECK_S = 5.0  # for the state file's pages: 100 MB take about one
-
-FreeBytes = Callable[[Path], int]
-
-
-def measure_free(path: Path) -> int:
-    """Return how many bytes are free for us where a path lies. Raises OSError."""
-    return shutil.disk_usage(path).free
 
 
 def look_at_places(paths: Paths) -> Iterator[SeenPlace]:
@@ -77,23 +68,6 @@ def _can_lock(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return True
-
-
-def look_at_disks(folders: Iterable[Path], free_bytes: FreeBytes) -> Iterator[SeenDisk]:
-    """Yield how much room is left, each file system once. folders: one that is missing counts by what is above it."""
-    seen = set()
-    for folder in folders:
-        place = _find_nearest(folder)
-        with suppress(OSError):
-            device = place.stat().st_dev
-            if device not in seen:
-                seen.add(device)
-                yield SeenDisk(str(place), free_bytes(place))
-
-
-def _find_nearest(path: Path) -> Path:
-    """Return a path, or the first above it that is there."""
-    return next((one for one in (path, *path.parents) if os.path.exists(one)), Path("/"))  # noqa: PTH110 - raises nothing
 
 
 def look_at_state_file(path: Path) -> SeenState:

@@ -11,6 +11,7 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import JOIN, Query, fn
+from oulipoly_engine.store.models.live import LiveRequestRow
 from oulipoly_engine.store.models.runs import AccountCounterRow, InvocationRow
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
@@ -122,3 +123,9 @@ def find_running(store: Store, limit: int = 200) -> tuple[Invocation, ...]:
 def _long_ago() -> Query:
     newest = InvocationRow.alias()
     return newest.select(fn.MAX(newest.id) - _NEWEST)
+
+
+def is_asked(store: Store) -> bool:
+    """Tell whether a request of a live session is open; its process may be gone."""
+    row = LiveRequestRow
+    return bool(store.rows(row.select(row.request_id).where(row.status == "pending").limit(1)))

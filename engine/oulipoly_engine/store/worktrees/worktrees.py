@@ -90,6 +90,12 @@ def list_worktrees(store: Store, states: Sequence[str] = (), repository: str | N
         return tuple(map(_read, store.rows(query.order_by(row.created_at, row.session_id))))
 
 
+def list_repositories(store: Store) -> tuple[str, ...]:
+    """Return the repositories, as the real paths, in which a session has a worktree now."""
+    row = WorktreeRow
+    return tuple(path for (path,) in store.rows(row.select(row.repository).where(row.state == "ready").distinct()))
+
+
 def _read(values: tuple[Any, ...]) -> Worktree:
     at = name_values(_COLUMNS, values)
     return Worktree(**at | {"settings": json.loads(at["settings"]), "is_new_branch": bool(at["is_new_branch"])})

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from oulipoly_engine.core.runs.diagnose import Category, classify, failure_text, heuristic, parse_answer, prompt_for
+from oulipoly_engine.core.runs.vendor_text import means_login_is_over
 
 
 def lines(*events):
@@ -342,3 +343,19 @@ def test_prompt_shows_2000_characters_without_secrets_inside_one_fence():
     assert "hunter2" not in prompt
     assert 2 == prompt.count("```")
     assert 2000 == len(prompt.split("```")[1].strip("\n"))
+
+
+@pytest.mark.parametrize(
+    ("said", "is_over"),
+    [
+        ("HTTP 401 from api.anthropic.com; sign in again", True),
+        ("the credential file has no accessToken; sign in with the CLI first", True),
+        ("the vendor answered with an error instead of windows; sign in again", True),
+        ("HTTP 500 from api.anthropic.com", False),
+        ("it printed nothing", False),
+    ],
+)
+def test_a_quota_script_s_failure_tells_whether_the_login_is_over(said, is_over):
+    advice = "try it in a shell, sign in again if the login has ended, or correct `quota_script` in providers.toml"
+
+    assert is_over == means_login_is_over(f"the quota script `cat oauth unauthorized` failed: {said}; {advice}")

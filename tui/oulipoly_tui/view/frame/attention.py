@@ -23,6 +23,11 @@ def pane_of(alert: Alert) -> str:
     return _PANES.get(alert.kind, PROBLEMS)
 
 
+def is_told_as_seen(alert: Alert) -> bool:
+    """Tell whether a line says an alert once it stands in a snapshot; of windows and requests events tell."""
+    return alert.since is not None or alert.kind in ("login", "disk")
+
+
 def key_of(alert: Alert) -> str:
     """Return what the pane's `show` finds it by."""
     if alert.kind == "window":

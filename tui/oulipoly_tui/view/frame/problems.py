@@ -70,6 +70,14 @@ def cause_of(alert: Alert, now: datetime) -> str:
     return f"{alert.text}; what was read {_ago(alert.since, now)} stays in use"
 
 
+def format_new_problem(alert: Alert, now: datetime, width: int, key: str | None = None) -> str:
+    """Return one line on what has just come. key: what opens the problems list."""
+    if alert.since is not None:
+        return format_broken_file(alert, now, width, key)
+    more = "" if key is None else f" ({key} tells all)"
+    return f"{cut(words.local(alert.head, now), width - cells(more))}{more}"
+
+
 def format_broken_file(alert: Alert, now: datetime, width: int, key: str | None = None) -> str:
     """Return one line on a broken file for which an earlier reading stands in. key: what opens the problems list."""
     name = PurePath(alert.subject).name
