@@ -83,9 +83,9 @@ def _dispatch(options: Parsed, style: Style, context: CliContext) -> int:
         case ["exec", *words]:
             return _exec(options, words, style, context)
         case ["app-server"]:
-            from oulipoly_demo.live.codex_server import Server  # noqa: PLC0415 - as below
+            from oulipoly_demo.live.codex_server import CodexServer  # noqa: PLC0415 - as below
 
-            return Server(context, options.last("--model")).run()
+            return CodexServer(context, options.last("--model")).run()
     if not streams.is_terminal():
         streams.complain("Error: stdin is not a terminal")
         return 1

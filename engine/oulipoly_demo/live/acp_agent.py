@@ -9,39 +9,29 @@ cancel), `late-calls` (a call is first seen in its request), `once-only` (nothin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from oulipoly_demo.base import claude_files, turn
 from oulipoly_demo.base.claude_files import ClaudeConversation
 from oulipoly_demo.base.context import VERSION, CliContext
-from oulipoly_demo.live import wire
-from oulipoly_demo.live.acp_session import AcpSession, Prompt
-from oulipoly_demo.live.wire import Task, Wire
+from oulipoly_demo.live.acp_session import AcpSession
+from oulipoly_demo.live.rpc import Refused, Reply, Server, text_of
+from oulipoly_demo.live.turns import Message, Running
 
 _AUTH_REQUIRED, _INVALID, _UNKNOWN, _INTERNAL = -32000, -32602, -32601, -32603
 _LOGIN = {"id": "demo-login", "name": "Log in", "description": "Unset DEMO_QUIRKS"}
 
 
-class Refused(Exception):
-    """A request that is answered with an error."""
-
-    def __init__(self, code: int, message: str, **data: Any) -> None:  # noqa: ANN401 - JSON
-        super().__init__(message)
-        self.error = {"code": code, "message": message} | ({"data": data} if data else {})
-
-
-class Agent:
+class Agent(Server):
     """One process of it."""
 
+    envelope = {"jsonrpc": "2.0"}  # noqa: RUF012 - never changed
+
     def __init__(self, context: CliContext) -> None:
-        self.context = context
-        self.wire = Wire(self._take_line, term_code=143)
-        self.can_ask = False  # the client takes forms
+        super().__init__(context, term_code=143)
+        self._can_ask = False  # the client takes forms
         self._sessions: dict[str, AcpSession] = {}
-        self._asked: dict[int, Task] = {}  # requests of ours
-        self._next_id = 0
 
     def run(self) -> int:
         """Serve until stdin ends; returns the exit code."""
@@ -58,79 +48,43 @@ class Agent:
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Tell something."""
         later = {"_meta": {"sinceVersion": "9.0.0"}} if self.context.drifts else {}
-        wire.send({"jsonrpc": "2.0", "method": method, "params": {**params, **later}})
+        self.send(method=method, params={**params, **later})
 
-    def ask(self, task: Task, method: str, params: Mapping[str, Any]) -> int:
-        """Ask the client; the task is woken with the result, or with None for an error. Returns the request's id."""
-        identity, self._next_id = self._next_id, self._next_id + 1
-        self._asked[identity] = task
-        wire.send({"jsonrpc": "2.0", "id": identity, "method": method, "params": dict(params)})
-        return identity
+    def hear(self, _method: str, _params: dict[str, Any]) -> None:
+        """Take a notification."""
+        session = self._sessions.get(str(_params.get("sessionId")))
+        if _method == "session/cancel" and session is not None:
+            session.cancel()
 
-    def forget(self, identity: int) -> None:
-        """Take the answer to a request for none."""
-        self._asked.pop(identity, None)
-
-    def reply(self, identity: Any, result: Any = None, error: Any = None) -> None:  # noqa: ANN401 - JSON
-        """Answer a request of the client."""
-        told = {"result": result} if error is None else {"error": error}
-        wire.send({"jsonrpc": "2.0", "id": identity, **told})
-
-    def _take_line(self, line: bytes) -> None:
-        try:
-            message = json.loads(line)
-        except ValueError:
-            return
-        if not isinstance(message, dict):
-            return
-        if "method" not in message:
-            task = self._asked.pop(message.get("id", -1), None)
-            if task is not None:
-                self.wire.wake(task, message.get("result"))
-            return
-        params = message.get("params")
-        self._take(message.get("id"), str(message["method"]), params if isinstance(params, dict) else {})
-
-    def _take(self, identity: Any, method: str, params: dict[str, Any]) -> None:  # noqa: ANN401 - JSON
-        if method == "session/cancel":
-            session = self._sessions.get(str(params.get("sessionId")))
-            if session is not None:
-                session.cancel()
-            return
-        if identity is None:
-            return
-        try:
-            if method == "session/prompt":
-                self._find(params).take(Prompt(identity, _text_of(params)))
-                return
-            self.reply(identity, self._do(method, params))
-        except Refused as refused:
-            self.reply(identity, error=refused.error)
-        for session in self._sessions.values():
-            session.greet()
-
-    def _do(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def serve(self, identity: Any, method: str, params: dict[str, Any]) -> Reply:  # noqa: ANN401 - JSON
+        """Do what a request asks for. Raises Refused."""
         match method:
             case "initialize":
-                return self._initialize(params)
+                return Reply(self._initialize(params))
             case "session/new":
                 return self._new()
             case "session/load" | "session/resume" | "session/fork" if not self.has("plain"):
                 return self._go_on(method, params)
+            case "session/prompt":
+                self._find(params).take(Running(Message(text_of(params.get("prompt")), identity)))
+                return Reply(None)
             case "session/set_mode":
-                return self._find(params).set_mode(str(params.get("modeId"))) or self._refuse("mode not found")
+                if not self._find(params).set_mode(str(params.get("modeId"))):
+                    raise Refused("Invalid params: mode not found", code=_INVALID)
+                return Reply({"_meta": {}})
             case "session/set_model":
                 self._find(params).model = turn.model_name("claude", str(params.get("modelId")))
-                return {}
+                return Reply({})
             case "_session/steering" if self.has("steering"):
-                return {"outcome": "injected" if self._find(params).steer(_text_of(params)) else "failed"}
+                is_taken = self._find(params).steer(text_of(params.get("prompt")))
+                return Reply({"outcome": "injected" if is_taken else "failed"})
             case _:
-                raise Refused(_UNKNOWN, f'"Method not found": {method}', method=method)
+                raise Refused(f'"Method not found": {method}', code=_UNKNOWN, data={"method": method})
 
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        self.can_ask = "form" in ((params.get("clientCapabilities") or {}).get("elicitation") or {})
-        sessions: dict[str, Any] = {} if self.has("plain") else {"fork": {}, "resume": {}}
-        if self.has("load-fails"):
+        self._can_ask = "form" in ((params.get("clientCapabilities") or {}).get("elicitation") or {})
+        sessions: dict[str, Any] = {"fork": {}, "resume": {}}
+        if self.has("plain") or self.has("load-fails"):
             sessions = {}
         able = {"loadSession": not self.has("plain"), "sessionCapabilities": sessions}
         return {
@@ -141,39 +95,34 @@ class Agent:
             "_meta": {"steering": {"supported": self.has("steering")}},
         }
 
-    def _new(self) -> dict[str, Any]:
+    def _new(self) -> Reply:
         if self.has("login"):
-            raise Refused(_AUTH_REQUIRED, "Authentication required")
+            raise Refused("Authentication required", code=_AUTH_REQUIRED)
         return self._open(claude_files.start(self.context, entrypoint="sdk-cli"))
 
-    def _go_on(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        wanted = str(params.get("sessionId"))
-        found = None if self.has("load-fails") else claude_files.resume(self.context, wanted, entrypoint="sdk-cli")
-        if found is None:
-            raise Refused(_INTERNAL, "Internal error", details=f'Invalid session identifier "{wanted}".')
+    def _go_on(self, method: str, params: dict[str, Any]) -> Reply:
+        identity = str(params.get("sessionId"))
+        conversation = None
+        if not self.has("load-fails"):
+            conversation = claude_files.resume(self.context, identity, entrypoint="sdk-cli")
+        if conversation is None:
+            details = {"details": f'Invalid session identifier "{identity}".'}
+            raise Refused("Internal error", code=_INTERNAL, data=details)
         if method == "session/fork":
-            found = claude_files.fork(self.context, found, entrypoint="sdk-cli", session_id=None)
-        told = self._open(found)
+            conversation = claude_files.fork(self.context, conversation, entrypoint="sdk-cli", session_id=None)
+        reply = self._open(conversation)
         if method != "session/resume":
-            self._sessions[found.session_id].replay()
-        return told
+            self._sessions[conversation.session_id].replay()
+        return reply
 
-    def _open(self, conversation: ClaudeConversation) -> dict[str, Any]:
+    def _open(self, conversation: ClaudeConversation) -> Reply:
         conversation.open(self.context.now())
-        session = self._sessions[conversation.session_id] = AcpSession(self, conversation)
-        return {"sessionId": conversation.session_id, **session.settings()}
+        session = AcpSession(self, conversation, can_ask=self._can_ask)
+        self._sessions[conversation.session_id] = session
+        return Reply({"sessionId": conversation.session_id, **session.settings()}, session.greet)
 
     def _find(self, params: dict[str, Any]) -> AcpSession:
         session = self._sessions.get(str(params.get("sessionId")))
         if session is None:
-            raise Refused(_INVALID, f"Invalid params: session not found: {params.get('sessionId')}")
+            raise Refused(f"Invalid params: session not found: {params.get('sessionId')}", code=_INVALID)
         return session
-
-    def _refuse(self, what: str) -> dict[str, Any]:
-        raise Refused(_INVALID, f"Invalid params: {what}")
-
-
-def _text_of(params: dict[str, Any]) -> str:
-    parts = params.get("prompt")
-    found = parts if isinstance(parts, list) else []
-    return "\n".join(str(part.get("text", "")) for part in found if isinstance(part, dict))

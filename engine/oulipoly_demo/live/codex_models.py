@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oulipoly_demo.base.context import CliContext
-from oulipoly_demo.live.codex_words import Refused
+from oulipoly_demo.live.rpc import Refused
 from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.levels import Tier
 

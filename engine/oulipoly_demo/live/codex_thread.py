@@ -1,20 +1,19 @@
-"""One thread of the demo's `codex app-server`: its settings, and the turn that runs in it."""
+"""One thread of the demo's `codex app-server`: its settings, and its turns in codex' words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Mapping
 from typing import Any
 
-from oulipoly_demo.base import answers, directives, failures, ids, streams, turn
+from oulipoly_demo.base import ids, turn
 from oulipoly_demo.base.codex_files import CodexConversation
 from oulipoly_demo.base.context import CliContext
-from oulipoly_demo.base.directives import Directives
-from oulipoly_demo.base.options import Style
+from oulipoly_demo.base.failures import Failure
 from oulipoly_demo.live import codex_models
 from oulipoly_demo.live import codex_words as words
-from oulipoly_demo.live.codex_messages import Messages, RunningTurn, Sender
-from oulipoly_demo.live.codex_steps import Cancelled, StepRunner
-from oulipoly_demo.live.codex_words import Refused
+from oulipoly_demo.live.rpc import Refused, Reply, Server, text_of
+from oulipoly_demo.live.turns import Call, Leave, Message, Running, Turns, output_of, plan_states
 from oulipoly_demo.live.wire import Steps
 from oulipoly_demo.quota.levels import Tokens
 
@@ -25,49 +24,54 @@ _SANDBOXES = {
 }
 _CONTEXT_TOKENS = 258_400
 _BEGIN_S = 0.01  # between the reply and turn/started; an interrupt that comes then is refused
-_BATCH = 200  # pieces of a flood between two looks at stdin
-_BLOCK = 1 << 16
-Reply = tuple[dict[str, Any], Callable[[], object]]
+_LEAVES = {"accept": Leave.ONCE, "acceptForSession": Leave.ALWAYS, "cancel": Leave.STOP}
 
 
-class Thread:
+class CodexTurn(Running):
+    """The turn that runs."""
+
+    def __init__(self, message: Message, identity: str, kind: str = "user") -> None:
+        """kind: user, review, compact."""
+        super().__init__(message)
+        self.id = identity
+        self.kind = kind
+        self.started_id = ""  # as turn/started names it: another one in a review; empty before it
+        self.diff = ""
+        self.refusal = ""  # the status of a call that was not allowed
+
+
+class Thread(Turns[CodexTurn, CodexConversation]):
     """One conversation that is loaded."""
 
     def __init__(
-        self, sender: Sender, context: CliContext, conversation: CodexConversation, model: str, *, forked_from: str = ""
+        self, server: Server, context: CliContext, conversation: CodexConversation, model: str, *, forked_from: str = ""
     ) -> None:
         """Wrap a conversation; it is this process's until it ends."""
-        self.conversation = conversation
+        super().__init__(context, conversation, server.wire, model)
+        self.id = conversation.session_id
         self.name: str | None = None
-        self._messages = Messages(sender, conversation.session_id, int(context.now() * 1000))
-        self._context = context
+        self._server = server
         self._forked_from = forked_from or None
+        self._loaded_ms = int(context.now() * 1000)  # items are stamped with it
         self._settings: dict[str, Any] = {
-            "model": model,
             "approvalPolicy": "on-request",
             "sandbox": _SANDBOXES["workspace-write"],
             "effort": None,
         }
-        self._steps = StepRunner(context, conversation, self._messages, self._settings)
-
-    @property
-    def id(self) -> str:
-        """Return the thread's id."""
-        return self.conversation.session_id
 
     def describe(self) -> dict[str, Any]:
         """Return the thread as codex tells it."""
-        first = next((one.text for one in self.conversation.turns if one.role == "user"), "")
+        first = next((past.text for past in self.conversation.turns if past.role == "user"), "")
         return {
             "id": self.id,
             "sessionId": self.id,
             "forkedFromId": self._forked_from,
             "preview": first[:100],
             "modelProvider": "demo",
-            "model": self._settings["model"],
-            "status": {"type": "idle" if self._messages.running is None else "active"},
+            "model": self.model,
+            "status": {"type": "idle" if self.running is None else "active"},
             "path": str(self.conversation.path),
-            "cwd": str(self._context.cwd),
+            "cwd": str(self.context.cwd),
             "cliVersion": words.VERSION,
             "source": "vscode",
             "name": self.name,
@@ -76,223 +80,297 @@ class Thread:
 
     def apply(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Take settings, which stay, and return the thread with those in force."""
-        before = dict(self._settings)
+        before = (self.model, dict(self._settings))
         self._settings |= {name: params[name] for name in ("approvalPolicy", "effort") if params.get(name)}
         if params.get("model"):
-            self._settings["model"] = turn.model_name("codex", str(params["model"]))
+            self.model = turn.model_name("codex", str(params["model"]))
         sandbox = params.get("sandboxPolicy") or _SANDBOXES.get(str(params.get("sandbox")))
         if isinstance(sandbox, dict):
             self._settings["sandbox"] = sandbox
-        if before != self._settings and params.get("input") is not None:
-            self._messages.notify("thread/settings/updated", {"threadSettings": self._told_settings()})
-        settings = {name: self._settings[name] for name in ("model", "approvalPolicy", "sandbox")}
-        return {"thread": self.describe(), "cwd": str(self._context.cwd), "modelProvider": "demo", **settings}
+        place = {"cwd": str(self.context.cwd), "model": self.model, "approvalPolicy": self._settings["approvalPolicy"]}
+        if before != (self.model, self._settings) and params.get("input") is not None:
+            policies = {"effort": self._settings["effort"], "sandboxPolicy": self._settings["sandbox"]}
+            self._notify("thread/settings/updated", {"threadSettings": place | policies})
+        return {"thread": self.describe(), "modelProvider": "demo", **place, "sandbox": self._settings["sandbox"]}
+
+    def rename(self, name: str) -> Reply:
+        """Give it a name."""
+        self.name = name
+        return Reply({}, lambda: self._notify("thread/name/updated", {"threadName": name}))
 
     # Orders ----------------------------------------------------------------------------------------------------------
-    def start_turn(self, text: str, params: Mapping[str, Any]) -> Reply | dict[str, Any]:
+    def start_turn(self, text: str, params: Mapping[str, Any]) -> Reply:
         """Begin a turn; one that runs takes the text in."""
-        client_id = params.get("clientUserMessageId")
-        if self._messages.running is not None:
-            if self._messages.running.kind != "user":
-                kind = self._messages.running.kind.capitalize()
-                text = f"failed to submit turn input: ActiveTurnNotSteerable {{ turn_kind: {kind} }}"
-                raise Refused(text, code=-32603)
-            self._messages.running.steers.append((text, client_id))
-            return {"turn": words.turn_of(self._messages.running.id, "inProgress")}
+        message = Message(text, params.get("clientUserMessageId"))
+        if self.running is not None:
+            if self.running.kind != "user":
+                kind = self.running.kind.capitalize()
+                reason = f"failed to submit turn input: ActiveTurnNotSteerable {{ turn_kind: {kind} }}"
+                raise Refused(reason, code=-32603)
+            self.running.steers.append(message)
+            return Reply({"turn": words.turn_of(self.running.id, "inProgress")})
         self.apply(params)
-        self.conversation.begin(text, self._settings["model"], self._context.now())
-        running = self._new_turn(self.conversation.turn_id, "user")
-        result = {"turn": words.turn_of(running.id, "inProgress")}
-        return result, lambda: self._run(running, self._play(running, text, client_id))
+        self.conversation.begin(text, self.model, self.context.now())
+        running = CodexTurn(message, self.conversation.turn_id)
+        return Reply({"turn": words.turn_of(running.id, "inProgress")}, lambda: self.take(running))
 
     def steer(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Give the running turn a message."""
-        running, expected = self._messages.running, params.get("expectedTurnId")
+        running, expected = self.running, params.get("expectedTurnId")
         if running is None or not running.started_id:
             raise Refused("no active turn to steer")
         if running.kind != "user":
-            message = f"cannot steer a {running.kind} turn"
+            reason = f"cannot steer a {running.kind} turn"
             info = {"activeTurnNotSteerable": {"turnKind": running.kind}}
-            raise Refused(message, data=words.error_of(message, info))
+            raise Refused(reason, data=words.error_of(reason, info))
         if expected != running.id:
             raise Refused(f"expected active turn id `{expected}` but found `{running.id}`")
-        running.steers.append((words.input_of(params), params.get("clientUserMessageId")))
+        running.steers.append(Message(text_of(params.get("input")), params.get("clientUserMessageId")))
         return {"turnId": running.id}
 
-    def interrupt(self, turn_id: str) -> Reply:
+    def interrupt_turn(self, turn_id: str) -> Reply:
         """End the running turn."""
-        running = self._messages.running
+        running = self.running
         if running is None or not running.started_id:
             raise Refused("no active turn to interrupt")
         if turn_id != running.started_id:
             raise Refused(f"expected active turn id {turn_id} but found {running.started_id}")
-        return {}, self._stop
+        return Reply({}, self.interrupt)
 
     def compact(self) -> Reply:
         """Forget the details of what was said."""
         self._refuse_if_busy()
-        running = self._new_turn(ids.timed_uuid(self._context.now()), "compact")
-        return {}, lambda: self._run(running, self._forget(running))
+        running = CodexTurn(Message(""), ids.timed_uuid(self.context.now()), "compact")
+        return Reply({}, lambda: self.take(running))
 
     def review(self, target: Mapping[str, Any]) -> Reply:
         """Look at changes."""
         what = str(target.get("instructions") or "current changes")
         prompt = f"Review {what} and provide prioritized findings."
         self._refuse_if_busy()
-        self.conversation.begin(prompt, self._settings["model"], self._context.now())
-        running = self._new_turn(self.conversation.turn_id, "review")
+        self.conversation.begin(prompt, self.model, self.context.now())
+        running = CodexTurn(Message(prompt, what), self.conversation.turn_id, "review")
         message = words.user_message(running.id, what, None)
         result = {"turn": words.turn_of(running.id, "inProgress", items=[message]), "reviewThreadId": self.id}
-        return result, lambda: self._run(running, self._look_at(running, prompt, what))
-
-    # A turn of a person ----------------------------------------------------------------------------------------------
-    def _play(self, running: RunningTurn, text: str, client_id: str | None) -> Steps:
-        yield _BEGIN_S
-        self._messages.tell_start(running.id)
-        messages = [(text, client_id)]
-        try:
-            while messages:
-                text, client_id = messages.pop(0)
-                self._messages.tell_whole(words.user_message(ids.random_uuid(), text, client_id))
-                asked = directives.parse(text, self._context.account)
-                if (yield from self._refuse(asked)):
-                    return
-                for step in asked.steps:
-                    yield from self._steps.do(step)
-                whole = None if running.steers else (yield from self._answer(asked, running))
-                for steer in running.steers:
-                    self.conversation.add_prompt(steer[0], self._context.now())
-                messages += running.steers
-                running.steers = []
-                if whole is not None:
-                    self._charge(text, whole)
-        except Cancelled:
-            self.conversation.interrupt(self._context.now())
-            self._end("interrupted")
-            return
-        self._end("completed", items=[words.agent_message(ids.message_id(), str(whole))])
-        if asked.exit_code is not None:
-            self._messages.sender.wire.leave(asked.exit_code)
-
-    def _refuse(self, asked: Directives) -> Steps:
-        """Fail as the vendor does, where it would; returns whether it did."""
-        if asked.stderr is not None:
-            streams.complain(asked.stderr)
-        if self._context.drifts:
-            yield from self._steps.drift()
-        if asked.sleep_s:
-            yield asked.sleep_s
-        failure = turn.refusal(self._context, asked)
-        if failure is None:
-            return False
-        info = words.FAILURES[failure.kind]
-        if failure.retried:
-            self._messages.tell_retry()
-            yield 0.0
-        self._messages.tell_error(failure.text, info, is_retried=False)
-        self._fail(failure, info)
-        return True
-
-    def _fail(self, failure: failures.Failure, info: Any) -> None:  # noqa: ANN401 - JSON
-        self.conversation.fail(failure, self._context.now())
-        self._end("failed", error=words.error_of(failure.text, info))
-
-    def _answer(self, asked: Directives, running: RunningTurn) -> Steps:
-        """Say the answer; returns its text, or None where a message for the turn cut it off."""
-        if self._context.thinking_s:
-            yield self._context.thinking_s
-        flood = next((int(step.amount) for step in asked.steps if step.kind == "flood"), 0)
-        if flood:
-            pieces: Iterable[str] = (f"{number} " for number in range(flood))
-        elif asked.big_bytes:
-            whole = answers.big(asked.big_bytes)
-            pieces = (whole[start : start + _BLOCK] for start in range(0, len(whole), _BLOCK))
-        else:
-            pieces = answers.chunks(turn.compose(asked, self.conversation.turns, Style()))
-        return (yield from self._stream(pieces, running, 0.0 if flood else self._context.pace_s))
-
-    def _stream(self, pieces: Iterable[str], running: RunningTurn, pace_s: float) -> Steps:
-        identity, said = ids.message_id(), []
-        self._messages.tell_item("item/started", words.agent_message(identity, ""))
-        for place, piece in enumerate(pieces):
-            if pace_s or place % _BATCH == 0:
-                yield pace_s
-            if running.steers:
-                return None  # the message is never completed: the real one does so as well
-            said.append(piece)
-            self._messages.tell_delta("item/agentMessage/delta", identity, piece)
-        self._messages.tell_item("item/completed", words.agent_message(identity, "".join(said)))
-        return "".join(said)
-
-    def _charge(self, prompt: str, text: str) -> None:
-        tokens = turn.settle(self._context, self.conversation, prompt, text, self._settings["model"])
-        usage = {
-            "total": _usage(self.conversation.total),
-            "last": _usage(tokens),
-            "modelContextWindow": _CONTEXT_TOKENS,
-        }
-        self._messages.notify("thread/tokenUsage/updated", {"turnId": self._messages.turn_id, "tokenUsage": usage})
-        self._messages.sender.notify("account/rateLimits/updated", {"rateLimits": codex_models.limits(self._context)})
-
-    # Turns of its own ------------------------------------------------------------------------------------------------
-    def _forget(self, running: RunningTurn) -> Steps:
-        yield _BEGIN_S
-        self._messages.tell_start(running.id)
-        item = {"type": "contextCompaction", "id": ids.random_uuid()}
-        self._messages.tell_item("item/started", item)
-        yield self._context.thinking_s
-        summary = f"A demo's summary of {len(self.conversation.turns)} messages."
-        self.conversation.append(self._context.now(), ("compacted", {"message": summary}))
-        self._messages.tell_item("item/completed", item)
-        self._end("completed")
-
-    def _look_at(self, running: RunningTurn, prompt: str, what: str) -> Steps:
-        entered = {"type": "enteredReviewMode", "id": ids.random_uuid(), "review": what}
-        self._messages.tell_whole(entered)
-        yield _BEGIN_S
-        self._messages.tell_start(ids.timed_uuid(self._context.now()))  # another id than the reply's, which never ends
-        self._messages.tell_whole(words.user_message(ids.random_uuid(), prompt, None))
-        text = "No findings: the demo has read nothing."
-        self._messages.tell_item("item/started", words.agent_message(ids.message_id(), ""))  # which is never completed
-        yield self._context.thinking_s + self._context.pace_s
-        left = {"type": "exitedReviewMode", "id": ids.random_uuid(), "review": text}
-        self._messages.tell_whole(left)
-        message = words.agent_message(ids.message_id(), text)
-        self._messages.tell_whole(message)
-        self._charge(prompt, text)
-        self._end("completed", items=[message])
-
-    # The beginning and the end ---------------------------------------------------------------------------------------
-    def _new_turn(self, identity: str, kind: str) -> RunningTurn:
-        self._messages.running = RunningTurn(identity, kind)
-        return self._messages.running
+        return Reply(result, lambda: self.take(running))
 
     def _refuse_if_busy(self) -> None:
-        if self._messages.running is not None:
+        if self.running is not None:
             raise Refused("a turn is running")
 
-    def _run(self, running: RunningTurn, steps: Steps) -> None:
-        running.task = self._messages.sender.wire.start(steps)
+    # The beginning and the end ---------------------------------------------------------------------------------------
+    def _begin(self, running: CodexTurn) -> Steps:
+        if running.kind == "review":
+            yield from self._look_at(running.message.text, str(running.message.identity))
+            return
+        yield _BEGIN_S
+        self._tell_start(running.id)
+        if running.kind == "user":
+            yield from self.play(running)
+        else:
+            yield from self._forget()
+
+    def _forget(self) -> Steps:
+        item = {"type": "contextCompaction", "id": ids.random_uuid()}
+        self._tell_item("item/started", item)
+        yield self.context.thinking_s
+        summary = f"A demo's summary of {len(self.conversation.turns)} messages."
+        self.conversation.append(self.context.now(), ("compacted", {"message": summary}))
+        self._tell_item("item/completed", item)
+        self._end("completed")
+
+    def _look_at(self, prompt: str, what: str) -> Steps:
+        self._tell_whole({"type": "enteredReviewMode", "id": ids.random_uuid(), "review": what})
+        yield _BEGIN_S
+        self._tell_start(ids.timed_uuid(self.context.now()))  # another id than the reply's, which never ends
+        self._tell_whole(words.user_message(ids.random_uuid(), prompt, None))
+        text = "No findings: the demo has read nothing."
+        self._start("text")  # which is never completed
+        yield self.context.thinking_s + self.context.pace_s
+        self._tell_whole({"type": "exitedReviewMode", "id": ids.random_uuid(), "review": text})
+        message = words.agent_message(ids.message_id(), text)
+        self._tell_whole(message)
+        self._tell_usage(turn.settle(self.context, self.conversation, prompt, text, self.model))
+        self._end("completed", items=[message])
+
+    def _take_in(self, message: Message, *, is_first: bool) -> None:
+        if not is_first:
+            self.conversation.add_prompt(message.text, self.context.now())
+        self._tell_whole(words.user_message(ids.random_uuid(), message.text, message.identity))
+
+    def _complete(self, text: str) -> None:
+        self._end("completed", items=[words.agent_message(ids.message_id(), text)])
+
+    def _fail(self, failure: Failure) -> Steps:
+        info = words.FAILURES[failure.kind]
+        if failure.retried:
+            self._tell_retry()
+            yield 0.0
+        self._tell_error(failure.text, info, is_retried=False)
+        self._end("failed", error=words.error_of(failure.text, info))
 
     def _stop(self) -> None:
-        running = self._messages.running
-        if running is None or running.task is None:
-            return
-        self._messages.sender.wire.stop(running.task)
-        if running.kind != "compact":
-            self.conversation.interrupt(self._context.now())
+        if self._turn.kind != "compact":
+            self.conversation.interrupt(self.context.now())
         self._end("interrupted")
 
-    def _end(self, status: str, *, error: Any = None, items: Iterable[dict[str, Any]] = ()) -> None:  # noqa: ANN401
-        turn_id, self._messages.running = self._messages.turn_id, None
-        self._messages.notify("thread/status/changed", {"status": {"type": "idle"}})
-        self._messages.notify("turn/completed", {"turn": words.turn_of(turn_id, status, error, list(items))})
-        self._messages.sender.withdraw(self.id)  # only now: codex does it in this order
+    def _end(self, status: str, *, error: Any = None, items: Any = ()) -> None:  # noqa: ANN401 - JSON
+        running = self._turn
+        self.running = None
+        self._notify("thread/status/changed", {"status": {"type": "idle"}})
+        self._notify("turn/completed", {"turn": words.turn_of(running.id, status, error, items)})
+        if running.request is not None:  # only now: codex does it in this order
+            self._notify("serverRequest/resolved", {"requestId": running.request})
+        self.next()
 
-    def _told_settings(self) -> dict[str, Any]:
-        settings = self._settings
-        told = {"cwd": str(self._context.cwd), "model": settings["model"], "effort": settings["effort"]}
-        return told | {"approvalPolicy": settings["approvalPolicy"], "sandboxPolicy": settings["sandbox"]}
+    # Messages --------------------------------------------------------------------------------------------------------
+    def _start(self, field: str) -> str:
+        if field == "text":
+            identity = ids.message_id()
+            self._tell_item("item/started", words.agent_message(identity, ""))
+        else:
+            identity = f"rs_{ids.message_id()[4:]}"
+            self._tell_item("item/started", words.reasoning(identity))
+        return identity
+
+    def _tell_piece(self, field: str, identity: str, piece: str) -> None:
+        if field == "text":
+            self._tell_delta("item/agentMessage/delta", identity, piece)
+        else:
+            self._tell_delta("item/reasoning/summaryTextDelta", identity, piece, summaryIndex=0)
+
+    def _end_text(self, identity: str, text: str, tokens: Tokens) -> None:
+        self._tell_item("item/completed", words.agent_message(identity, text))
+        self._tell_usage(tokens)
+
+    def _end_thought(self, identity: str, text: str) -> None:
+        self._tell_item("item/completed", words.reasoning(identity, text))
+
+    def _tell_usage(self, tokens: Tokens) -> None:
+        total = self.conversation.total
+        usage = {"total": _usage(total), "last": _usage(tokens), "modelContextWindow": _CONTEXT_TOKENS}
+        self._notify("thread/tokenUsage/updated", {"turnId": self._turn.id, "tokenUsage": usage})
+        self._server.notify("account/rateLimits/updated", {"rateLimits": codex_models.limits(self.context)})
+
+    def _tell_plan(self, points: tuple[str, ...], done: int) -> None:
+        plan = [{"step": point, "status": state} for point, state in plan_states(points, done, "inProgress")]
+        self._notify("turn/plan/updated", {"turnId": self._turn.id, "explanation": None, "plan": plan})
+
+    def _retry(self) -> None:
+        self._start("text")
+        self._tell_retry()
+
+    def _drift(self) -> Steps:
+        item = {"type": "hologram", "id": f"hg_{ids.message_id()[4:]}", "status": "glowing", "lumens": 7}
+        self._tell_whole(item)
+        self._notify("thread/hologram/updated", {"hologram": {"lumens": 7}})
+        yield from self._request("item/hologram/requestApproval", {"itemId": item["id"]}, "waitingOnHologram")
+
+    # Tools -----------------------------------------------------------------------------------------------------------
+    def _needs_leave(self, call: Call) -> bool:
+        approval = str(self._settings["approvalPolicy"])
+        if approval == "never":
+            return False
+        return call.edit is None or approval == "untrusted" or self._settings["sandbox"].get("type") == "readOnly"
+
+    def _start_call(self, call: Call) -> None:
+        self._tell_item("item/started", self._item_of(call, "inProgress"))
+
+    def _ask_leave(self, call: Call) -> Steps:
+        method, params = "item/fileChange/requestApproval", {"itemId": call.identity, "reason": None, "grantRoot": None}
+        if call.edit is None:
+            method = "item/commandExecution/requestApproval"
+            params = words.command_approval(call.identity, call.subject, str(self.context.cwd))
+        result = yield from self._request(method, params, "waitingOnApproval")
+        decision = result.get("decision") if isinstance(result, dict) else None
+        self._turn.refusal = "declined" if decision in ("decline", "cancel") else "failed"
+        return Leave.ALWAYS if isinstance(decision, dict) else _LEAVES.get(str(decision), Leave.NO)
+
+    def _end_call(self, call: Call, *, is_done: bool) -> None:
+        if call.edit is None:
+            output = f"{output_of(call.subject)}\n"
+            self._tell_delta("item/commandExecution/outputDelta", call.identity, output)
+            self._write_down(call, output)
+            self._tell_item("item/completed", self._item_of(call, "completed", output))
+            return
+        self._tell_item("item/completed", self._item_of(call, "completed" if is_done else "failed"))
+        if is_done:
+            self._turn.diff += call.edit.diff
+            self._notify("turn/diff/updated", {"turnId": self._turn.id, "diff": self._turn.diff})
+
+    def _refuse_call(self, call: Call) -> None:
+        if call.edit is None:
+            self._write_down(call, "exec command rejected by user")
+        self._tell_item("item/completed", self._item_of(call, self._turn.refusal))
+
+    def _question(self, text: str, choices: tuple[str, ...]) -> Steps:
+        options = [{"label": choice, "description": ""} for choice in choices]
+        question = {"id": "q1", "header": "Question", "question": text, "isOther": True, "isSecret": False}
+        params = {"itemId": f"call_{ids.message_id()[4:]}", "questions": [question | {"options": options}]}
+        yield from self._request("item/tool/requestUserInput", params | {"isBlocking": True}, "waitingOnUserInput")
+
+    def _request(self, method: str, params: Mapping[str, Any], flag: str) -> Steps:
+        """Ask the client and wait for its answer; returns the result, None for an error."""
+        self._tell_active(flag)
+        about = {"threadId": self.id, "turnId": self._turn.id, "startedAtMs": self._loaded_ms}
+        identity = self._server.request(method, about | dict(params))
+        result = yield from self.ask(identity)
+        self._notify("serverRequest/resolved", {"requestId": identity})
+        self._tell_active()
+        return result
+
+    def _write_down(self, call: Call, output: str) -> None:
+        """Keep a command in the rollout."""
+        used = {"name": "exec_command", "arguments": json.dumps({"cmd": call.subject}), "call_id": call.identity}
+        result = {"type": "function_call_output", "call_id": call.identity, "output": output}
+        self.conversation.append(
+            self.context.now(), ("response_item", {"type": "function_call", **used}), ("response_item", result)
+        )
+
+    def _item_of(self, call: Call, status: str, output: str | None = None) -> dict[str, Any]:
+        if call.edit is None:
+            return words.command(call.identity, call.subject, str(self.context.cwd), status, output)
+        change = {"path": call.subject, "kind": {"type": call.edit.kind}, "diff": call.edit.codex_diff}
+        return {"type": "fileChange", "id": call.identity, "changes": [change], "status": status}
+
+    # Parts -----------------------------------------------------------------------------------------------------------
+    @property
+    def _turn(self) -> CodexTurn:
+        assert self.running is not None  # noqa: S101 - whatever is said is said in a turn
+        return self.running
+
+    def _notify(self, method: str, params: Mapping[str, Any]) -> None:
+        self._server.notify(method, {"threadId": self.id, **params})
+
+    def _tell_item(self, method: str, item: Mapping[str, Any]) -> None:
+        stamp = "startedAtMs" if method == "item/started" else "completedAtMs"
+        self._notify(method, {"turnId": self._turn.id, "item": dict(item), stamp: self._loaded_ms})
+
+    def _tell_whole(self, item: Mapping[str, Any]) -> None:
+        """Tell of an item that ends as it begins."""
+        self._tell_item("item/started", item)
+        self._tell_item("item/completed", item)
+
+    def _tell_delta(self, method: str, identity: str, delta: str, **more: int) -> None:
+        self._notify(method, {"turnId": self._turn.id, "itemId": identity, "delta": delta, **more})
+
+    def _tell_error(self, message: str, info: Any, *, is_retried: bool) -> None:  # noqa: ANN401 - JSON
+        error = words.error_of(message, info)
+        self._notify("error", {"turnId": self._turn.id, "error": error, "willRetry": is_retried})
+
+    def _tell_retry(self) -> None:
+        """Tell that the connection was lost and is made again."""
+        info = {"responseStreamDisconnected": {"httpStatusCode": None}}
+        self._tell_error("Reconnecting... 1/1", info, is_retried=True)
+
+    def _tell_active(self, *flags: str) -> None:
+        """Tell that the thread works, and what it waits for."""
+        self._notify("thread/status/changed", {"status": {"type": "active", "activeFlags": list(flags)}})
+
+    def _tell_start(self, turn_id: str) -> None:
+        self._turn.started_id = turn_id
+        self._tell_active()
+        self._notify("turn/started", {"turn": words.turn_of(turn_id, "inProgress")})
 
 
 def _usage(tokens: Tokens) -> dict[str, int]:

@@ -16,22 +16,6 @@ FAILURES: Mapping[str, Any] = {
 }
 
 
-class Refused(Exception):
-    """A request that is answered with an error."""
-
-    def __init__(self, message: str, *, code: int = -32600, data: Any = None) -> None:  # noqa: ANN401 - JSON
-        super().__init__(message)
-        self.code = code
-        self.data = data
-
-
-def input_of(params: Mapping[str, Any]) -> str:
-    """Return the text of an input."""
-    parts = params.get("input")
-    found = parts if isinstance(parts, list) else []
-    return "\n".join(str(part.get("text", "")) for part in found if isinstance(part, dict))
-
-
 def error_of(message: str, info: Any, details: str | None = None) -> dict[str, Any]:  # noqa: ANN401 - JSON
     """Return an error as notifications and failed turns carry it."""
     return {"message": message, "codexErrorInfo": info, "additionalDetails": details, "misalignment": None}
@@ -63,6 +47,26 @@ def command(identity: str, script: str, cwd: str, status: str, output: str | Non
         "exitCode": None if output is None else 0,
         "durationMs": None if output is None else 1,
     }
+
+
+def command_approval(identity: str, script: str, cwd: str) -> dict[str, Any]:
+    """Return what is asked before a command."""
+    amendment = script.split()
+    always = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": amendment}}
+    return {
+        "itemId": identity,
+        "kind": "command",
+        "command": shell_of(script),
+        "cwd": cwd,
+        "commandActions": [{"type": "unknown", "command": script}],
+        "proposedExecpolicyAmendment": amendment,
+        "availableDecisions": ["accept", always, "cancel"],
+    }
+
+
+def reasoning(identity: str, *summary: str) -> dict[str, Any]:
+    """Return a thought as an item."""
+    return {"type": "reasoning", "id": identity, "summary": list(summary), "content": []}
 
 
 def shell_of(script: str) -> str:

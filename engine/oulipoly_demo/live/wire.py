@@ -41,6 +41,7 @@ class Wire:
         self._term_code = term_code
         self._tasks: list[Task] = []
         self._exit_code: int | None = None
+        self._expected: dict[object, Task] = {}  # whose answers are waited for, by the request's id
 
     def start(self, steps: Steps) -> Task:
         """Have a generator run beside the reading."""
@@ -48,13 +49,21 @@ class Wire:
         self._tasks.append(task)
         return task
 
-    def wake(self, task: Task, value: Any) -> None:  # noqa: ANN401 - whatever it waits for
-        """Let a generator go on that waits for a value."""
-        task.due, task.value = 0.0, value
+    def expect(self, identity: object, task: Task) -> None:
+        """Let a generator wait for the answer to a request."""
+        self._expected[identity] = task
+
+    def answer(self, identity: object, value: Any) -> bool:  # noqa: ANN401 - whatever it waits for
+        """Let the generator go on that waits for an answer. Returns whether one does: a late answer is for none."""
+        task = self._expected.pop(identity, None)
+        if task is not None:
+            task.due, task.value = 0.0, value
+        return task is not None
 
     def stop(self, task: Task) -> None:
         """End a generator where it is."""
         task.steps.close()
+        self._expected = {identity: waits for identity, waits in self._expected.items() if waits is not task}
         if task in self._tasks:
             self._tasks.remove(task)
 

@@ -121,7 +121,7 @@ def test_a_plan_a_thought_and_a_retry_are_told(claude):
     turn(session, "[[think:hm]] [[plan:first|then]] [[retry]] go")
 
     assert ["hm"] == [item.text for item in session.items("reasoning")]
-    assert (("first", "completed"), ("then", "pending")) == session.items("plan")[-1].steps
+    assert (("first", "completed"), ("then", "completed")) == session.items("plan")[-1].steps
     assert 1 == len(session.of(TurnRetrying))
 
 
