@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -12,6 +11,7 @@ from textual.app import App
 
 from oulipoly_engine.stopping import Stopped, stoppable
 from oulipoly_tui.base.messages import Job, WorkDone
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.toasts import Toasts
 
 _TOLD_AFTER_S = 1.0  # what takes less is done before its row could be read
@@ -110,12 +110,10 @@ class Jobs:
         if len(found) == 1:
             self._stop(found[0])
         elif found:
-            from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when there is something to ask
-            from oulipoly_tui.view.transcript.spans import Row  # noqa: PLC0415 - as above
+            from oulipoly_tui.view.transcript.spans import Row  # noqa: PLC0415 - only when there is something to ask
 
             rows = tuple(Row(str(number), ((job.title, ""),)) for number, job in enumerate(found))
-            chosen = partial(self._stop_chosen, found)
-            self._app.push_screen(Choice("Stop what?", rows), chosen)
+            dialogs.choose(self._app, "Stop what?", rows, lambda key: self._stop(found[int(key)]))
 
     def stop_all(self) -> None:
         """Ask what can be stopped to stop: the app is ending."""
@@ -129,10 +127,6 @@ class Jobs:
         for job in self._all:
             if job.title and job.thread is not None:
                 job.thread.join(max(0.0, deadline - monotonic()))
-
-    def _stop_chosen(self, offered: tuple[Job, ...], key: str | None) -> None:
-        if key is not None:
-            self._stop(offered[int(key)])
 
     def _stop(self, job: Job) -> None:
         job.asked.set()

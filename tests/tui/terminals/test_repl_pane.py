@@ -11,8 +11,8 @@ from oulipoly_engine.facade.terminals.terminals import Terminals
 from oulipoly_engine.records import replace
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.commands.setup import add_account
-from oulipoly_tui.screens import clipboard_question
 from oulipoly_tui.screens.question import Confirm
+from oulipoly_tui.screens.terminal import clipboard_question
 from oulipoly_tui.toasts import Toasts
 from oulipoly_tui.widgets.terminal_view import TerminalView
 

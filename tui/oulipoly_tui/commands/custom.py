@@ -9,6 +9,7 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_tui.actions.action import FRAME
 from oulipoly_tui.actions.custom import find_missing, prepare
 from oulipoly_tui.base.app_interface import engine_of
+from oulipoly_tui.screens import dialogs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,16 +44,11 @@ def run(app: AppInterface, action: Action) -> None:
     except RequestRefused as error:
         app.say(error.message, severity="warning")
         return
+    start = partial(_start, app, custom, prepared.words, prepared.folder)
     if not custom.confirm:
-        _start(app, custom, prepared.words, prepared.folder)
+        start()
         return
-    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
-
-    def on_answered(yes: bool | None) -> None:  # noqa: FBT001, RUF100 - as Textual calls it
-        if yes:
-            _start(app, custom, prepared.words, prepared.folder)
-
-    app.push_screen(Confirm(custom.name, "\n".join(prepared.lines), "run it"), on_answered)
+    dialogs.confirm(app, custom.name, "\n".join(prepared.lines), "run it", start)
 
 
 def _find_pane(app: AppInterface, action: Action) -> Pane | None:
@@ -79,8 +75,6 @@ def _start(app: AppInterface, custom: CustomCommand, words: tuple[str, ...], fol
 
 def _show(app: AppInterface, name: str, ended: Ended) -> None:
     """Show what a command has printed; where that is nothing, say how it ended."""
-    from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when there is something to read
-
     if not ended.output.strip():
         app.say(f"{name}: {ended.outcome}, and printed nothing", severity="warning" if ended.failed else "information")
         return
@@ -88,4 +82,4 @@ def _show(app: AppInterface, name: str, ended: Ended) -> None:
     lines: list[Line] = [((text, ""),) for text in printed[:_MOST_LINES]]
     if len(printed) > _MOST_LINES:
         lines.append(((f"… {len(printed) - _MOST_LINES} more lines", "dim"),))
-    app.push_screen(Reading(f"{name}: {ended.outcome}", lines))
+    dialogs.read(app, f"{name}: {ended.outcome}", lines)

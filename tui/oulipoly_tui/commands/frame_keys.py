@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.base.app_interface import SET_UP
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
@@ -109,7 +110,5 @@ def leave(app: AppInterface, question: str = "Quit?", result: str | None = None)
     reasons = [text for part in (*app.frame.panes, *set_up) if (text := part.reason_to_stay()) is not None]
     if not reasons:
         app.exit(result)
-        return
-    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
-
-    app.push_screen(Confirm(question, "; ".join(reasons), "quit"), lambda yes: app.exit(result) if yes else None)
+    else:
+        dialogs.confirm(app, question, "; ".join(reasons), "quit", lambda: app.exit(result))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.core.live.orders import Order, Rename, SetModel
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.orders.work import find_kind
+from oulipoly_tui.screens import dialogs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,21 +50,19 @@ def begin(app: AppInterface, arguments: list[str]) -> None:
 
 def pick(app: AppInterface) -> None:
     """Choose what to begin a live session with, then what it may do unasked."""
-    from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-    from oulipoly_tui.screens.live.picker import ModelPicker  # noqa: PLC0415 - the same
+    from oulipoly_tui.screens.live.picker import ModelPicker  # noqa: PLC0415 - only when it is opened
     from oulipoly_tui.view.live.lists import start_rows  # noqa: PLC0415 - the same
 
     def on_picked(wanted: Start | None) -> None:
         if wanted is None:
             return
 
-        def on_chosen(profile: str | None) -> None:
-            if profile is not None:
-                start(app, wanted.pool or None, profile=profile, runtime=wanted.runtime, cli_model=wanted.cli_model)
+        def on_chosen(profile: str) -> None:
+            start(app, wanted.pool or None, profile=profile, runtime=wanted.runtime, cli_model=wanted.cli_model)
 
         def on_known(kind: str) -> None:
             rows = start_rows(kind, has_terminal=False)
-            app.push_screen(Choice(f"Talk to {wanted.name}", rows), on_chosen)
+            dialogs.choose(app, f"Talk to {wanted.name}", rows, on_chosen)
 
         pools = () if app.snapshot is None else app.snapshot.pools
         likely = next((one.next_account for one in pools if one.model.name == wanted.pool), None)
@@ -110,16 +109,15 @@ def offer(
         if not kind or not app.has_pane(_PANE):
             open_terminal()
             return
-        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-        from oulipoly_tui.view.live.lists import start_rows  # noqa: PLC0415 - the same
+        from oulipoly_tui.view.live.lists import start_rows  # noqa: PLC0415 - only when it is opened
 
-        def on_chosen(key: str | None) -> None:
+        def on_chosen(key: str) -> None:
             if key == "terminal":
                 open_terminal()
-            elif key is not None:
+            else:
                 start(app, model, account, profile=key)
 
-        app.push_screen(Choice(f"Talk to {model}", start_rows(kind)), on_chosen)
+        dialogs.choose(app, f"Talk to {model}", start_rows(kind), on_chosen)
 
     app.work("runtimes", partial(find_kind, engine, account or likely), on_known, lambda _: open_terminal())
 
@@ -131,14 +129,12 @@ def choose(app: AppInterface, _arguments: list[str]) -> None:
         if not found:
             app.say("There is no live session: r under Pools begins one")
             return
-        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-        from oulipoly_tui.view.live.lists import session_rows  # noqa: PLC0415 - the same
+        from oulipoly_tui.view.live.lists import session_rows  # noqa: PLC0415 - only when it is opened
 
         pane: Any = app.frame.find(_PANE)
         here = "" if pane is None or pane.session is None else pane.session.session_id
         rows = session_rows(found, min(_WIDTH, app.size.width - 12), app.now())
-        screen = Choice("Live sessions", rows, at=here)
-        app.push_screen(screen, lambda key: None if key is None else show(app, key))
+        dialogs.choose(app, "Live sessions", rows, partial(show, app), at=here)
 
     app.work("live sessions", engine_of(app).live.list_sessions, on_listed)
 

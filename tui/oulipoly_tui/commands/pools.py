@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.commands.frame_keys import leave
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view import words
 
 if TYPE_CHECKING:
@@ -145,23 +146,18 @@ def set_up(app: AppInterface, _arguments: list[str]) -> None:
     configuration = engine_of(app).configuration
 
     def on_arrived(found: SetUp) -> None:
-        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
-        from oulipoly_tui.screens.review import Review  # noqa: PLC0415 - as above
-        from oulipoly_tui.view.frame.first_run import set_up_lines  # noqa: PLC0415 - as above
+        from oulipoly_tui.view.frame.first_run import set_up_lines  # noqa: PLC0415 - only when it is opened
 
         lines = set_up_lines(found)
-
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                app.work("set-up", lambda: configuration.write_set_up(found), on_written)
 
         def on_written(_result: None) -> None:
             app.say(f"Set up {', '.join(login.account for login in found.logins)}. Undo: `:setup undo`")
             app.take_snapshot()
 
         if found.files:
-            app.push_screen(Review("Set up", (), lines, yes="Yes, write the files"), on_answered)
+            write = partial(app.work, "set-up", partial(configuration.write_set_up, found), on_written)
+            dialogs.review(app, "Set up", (), lines, write, yes="Yes, write the files")
         else:
-            app.push_screen(Reading("Set up", lines))
+            dialogs.read(app, "Set up", lines)
 
     app.work("set-up", configuration.set_up, on_arrived)

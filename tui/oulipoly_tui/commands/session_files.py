@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.paths import expand_user
 from oulipoly_tui.commands.sessions import did, find_session, sessions_of
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-
     from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.facade.sessions.archive import KeepResult
     from oulipoly_engine.facade.sessions.bundles import Packed
@@ -104,16 +103,11 @@ def unbundle(app: AppInterface, arguments: list[str]) -> None:
     folder = expand_user(arguments[1]) if len(arguments) > 1 else None
 
     def on_planned(plan: Unpacked) -> None:
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+        def unpack() -> None:
+            work = partial(sessions.bundles.unpack, source, folder=folder)
+            _start(app, "unbundle", work, lambda _: app.say(f"Unpacked on {plan.account}"), f"unpacking {source.name}")
 
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                work = partial(sessions.bundles.unpack, source, folder=folder)
-                _start(
-                    app, "unbundle", work, lambda _: app.say(f"Unpacked on {plan.account}"), f"unpacking {source.name}"
-                )
-
-        app.push_screen(Confirm("Unpack this session?", format_unpacking(plan), "unpack"), on_answered)
+        dialogs.confirm(app, "Unpack this session?", format_unpacking(plan), "unpack", unpack)
 
     work = partial(sessions.bundles.plan, source, folder=folder)
     _start(app, "unbundle", work, on_planned, f"checking {source.name}")
@@ -145,10 +139,6 @@ def show_difference(app: AppInterface, wish: Import, session: Session, source: s
     """Show what an import would change in a session, and carry it out after a yes."""
     sessions = sessions_of(app)
 
-    def on_decided(yes: bool | None) -> None:
-        if yes:
-            app.work("import", partial(sessions.edits.carry_out, wish), on_replaced, title="replacing the turns")
-
     def on_replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
         if receipt.operation_uuid is None:
             app.say("The transcript was as wanted already: nothing was changed")
@@ -156,22 +146,21 @@ def show_difference(app: AppInterface, wish: Import, session: Session, source: s
         back = partial(sessions.edits.undo, receipt.session_id)
         did(app, "Session replaced", back)
 
-    app.push_screen(_review(wish.plan, session, "replace", f"by {source}"), on_decided)
+    work = partial(sessions.edits.carry_out, wish)
+    replace = partial(app.work, "import", work, on_replaced, title="replacing the turns")
+    _review(app, wish.plan, session, "replace", f"by {source}", replace)
 
 
-def _review(plan: Plan, session: Session, deed: str, source: str) -> Screen[bool]:
-    from oulipoly_tui.screens.review import Review  # noqa: PLC0415 - only when it is opened
-    from oulipoly_tui.view.sessions.import_diff import diff_lines, summary  # noqa: PLC0415 - as above
+def _review(  # noqa: PLR0913, RUF100 - what would be done, and what follows
+    app: AppInterface, plan: Plan, session: Session, verb: str, source: str, act: Callable[[], object]
+) -> None:
+    from oulipoly_tui.view.sessions.import_diff import diff_lines, summary  # noqa: PLC0415 - only when it is opened
     from oulipoly_tui.view.sessions.sessions import quote_title, title_of  # noqa: PLC0415 - as above
 
-    return Review(
-        f"{deed.capitalize()} {quote_title(title_of(session))} {source}",
-        summary(plan),
-        diff_lines(plan.steps),
-        yes=f"Yes, {deed}",
-        note=" · then u: undo",
-        can_do=bool(plan.changes),
-    )
+    title = f"{verb.capitalize()} {quote_title(title_of(session))} {source}"
+    note = " · then u: undo"
+    can_do = bool(plan.changes)
+    dialogs.review(app, title, summary(plan), diff_lines(plan.steps), act, yes=f"Yes, {verb}", note=note, can_do=can_do)
 
 
 def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
@@ -180,15 +169,9 @@ def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
 
     def on_found(one: Session) -> None:
         def on_planned(plan: Plan) -> None:
-            def on_decided(yes: bool | None) -> None:
-                if yes:
-                    app.work(
-                        "undo",
-                        partial(sessions.edits.undo, one.chain_id),
-                        lambda _: app.say("Undone: session replaced"),
-                    )
-
-            app.push_screen(_review(plan, one, "put back", "as it was before the latest replacement"), on_decided)
+            work = partial(sessions.edits.undo, one.chain_id)
+            undo = partial(app.work, "undo", work, lambda _: app.say("Undone: session replaced"))
+            _review(app, plan, one, "put back", "as it was before the latest replacement", undo)
 
         app.work("undo", partial(sessions.edits.plan_undo, one.chain_id), on_planned)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.commands.frame_keys import open_target
+from oulipoly_tui.screens import dialogs
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
@@ -83,13 +84,11 @@ def move(app: AppInterface, arguments: list[str]) -> None:
 
     def on_found(one: Session) -> None:
         def on_planned(what: str) -> None:
-            from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
             from oulipoly_tui.view.sessions.sessions import quote_title, title_of  # noqa: PLC0415 - with its pane
 
             title = f"Move {quote_title(title_of(one))}?"
             question = f"From {one.active.account} to {account}: {what}."
-            screen = Confirm(title, question, "move", can_undo=True)
-            app.push_screen(screen, lambda yes: on_moved() if yes else None)
+            dialogs.confirm(app, title, question, "move", on_moved, can_undo=True)
 
         def on_moved() -> None:
             back = partial(sessions.moves.move, one.chain_id, one.active.account)

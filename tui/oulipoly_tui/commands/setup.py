@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.setup.dialogs import FormAnswer
 from oulipoly_tui.base.app_interface import engine_of
+from oulipoly_tui.screens import dialogs
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.setup.dialogs import Answer
@@ -109,17 +110,12 @@ def _review(app: AppInterface, plan: partial[Step], title: str, yes: str, note: 
         return step, changes.diff(step.files)
 
     def on_planned(planned: tuple[Step, str]) -> None:
-        from oulipoly_tui.screens.review import Review  # noqa: PLC0415 - only when it is opened
-        from oulipoly_tui.view.setup.log import diff_lines  # noqa: PLC0415 - as above
+        from oulipoly_tui.view.setup.log import diff_lines  # noqa: PLC0415 - only when it is opened
 
         step, diff = planned
-
-        def on_answered(agreed: bool | None) -> None:
-            if agreed:
-                app.work("account", partial(changes.write, step), partial(on_written, step))
-
         head: tuple[Line, ...] = (((note, ""),),) if note else ()
-        app.push_screen(Review(title, head, tuple(diff_lines(diff)), yes=yes), on_answered)
+        write = partial(app.work, "account", partial(changes.write, step), partial(on_written, step))
+        dialogs.review(app, title, head, tuple(diff_lines(diff)), write, yes=yes)
 
     def on_written(step: Step, _result: None) -> None:
         app.say(f"{step.what[:1].upper()}{step.what[1:]}. Undo: `:setup undo`")
@@ -136,15 +132,9 @@ def undo(app: AppInterface, _arguments: list[str]) -> None:
         if step is None:
             app.say("There is nothing to undo: no account or setting was changed", severity="warning")
             return
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
-
         files = ", ".join(map(str, step.places))
-
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                app.work("undo", lambda: setup.undo(step), on_undone)
-
-        app.push_screen(Confirm(f"Undo: {step.what}?", f"This changes {files}.", "undo"), on_answered)
+        take_back = partial(app.work, "undo", partial(setup.undo, step), on_undone)
+        dialogs.confirm(app, f"Undo: {step.what}?", f"This changes {files}.", "undo", take_back)
 
     def on_undone(step: Step) -> None:
         app.say(f"Undone: {step.what}")

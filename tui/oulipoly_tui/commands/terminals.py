@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.orders.programs import show_program
+from oulipoly_tui.screens import dialogs
 
 if TYPE_CHECKING:
     from oulipoly_tui.base.app_interface import AppInterface
@@ -33,8 +34,6 @@ def run_program(app: AppInterface, arguments: list[str]) -> str | None:
 
 def end_run(app: AppInterface, arguments: list[str]) -> str | None:
     """End a CLI whose runner was killed, after a question."""
-    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
-
     begun = arguments[0].lower()
     orphans = () if app.snapshot is None else app.snapshot.orphans
     orphan = next((one for one in orphans if one.uuid.startswith(begun)), None)
@@ -42,11 +41,10 @@ def end_run(app: AppInterface, arguments: list[str]) -> str | None:
         return f"no CLI runs on without a runner under {arguments[0]!r}"
     end = partial(engine_of(app).orphans.kill, orphan.uuid)
 
-    def answer(yes: bool | None) -> None:
-        if yes:
-            app.work("end run", end, lambda ended: app.say(f"Process {ended.pid} of {ended.account} has ended"))
+    def answer() -> None:
+        app.work("end run", end, lambda ended: app.say(f"Process {ended.pid} of {ended.account} has ended"))
 
-    app.push_screen(Confirm("End this program?", f"{orphan.text}, with all that it does", "end it"), answer)
+    dialogs.confirm(app, "End this program?", f"{orphan.text}, with all that it does", "end it", answer)
     return None
 
 

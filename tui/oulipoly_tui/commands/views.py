@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.commands.sessions import did
+from oulipoly_tui.screens import dialogs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,20 +63,14 @@ def save_view(app: AppInterface, arguments: list[str]) -> str | None:
 
 def delete_view(app: AppInterface, arguments: list[str]) -> str | None:
     """Forget a saved view, after a question."""
-    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
-
     view = _find(app, arguments[0])
     if view is None:
         return _unknown(app, arguments[0])
     settings = _settings(app)
     back = partial(settings.save_view, view)
     gone = partial(settings.delete_view, view.name)
-
-    def answer(yes: bool | None) -> None:
-        if yes:
-            app.work("view", gone, lambda _: _did(app, f"View {view.name} deleted", back))
-
-    app.push_screen(Confirm("Delete this view?", f"{view.name}. u: undo, until the app ends.", "delete it"), answer)
+    delete = partial(app.work, "view", gone, lambda _: _did(app, f"View {view.name} deleted", back))
+    dialogs.confirm(app, "Delete this view?", f"{view.name}. u: undo, until the app ends.", "delete it", delete)
     return None
 
 

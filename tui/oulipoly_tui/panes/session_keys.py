@@ -7,28 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.view.frame.room import room_rows
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.sessions.sessions import quote_title, title_of
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
-    from oulipoly_tui.base.app_interface import AppInterface
-
-
-def choose_account(
-    app: AppInterface, title: str, names: Sequence[str], act: Callable[[str], object], text: str = ""
-) -> None:
-    """Have one of some accounts chosen, which are shown with what is used of them, and act with its name.
-
-    text: what is said above the list.
-    """
-    from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-
-    def on_chosen(name: str | None) -> None:
-        if name is not None:
-            act(name)
-
-    app.push_screen(Choice(title, room_rows(names, app.snapshot), text), on_chosen)
 
 
 class SessionKeys:
@@ -105,12 +88,10 @@ class SessionKeys:
             self.app.say(f"No other account can go on with a session of {session.active.account}")
             return
         title = f"{deed} {quote_title(title_of(session))} where?"
-        choose_account(self.app, title, names, lambda name: self.wish(command, session.chain_id, name))
+        dialogs.choose_account(self.app, title, names, partial(self.wish, command, session.chain_id))
 
     def _ask_import(self, session: Session) -> None:
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
-        def on_asked(path: str | None) -> None:
+        def on_asked(path: str) -> None:
             if path:
                 self.wish("session import", session.chain_id, path)
 
@@ -118,7 +99,7 @@ class SessionKeys:
             "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
         )
         title = f"Import into {quote_title(title_of(session))}"
-        self.app.push_screen(Question(title, text, self._find_export(session)), on_asked)
+        dialogs.ask(self.app, title, text, on_asked, self._find_export(session))
 
     def _find_export(self, session: Session) -> str:
         """Return the file that an import most likely means; empty: none is known."""

@@ -18,7 +18,8 @@ from oulipoly_tui.base.gc_tuning import let_strips_go
 from oulipoly_tui.driver import copying, driver, signals
 from oulipoly_tui.driver.screen_text import CleanApp
 from oulipoly_tui.driver.terminal_link import TerminalLink
-from oulipoly_tui.screens.clipboard_leave import ClipboardLeave
+from oulipoly_tui.screens import dialogs
+from oulipoly_tui.screens.terminal.clipboard_leave import ClipboardLeave
 from oulipoly_tui.view.frame.chords import detour, format_chord, from_tmux
 from oulipoly_tui.view.terminal.repl import COPYING
 from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
@@ -123,11 +124,9 @@ class BareTerminal(CleanApp[int], inherit_bindings=False):
 
     def on_terminal_view_search_asked(self) -> None:
         """Ask for a text and search it."""
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when there is something to ask
-
-        view = self._view
-        question = Question("Search", "The whole text of this terminal, any case", "")
-        self.push_screen(question, lambda text: view.search(text) if text else None)
+        search = self._view.search
+        text = "The whole text of this terminal, any case"
+        dialogs.ask(self, "Search", text, lambda wanted: search(wanted) if wanted else None)
 
     def on_terminal_view_mode_changed(self) -> None:
         """Show copy mode in the line."""

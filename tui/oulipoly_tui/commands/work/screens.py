@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.paths import expand_user
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.commands.live import show
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.live.lists import name_of
 from oulipoly_tui.view.transcript.spans import Row, fit_text
 
@@ -70,9 +70,6 @@ def server(app: AppInterface, _arguments: list[str] | None = None) -> None:
 
 def grants(app: AppInterface, _arguments: list[str] | None = None) -> None:
     """List what is allowed to anybody; what is chosen is revoked, once that was agreed to."""
-    from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - the same
-
     engine = engine_of(app)
 
     def on_listed(listed: tuple[Grant, ...]) -> None:
@@ -81,21 +78,15 @@ def grants(app: AppInterface, _arguments: list[str] | None = None) -> None:
             return
         by_id = {grant.grant_id: grant for grant in listed}
         text = "Who may what. enter revokes the chosen one, after a question."
-        app.push_screen(Choice("Grants", [_grant_row(grant) for grant in listed], text), partial(on_chosen, by_id))
+        rows = [_grant_row(grant) for grant in listed]
+        dialogs.choose(app, "Grants", rows, lambda grant_id: ask_first(by_id[grant_id]), text)
 
-    def on_chosen(by_id: Mapping[str, Grant], grant_id: str | None) -> None:
-        if grant_id is None:
-            return
-        grant = by_id[grant_id]
+    def ask_first(grant: Grant) -> None:
         subject = visible_line(grant.subject)
         text = f"{grant.kind} {subject}: {visible_line(grant.right)}. Revoking it {grant.revoking}."
-
-        def on_answered(agreed: bool | None) -> None:
-            if agreed:
-                revoke = partial(engine.grants.revoke, grant.grant_id)
-                app.work("revoke", revoke, lambda _: app.say(f"Revoked: {grant.kind} {subject}"))
-
-        app.push_screen(Confirm("Revoke?", text, "revoke"), on_answered)
+        work = partial(engine.grants.revoke, grant.grant_id)
+        revoke = partial(app.work, "revoke", work, lambda _: app.say(f"Revoked: {grant.kind} {subject}"))
+        dialogs.confirm(app, "Revoke?", text, "revoke", revoke)
 
     app.work("grants", engine.grants.list, on_listed)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live.orders import Answer
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.live.answer_guard import AnswerGuard
 from oulipoly_tui.view.live.questions import answers_of, questions_page
 from oulipoly_tui.view.live.request_lines import APPROVALS, can, reach_lines
@@ -48,14 +50,13 @@ class LiveAnswers:
 
     def action_approve_for_session(self) -> None:
         """Approve this and the like of it, after a question that says what that covers."""
-        from oulipoly_tui.screens.review import Review  # noqa: PLC0415 - only when it is asked
-
         request = self._meant("approve_for_session")
         if request is None:
             return
         head, body = reach_lines(request)
-        question = Review("Approve for the whole session?", head, body, yes="Yes, all of it", waits=True)
-        self.app.push_screen(question, lambda yes: self._answer(request, "approve_for_session") if yes else None)
+        approve = partial(self._answer, request, "approve_for_session")
+        title = "Approve for the whole session?"
+        dialogs.review(self.app, title, head, body, approve, yes="Yes, all of it", waits=True)
 
     def action_deny(self) -> None:
         """Deny."""
@@ -65,17 +66,10 @@ class LiveAnswers:
 
     def action_deny_with_reason(self) -> None:
         """Deny, and tell the agent why."""
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
         request = self._meant("deny_with_reason")
-        if request is None:
-            return
-
-        def on_asked(reason: str | None) -> None:
-            if reason is not None:
-                self._answer(request, "deny", reason=reason.strip())
-
-        self.app.push_screen(Question("Deny", "What the agent is told; empty: nothing"), on_asked)
+        if request is not None:
+            deny = partial(self._answer, request, "deny")
+            dialogs.ask(self.app, "Deny", "What the agent is told; empty: nothing", lambda reason: deny(reason.strip()))
 
     def action_cancel_request(self) -> None:
         """Deny it, and interrupt the turn."""

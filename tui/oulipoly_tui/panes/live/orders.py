@@ -10,7 +10,7 @@ from oulipoly_engine.core.live import orders
 from oulipoly_engine.errors import AccountExhausted, ReadOnly, RunnerError
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.panes.live.jobs import fork_to, resume_turn
-from oulipoly_tui.panes.session_keys import choose_account
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.live.completion import own_command
 from oulipoly_tui.view.transcript.spans import cut
 
@@ -150,7 +150,7 @@ class LiveOrders:
         title = f"{session.account} is exhausted: fork {self._quoted_name} where?"
         sent = ", and your message goes to it" if text else ""
         explanation = f"Another session begins there with what was said{sent}. This one stays as it is."
-        choose_account(self.app, title, runtimes, on_chosen, explanation)
+        dialogs.choose_account(self.app, title, runtimes, on_chosen, explanation)
 
     def _again(self, done: str) -> None:
         if done:
@@ -213,10 +213,7 @@ class LiveOrders:
 
     def action_review(self) -> None:
         """Ask of what the review shall be."""
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
-        text = "Empty: what is not committed. A name: against this branch"
-        self.app.push_screen(Question("Review", text), lambda told: None if told is None else self._review(told))
+        dialogs.ask(self.app, "Review", "Empty: what is not committed. A name: against this branch", self._review)
 
     def _review(self, branch: str) -> None:
         name = branch.strip()
@@ -224,18 +221,11 @@ class LiveOrders:
 
     def action_rename(self) -> None:
         """Ask for a name."""
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
-        def on_asked(name: str | None) -> None:
-            if name and name.strip():
-                self.order(orders.Rename(name.strip()))
-
-        self.app.push_screen(Question("Name", "What this session is called", self.talk.title), on_asked)
+        text = "What this session is called"
+        dialogs.ask_name(self.app, "Name", text, lambda name: self.order(orders.Rename(name)), self.talk.title)
 
     def action_fork(self) -> None:
         """Begin another session with the past of this one, to the turn under the cursor."""
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
-
         session, here = self.session, self.view.here
         if session is None:
             return
@@ -244,13 +234,9 @@ class LiveOrders:
         said = next((one.text for one in self.talk.blocks if turn_id and one.turn_id == turn_id and one.text), "")
         where = f"to the end of the turn “{cut(' '.join(said[:200].split()), 40)}”" if turn_id else "to its end"
         text = f"Another session begins with the past of this one {where}. This one stays as it is."
-
-        def on_asked(yes: bool | None) -> None:
-            if yes:
-                work = partial(self.app.engine.live.fork, session.session_id, at_turn=turn_id)
-                self.app.work("fork", work, self._show_fork, title="forking the session")
-
-        self.app.push_screen(Confirm(f"Fork {self._quoted_name}?", text, "fork it"), on_asked)
+        work = partial(self.app.engine.live.fork, session.session_id, at_turn=turn_id)
+        begin = partial(self.app.work, "fork", work, self._show_fork, title="forking the session")
+        dialogs.confirm(self.app, f"Fork {self._quoted_name}?", text, "fork it", begin)
 
     def _show_fork(self, begun: Begun) -> None:
         left = f"; left behind: {', '.join(begun.losses)}" if begun.losses else ""
@@ -267,21 +253,17 @@ class LiveOrders:
         self.app.work("models", work, self._choose_model, lambda _: self._choose_model(()), title="asking for models")
 
     def _choose_model(self, models: Sequence[ModelInfo]) -> None:
-        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - the same
-        from oulipoly_tui.view.live.lists import model_rows  # noqa: PLC0415 - the same
+        from oulipoly_tui.view.live.lists import model_rows  # noqa: PLC0415 - only when it is opened
 
-        def on_chosen(name: str | None) -> None:
-            if name and name.strip():
-                self.order(orders.SetModel(name.strip()), f"Model {name.strip()}")
+        def on_chosen(name: str) -> None:
+            self.order(orders.SetModel(name), f"Model {name}")
 
         title = f"Model of {self._quoted_name}"
         if models:
-            rows = model_rows(models, self.talk.model)
-            self.app.push_screen(Choice(title, rows, at=self.talk.model), on_chosen)
+            dialogs.choose(self.app, title, model_rows(models, self.talk.model), on_chosen, at=self.talk.model)
         else:
             text = "Its CLI does not list its models: type the name of one"
-            self.app.push_screen(Question(title, text, self.talk.model), on_chosen)
+            dialogs.ask_name(self.app, title, text, on_chosen, self.talk.model)
 
     def action_edit_queue(self) -> None:
         """Show what waits to be sent: edit, move, take back."""
@@ -295,11 +277,10 @@ class LiveOrders:
 
     def action_changes(self) -> None:
         """Read all that the turn has changed."""
-        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
-        from oulipoly_tui.view.live.diff_lines import diff_lines  # noqa: PLC0415 - the same
+        from oulipoly_tui.view.live.diff_lines import diff_lines  # noqa: PLC0415 - only when it is opened
 
         lines = tuple(diff_lines(self.talk.diff, max(20, self.app.size.width - 10)))
-        self.app.push_screen(Reading("Changes of the last turn", lines))
+        dialogs.read(self.app, "Changes of the last turn", lines)
 
     def action_copy(self) -> None:
         """Copy the message under the cursor."""
@@ -309,11 +290,7 @@ class LiveOrders:
 
     def action_close(self) -> None:
         """End the session's process after a question."""
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
-
         running = "The running turn is interrupted. " if self.talk.turn is not None else ""
         text = f"{running}The session stays: a message starts it again."
-        self.app.push_screen(
-            Confirm(f"End the CLI of {self._quoted_name}?", text, "end it"),
-            lambda yes: self.order(orders.Close()) if yes else None,
-        )
+        close = partial(self.order, orders.Close())
+        dialogs.confirm(self.app, f"End the CLI of {self._quoted_name}?", text, "end it", close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +15,7 @@ from textual.containers import Container
 from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.base.pane import Pane, bindings
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view import row_values, words
 from oulipoly_tui.view.sessions.one_shots import OneShot, log_lines
 from oulipoly_tui.view.transcript.spans import wrap_lines
@@ -190,11 +192,10 @@ class PoolsPane(Pane):
         found = self._find_member()
         if found is None or self._snapshot is None:
             return
-        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
         from oulipoly_tui.view.quota.why import why_lines  # noqa: PLC0415 - only when it is opened
 
         pool = found[0]
-        self.app.push_screen(Reading(f"Why {pool.next_account or 'nobody'}", why_lines(self._snapshot, pool)))
+        dialogs.read(self.app, f"Why {pool.next_account or 'nobody'}", why_lines(self._snapshot, pool))
 
     def action_what_if(self) -> None:
         """Try something before it is true."""
@@ -257,16 +258,10 @@ class PoolsPane(Pane):
         found = self._find_member()
         if found is None:
             return
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
         name, now = found[2].name, found[2].wishes.reserve
         text = f"Percent of every window of {name} that must stay unused, 0 to 99 (0: no reserve)"
-
-        def keep(answer: str | None) -> None:
-            if answer is not None:
-                self.wish("account reserve", name, answer)
-
-        self.app.push_screen(Question(f"Reserve of {name}", text, f"{100 * now:g}", _refuse_percent), keep)
+        keep = partial(self.wish, "account reserve", name)
+        dialogs.ask(self.app, f"Reserve of {name}", text, keep, f"{100 * now:g}", _refuse_percent)
 
     def action_clear(self) -> None:
         """Take the account's mark and pause away."""
@@ -282,22 +277,20 @@ class PoolsPane(Pane):
 
     def action_stop_one_shot(self) -> None:
         """Stop the newest run of a prompt from here, after a question."""
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
-
         app = app_of(self)
         running = self._live_shots()
         if not running or app.engine is None:
             return
         shot = running[-1]
 
-        def answer(yes: bool | None) -> None:
-            if yes and shot.is_running:
+        def stop() -> None:
+            if shot.is_running:
                 engine_of(app).background.stop(shot.number)
                 app.say("Stopping …")
 
         asked = " ".join(shot.prompt.split())[:_PROMPT_SHOWN]
         text = f"{shot.model}: {asked}\nWhat it has not answered yet is lost."
-        app.push_screen(Confirm("Stop this run?", text, "stop it"), answer)
+        dialogs.confirm(app, "Stop this run?", text, "stop it", stop)
 
     def action_log(self) -> None:
         """Show or hide the output."""
@@ -325,15 +318,13 @@ class PoolsPane(Pane):
         found = self._find_member()
         if found is None:
             return
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
         name = found[2].name
 
-        def keep(answer: str | None) -> None:
-            if answer is not None and answer.strip() not in ("", name):
-                self.wish("account rename", name, answer.strip())
+        def keep(new_name: str) -> None:
+            if new_name != name:
+                self.wish("account rename", name, new_name)
 
-        self.app.push_screen(Question(f"Rename {name}", "Its name here and in its pools", name), keep)
+        dialogs.ask_name(self.app, f"Rename {name}", "Its name here and in its pools", keep, name)
 
     def action_remove(self) -> None:
         """Show what would be removed with the account, and ask."""

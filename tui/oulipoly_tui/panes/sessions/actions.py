@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ from oulipoly_engine.core.sessions.facets import RECORDED
 from oulipoly_engine.records import replace
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.commands.frame_keys import open_target
+from oulipoly_tui.driver.copying import copy_line
 from oulipoly_tui.panes.session_keys import SessionKeys
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.sessions.sessions import Item, Kind, quote_title, title_of
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.view.transcript.transcript import Target
@@ -206,17 +209,15 @@ class SessionActions(SessionKeys):
         listed = self.listed
         if listed is None:
             return
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
         chain = listed.session.chain_id
 
-        def on_asked(path: str | None) -> None:
+        def on_asked(path: str) -> None:
             if path:
                 self.wish("session bundle", chain, path)
 
         text = "File to write; `agents session unbundle` takes it on the other machine"
         name = f"{listed.session.active.session_id[:8]}.bundle"
-        self.app.push_screen(Question(f"Bundle {quote_title(title_of(listed.session))}", text, name), on_asked)
+        dialogs.ask(self.app, f"Bundle {quote_title(title_of(listed.session))}", text, on_asked, name)
 
     def action_copy(self) -> None:
         """Choose what is copied."""
@@ -233,38 +234,17 @@ class SessionActions(SessionKeys):
             "workspace": one.workspace or "",
             "title": one.title or "",
         }
-        self._choose(
-            f"Copy of {quote_title(title_of(one))}",
-            [name for name, text in texts.items() if text],
-            texts,
-            self._copy_text,
-        )
-
-    def _copy_text(self, text: str) -> None:
-        from oulipoly_tui.driver.copying import copy_line  # noqa: PLC0415 - only when something is copied
-
-        copy_line(self.app, text)
+        rows = [Row(name, ((f"{name:<16}", ""), (text, "dim"))) for name, text in texts.items() if text]
+        title = f"Copy of {quote_title(title_of(one))}"
+        dialogs.choose(self.app, title, rows, lambda name: copy_line(self.app, texts[name]))
 
     # ---- parts
-
-    def _choose(self, title: str, names: Sequence[str], texts: dict[str, str], act: Callable[[str], None]) -> None:
-        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-
-        rows = [Row(name, ((f"{name:<16}", ""), (texts.get(name, ""), "dim"))) for name in names]
-        self.app.push_screen(Choice(title, rows), lambda name: None if name is None else act(texts.get(name) or name))
 
     def _ask(self, title: str, text: str, field: str, command: str) -> None:
         listed = self.listed
         if listed is None:
             return
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
-        one = listed.session
-
-        def on_asked(answer: str | None) -> None:
-            if answer is not None:
-                self.wish(command, one.chain_id, answer)
-
-        self.app.push_screen(
-            Question(f"{title} of {quote_title(title_of(one))}", text, getattr(one, field) or ""), on_asked
-        )
+        session = listed.session
+        keep = partial(self.wish, command, session.chain_id)
+        title = f"{title} of {quote_title(title_of(session))}"
+        dialogs.ask(self.app, title, text, keep, getattr(session, field) or "")

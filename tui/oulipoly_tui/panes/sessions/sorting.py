@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input
 
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.sessions.columns import arrow, find_sort_at, format_headings, sort_word
 from oulipoly_tui.view.sessions.groups import Grouping
 from oulipoly_tui.view.sessions.sessions import SessionRows
@@ -144,19 +146,12 @@ class SessionOrder:
         self.wish("session view delete", key.removeprefix(_VIEW))
 
     def _ask_name(self) -> None:
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
-
-        def on_named(name: str | None) -> None:
-            if name is not None and name.strip():
-                self.wish("session view save", name.strip())
-
         text = "What this filter, grouping and order are called together; a name that there is is replaced"
-        self.app.push_screen(Question("Keep this view", text, self.view_name or ""), on_named)
+        keep = partial(self.wish, "session view save")
+        dialogs.ask_name(self.app, "Keep this view", text, keep, self.view_name or "")
 
     def _offer(self, title: str, rows: list[Row], act: Callable[[str], None]) -> None:
-        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-
         if rows:
-            self.app.push_screen(Choice(title, rows), lambda key: None if key is None else act(key))
+            dialogs.choose(self.app, title, rows, act)
         else:
             self.app.say("No view is saved, and this app is read-only")

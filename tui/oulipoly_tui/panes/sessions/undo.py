@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record
 from oulipoly_tui.base.app_interface import app_of
+from oulipoly_tui.screens import dialogs
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -82,15 +83,13 @@ class UndoSteps:
         return self.steps[-1].at + _AT_ONCE_S - monotonic() if self.steps else 0.0
 
     def _ask_first(self, step: _UndoStep) -> None:
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
-
-        def on_answered(yes: bool | None) -> None:
-            if yes and step in self.steps:
+        def on_agreed() -> None:
+            if step in self.steps:
                 self._take_back(step)
 
         minutes = int((monotonic() - step.at) // 60)
         when = f"{minutes} min ago" if minutes else "less than a minute ago"
-        self._pane.app.push_screen(Confirm("Undo this?", f"{step.text}, {when}.", "undo"), on_answered)
+        dialogs.confirm(self._pane.app, "Undo this?", f"{step.text}, {when}.", "undo", on_agreed)
 
     def _take_back(self, step: _UndoStep) -> None:
         app = app_of(self._pane)

@@ -13,7 +13,7 @@ from oulipoly_tui.view.terminal.repl import Tab
 if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.terminals import Terminal
     from oulipoly_tui.driver.terminal_link import TerminalLink
-    from oulipoly_tui.screens.clipboard_leave import ClipboardLeave
+    from oulipoly_tui.screens.terminal.clipboard_leave import ClipboardLeave
     from oulipoly_tui.widgets.terminal_view import TerminalView
 
 _OURS = f"{sys.executable} -m oulipoly_tui "  # how commands of ours are started

@@ -17,7 +17,8 @@ from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.base.pane import bindings
 from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, title_in
 from oulipoly_tui.panes.terminal.tabs import TerminalTabs
-from oulipoly_tui.screens.clipboard_leave import ClipboardLeave
+from oulipoly_tui.screens import dialogs
+from oulipoly_tui.screens.terminal.clipboard_leave import ClipboardLeave
 from oulipoly_tui.single.fullscreen import hand_over
 from oulipoly_tui.view import row_values
 from oulipoly_tui.view.terminal.repl import inside, tab_at
@@ -222,16 +223,10 @@ class ReplPane(TerminalTabs):
         current = self._current
         if current is None:
             return
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
-
         app = app_of(self)
-        identity = current.id
-
-        def answer(yes: bool | None) -> None:
-            if yes:
-                app.work("end terminal", partial(engine_of(app).terminals.kill, identity), lambda _: None)
-
-        app.push_screen(Confirm("End this program?", f"{current.tab.label}, with all that it does", "end it"), answer)
+        kill = partial(engine_of(app).terminals.kill, current.id)
+        text = f"{current.tab.label}, with all that it does"
+        dialogs.confirm(app, "End this program?", text, "end it", lambda: app.work("end terminal", kill))
 
     def action_look(self) -> None:
         """Look for terminals without a tab."""
@@ -280,14 +275,13 @@ class ReplPane(TerminalTabs):
         current = self._current
         if current is None:
             return
-        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when there is something to ask
 
-        def answer(text: str | None) -> None:
+        def answer(text: str) -> None:
             if text:
                 current.view.search(text)
                 self._go_into(current)
 
-        self.app.push_screen(Question("Search", "The whole text of this terminal, any case", ""), answer)
+        dialogs.ask(self.app, "Search", "The whole text of this terminal, any case", answer)
 
     @on(TerminalView.Copied)
     def _handle_copy(self, message: TerminalView.Copied) -> None:

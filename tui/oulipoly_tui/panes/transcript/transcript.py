@@ -31,6 +31,7 @@ from oulipoly_tui.panes.transcript.jobs import (
     read_page,
     returned_of,
 )
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view import row_values
 from oulipoly_tui.view.transcript.spans import Line, Row, wrap_lines
 from oulipoly_tui.view.transcript.transcript import (
@@ -279,9 +280,7 @@ class TranscriptPane(SessionKeys, Pane):
         entry = self._entry
 
         def on_told(where: Any) -> None:  # noqa: ANN401 - a Provenance
-            from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
-
-            app.push_screen(Reading("Where this turn comes from", provenance_lines(entry, where, target)))
+            dialogs.read(app, "Where this turn comes from", provenance_lines(entry, where, target))
 
         app.work("provenance", partial(follower.provenance, found[0]), on_told)
 
@@ -558,18 +557,15 @@ class TranscriptPane(SessionKeys, Pane):
         if not inside.side_files:
             app.say("No sub-agent has a file of its own here; turns of sub-agent sessions in this one unfold with o")
             return
-        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-
         rows = [Row(name, ((name, ""),)) for name, _ in inside.side_files]
         paths = {name: str(path) for name, path in inside.side_files}
 
-        def on_chosen(name: str | None) -> None:
-            if name is not None and name in paths:
-                if self.target is not None and not self._above:
-                    self._above.append(self.target)
-                self.open_target(replace(target, path=paths[name], side=name, entry_id=""))
+        def on_chosen(name: str) -> None:
+            if self.target is not None and not self._above:
+                self._above.append(self.target)
+            self.open_target(replace(target, path=paths[name], side=name, entry_id=""))
 
-        app.push_screen(Choice("Step into which sub-agent session?", rows), on_chosen)
+        dialogs.choose(app, "Step into which sub-agent session?", rows, on_chosen)
 
     def _step_out(self) -> None:
         target = self._above.pop()

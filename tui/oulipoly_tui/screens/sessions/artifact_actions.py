@@ -16,9 +16,7 @@ from oulipoly_engine.facade.artifacts import PREVIEW_BYTES
 from oulipoly_engine.facade.sessions.values import FileExists
 from oulipoly_engine.paths import expand_user
 from oulipoly_tui.driver import copying
-from oulipoly_tui.screens.choice import Choice
-from oulipoly_tui.screens.question import Confirm, Question
-from oulipoly_tui.screens.reading import Reading
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.sessions.artifacts import content_lines, detail_lines, diff_lines, shown, title_of
 from oulipoly_tui.view.transcript.spans import Row
 
@@ -40,7 +38,7 @@ def read(app: AppInterface, one: Version) -> None:
     """Show all that is known and can be read of it."""
 
     def on_read(text: str | None) -> None:
-        app.push_screen(Reading(title_of(one), (*detail_lines(one, app.now()), (), *content_lines(one, text))))
+        dialogs.read(app, title_of(one), (*detail_lines(one, app.now()), (), *content_lines(one, text)))
 
     app.work("artifact", partial(artifacts_of(app).preview, one), on_read)
 
@@ -51,7 +49,7 @@ def compare(app: AppInterface, before: Version, one: Version) -> None:
     def on_compared(lines: tuple[str, ...]) -> None:
         if lines:
             title = f"{title_of(one)}, compared with v{before.number}"
-            app.push_screen(Reading(title, tuple(diff_lines(lines))))
+            dialogs.read(app, title, tuple(diff_lines(lines)))
         else:
             app.say(f"Nothing differs between v{before.number} and v{one.number}")
 
@@ -62,13 +60,8 @@ def ask_to_save(app: AppInterface, one: Version, folder: Path | None = None) -> 
     """Ask where to, and save a content as it is. folder: where it is offered to be saved, unless it is gone."""
     is_there = folder is not None and os.path.isdir(folder)  # noqa: PTH112 - raises nothing
     place = (folder if folder is not None and is_there else Path.home()) / one.file_name
-
-    def on_asked(text: str | None) -> None:
-        if text and text.strip():
-            save(app, one, text=text.strip())
-
     question = f"File to write: {size_text(one.content_len)}, as it was stored, with its secrets"
-    app.push_screen(Question(f"Save {title_of(one)} as", question, str(place)), on_asked)
+    dialogs.ask_name(app, f"Save {title_of(one)} as", question, partial(save, app, one), str(place))
 
 
 def copy(app: AppInterface, one: Version) -> None:
@@ -83,21 +76,20 @@ def copy(app: AppInterface, one: Version) -> None:
         else:
             copying.copy(app, text)
 
-    def on_chosen(name: str | None) -> None:
+    def on_chosen(name: str) -> None:
         if name == "text":
             app.work("artifact", partial(artifacts_of(app).preview, one), on_read)
-        elif name is not None:
+        else:
             copying.copy_line(app, texts[name])
 
-    app.push_screen(Choice(f"Copy of {title_of(one)}", rows), on_chosen)
+    dialogs.choose(app, f"Copy of {title_of(one)}", rows, on_chosen)
 
 
 def ask_to_remove(app: AppInterface, one: Version, then: Callable[[], object] | None = None) -> None:
     """Remove a version after a yes. then: called when it is gone."""
 
-    def on_answered(yes: bool | None) -> None:
-        if yes:
-            app.work("remove", partial(artifacts_of(app).remove_by_hand, one.address), lambda _: on_removed())
+    def remove() -> None:
+        app.work("remove", partial(artifacts_of(app).remove_by_hand, one.address), lambda _: on_removed())
 
     def on_removed() -> None:
         app.say(f"Removed {title_of(one)}")
@@ -111,7 +103,7 @@ def ask_to_remove(app: AppInterface, one: Version, then: Callable[[], object] | 
         f"{title_of(one)}, {size_text(one.content_len)}. Nobody can read this version any more, and the next "
         "collection deletes its content. This cannot be undone."
     )
-    app.push_screen(Confirm("Remove this artifact?", question, "remove it"), on_answered)
+    dialogs.confirm(app, "Remove this artifact?", question, "remove it", remove)
 
 
 def preview(engine: Engine, one: Version) -> str | RunnerError | None:
@@ -137,9 +129,7 @@ def save(app: AppInterface, one: Version, text: str) -> None:
             app.say(f"Saved {visible_line(place)}: {one.content_len:,} bytes")
             return
         question = f"{written} is there already. What is in it now is lost, and cannot be brought back."
-        app.push_screen(
-            Confirm("Replace this file?", question, "replace it"), lambda yes: start(force=True) if yes else None
-        )
+        dialogs.confirm(app, "Replace this file?", question, "replace it", partial(start, force=True))
 
     start(force=False)
 

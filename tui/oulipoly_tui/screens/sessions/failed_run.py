@@ -8,9 +8,9 @@ from textual.binding import Binding, BindingType
 
 from oulipoly_engine.core.runs.trace import Node, failure_lines
 from oulipoly_tui.base.app_interface import app_of
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.view.frame.hints import CLOSE, link
-from oulipoly_tui.view.frame.room import room_rows
 from oulipoly_tui.view.transcript.spans import Line
 
 if TYPE_CHECKING:
@@ -49,15 +49,8 @@ class FailedRun(Reading):
         if not names:
             app.say(f"No other account serves {row.model}: r asks again on {row.account or 'its account'}")
             return
-        if self._find_prompt() is None:
-            return
-        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
-
-        def on_chosen(name: str | None) -> None:
-            if name is not None:
-                self._ask_again(name)
-
-        app.push_screen(Choice(f"{row.model} again on which account?", room_rows(names, app.snapshot)), on_chosen)
+        if self._find_prompt() is not None:
+            dialogs.choose_account(app, f"{row.model} again on which account?", names, self._ask_again)
 
     def _ask_again(self, account: str | None) -> None:
         """Show the prompt, and send it after a yes. account: the one that is to serve; None: whoever is best."""

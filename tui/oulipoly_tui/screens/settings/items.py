@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -15,8 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from oulipoly_tui.base.app_interface import app_of
-from oulipoly_tui.screens.choice import Choice
-from oulipoly_tui.screens.question import Question
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
@@ -72,7 +70,7 @@ class Items(ModalScreen[None]):
         left = [one for one in self._setting.choices if one not in self._items]
         if left:
             rows = [Row(one, ((one, ""),)) for one in left]
-            self.app.push_screen(Choice("add", rows), partial(self._take, place))
+            dialogs.choose(self.app, "add", rows, lambda item: self._keep((*self._items[:place], item)))
         else:
             self._say("all that there are stand in the list")
 
@@ -94,21 +92,13 @@ class Items(ModalScreen[None]):
         key = self.query_one(VirtualList).cursor_key
         return None if key is None else int(key)
 
-    def _take(self, place: int, item: str | None) -> None:
-        if item is not None:
-            self._keep((*self._items[:place], item))
-
     def _ask(self, title: str, value: str, make: Callable[[str], tuple[str, ...]]) -> None:
         def refuse(text: str) -> str | None:
             wrong = self._refuse(make(text))
             return None if wrong is None else f"✗ {wrong}"
 
-        def on_typed(text: str | None) -> None:
-            if text is not None:
-                self._keep(make(text))
-
         text = f"One item of {self._setting.name}, as it is, without quotes."
-        self.app.push_screen(Question(title, text, value, refuse), on_typed)
+        dialogs.ask(self.app, title, text, lambda typed: self._keep(make(typed)), value, refuse)
 
     def _keep(self, items: tuple[str, ...]) -> None:
         wrong = self._refuse(items)

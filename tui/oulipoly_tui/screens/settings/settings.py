@@ -17,9 +17,8 @@ from oulipoly_engine.facade.configuration import PLACEHOLDERS, is_command, is_of
 from oulipoly_engine.records import replace
 from oulipoly_tui.actions.custom import custom_id
 from oulipoly_tui.keys import keymap
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.screens.choice import Choice
-from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.settings.items import Items
 from oulipoly_tui.screens.settings.key_press import KeyPress
 from oulipoly_tui.view.frame.hints import CLOSE, link
@@ -282,11 +281,13 @@ class SettingsScreen(ModalScreen[None]):
             self._ask_items(setting)
         elif setting.kind == "choice" and setting.choices:
             now = setting.text or setting.shown.strip('"')
-            screen = Choice(setting.name, describe_choices(setting), setting.description, at=f"={now}")
-            self.app.push_screen(screen, partial(self._take_choice, setting))
+            act = partial(self._take_choice, setting)
+            rows = describe_choices(setting)
+            dialogs.choose(self.app, setting.name, rows, act, setting.description, at=f"={now}")
         else:
-            screen_of_text = Question(setting.name, about(setting), setting.text, partial(self._refuse, setting))
-            self.app.push_screen(screen_of_text, partial(self._take_text, setting))
+            refuse = partial(self._refuse, setting)
+            save = partial(self._save_one, setting)
+            dialogs.ask(self.app, setting.name, about(setting), save, setting.text, refuse)
 
     def _ask_items(self, setting: Setting) -> None:
         from oulipoly_engine.facade.configuration import join_items  # noqa: PLC0415 - only a list needs it
@@ -303,19 +304,16 @@ class SettingsScreen(ModalScreen[None]):
         wrong = self._settings.refusal(setting, typed)
         return None if wrong is None else f"✗ {wrong}"
 
-    def _take_choice(self, setting: Setting, key: str | None) -> None:
-        if key is None:
-            return
+    def _take_choice(self, setting: Setting, key: str) -> None:
         typed = key[1:] if key.startswith("=") else ""
         wrong = self._settings.refusal(setting, typed)
         if wrong is None:
-            self._save([(setting, typed)])
+            self._save_one(setting, typed)
         else:
             self._app.say(f"{setting.name}: {wrong}", severity="warning")
 
-    def _take_text(self, setting: Setting, typed: str | None) -> None:
-        if typed is not None:
-            self._save([(setting, typed)])
+    def _save_one(self, setting: Setting, typed: str) -> None:
+        self._save([(setting, typed)])
 
     # ---- the user's own commands
 
@@ -325,31 +323,25 @@ class SettingsScreen(ModalScreen[None]):
                 return "✗ a command needs a name"
             return f"✗ there is a command {name!r} already" if self._settings.command(name.strip()).text else None
 
-        def on_named(name: str | None) -> None:
-            if name is not None:
-                self._ask_line(self._settings.command(name.strip()))
-
         text = "What it is called in menu, palette, help and behind `:`."
-        self.app.push_screen(Question("new command: name", text, "", refuse), on_named)
+        dialogs.ask(self.app, "new command: name", text, self._ask_line, "", refuse)
 
-    def _ask_line(self, new: Setting) -> None:
+    def _ask_line(self, name: str) -> None:
+        new = self._settings.command(name.strip())
+
         def refuse(line: str) -> str | None:
             return self._refuse(new, line) if line.strip() else "✗ a command needs a program"
 
-        def on_typed(line: str | None) -> None:
-            if line is not None:
-                self._added = new.name
-                self._save([(new, line)])
+        def on_typed(line: str) -> None:
+            self._added = new.name
+            self._save([(new, line)])
 
         text = f"A program and its arguments. Placeholders for the row: {describe_new_command(PLACEHOLDERS)[1]}"
-        self.app.push_screen(Question(f"new command: {new.name}", text, "", refuse), on_typed)
+        dialogs.ask(self.app, f"new command: {new.name}", text, on_typed, "", refuse)
 
     def _remove_command(self, command: Setting) -> None:
-        def on_answered(yes: bool | None) -> None:  # noqa: FBT001, RUF100 - as Textual calls it
-            if yes:
-                self._save([(command, "")])
-
-        self.app.push_screen(Confirm(f"Remove {command.name}?", command.shown, "remove it"), on_answered)
+        remove = partial(self._save_one, command, "")
+        dialogs.confirm(self.app, f"Remove {command.name}?", command.shown, "remove it", remove)
 
     # ---- keys
 
@@ -386,12 +378,8 @@ class SettingsScreen(ModalScreen[None]):
         told = "; ".join(f"{other} ({self._action(other).description.rstrip('.')})" for other in taken)
         left = ", ".join(f"{other} keeps {keymap.format_keys(keys)}" for other, keys in taken.items())
         text = f"{keymap.format_key(key)} is the key of {told}. {left}."
-
-        def on_answered(yes: bool | None) -> None:  # noqa: FBT001, RUF100 - as Textual calls it
-            if yes:
-                self._save(changes)
-
-        self.app.push_screen(Confirm(f"{keymap.format_key(key)} for {identity}", text, "take it"), on_answered)
+        title = f"{keymap.format_key(key)} for {identity}"
+        dialogs.confirm(self.app, title, text, "take it", lambda: self._save(changes))
 
     # ---- pins and controls
 
@@ -400,11 +388,11 @@ class SettingsScreen(ModalScreen[None]):
             self._turn_control(control, 1)
         elif control.kind == "choice":
             rows = [Row(f"={one}", ((one, ""),)) for one in control.choices]
-            screen = Choice(control.name, (*rows, Row("default", (("not set", "dim"),))), control.description)
-            self.app.push_screen(screen, partial(self._take_control, control))
+            rows.append(Row("default", (("not set", "dim"),)))
+            dialogs.choose(self.app, control.name, rows, partial(self._take_control, control), control.description)
         else:
             text = f"{control.description}\nempty takes it away"
-            self.app.push_screen(Question(control.name, text, control.value), partial(self._take_share, control))
+            dialogs.ask(self.app, control.name, text, partial(self._take_share, control), control.value)
 
     def _turn_control(self, control: Control, step: int) -> None:
         if control.kind == "switch":
@@ -416,13 +404,11 @@ class SettingsScreen(ModalScreen[None]):
         else:
             self._app.say("Enter changes it: there is nothing to choose from")
 
-    def _take_control(self, control: Control, key: str | None) -> None:
-        if key is not None:
-            self._order((*control.command, key[1:]) if key.startswith("=") else control.undo)
+    def _take_control(self, control: Control, key: str) -> None:
+        self._order((*control.command, key[1:]) if key.startswith("=") else control.undo)
 
-    def _take_share(self, control: Control, typed: str | None) -> None:
-        if typed is not None:
-            self._order((*control.command, typed) if typed.strip() else control.undo)
+    def _take_share(self, control: Control, typed: str) -> None:
+        self._order((*control.command, typed) if typed.strip() else control.undo)
 
     def _order(self, words: Sequence[str]) -> None:
         self._app.order(words[0], words[1:])

@@ -19,8 +19,8 @@ from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, Canc
 from oulipoly_engine.core.setup.events import Agreement, Progress, Told
 from oulipoly_engine.records import Record
 from oulipoly_tui.base.app_interface import SET_UP
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box, ScrollScreen
-from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.setup import questions
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.setup import log
@@ -116,9 +116,9 @@ class AgentScreen(ScrollScreen[None]):
             self._app.uninstall_screen(self)
             return
         rows = tuple(Row(key, ((text, ""),)) for key, text in _WAYS)
-        self._app.push_screen(Choice("The set-up still runs", rows), self._leave)
+        dialogs.choose(self._app, "The set-up still runs", rows, self._leave)
 
-    def _leave(self, way: str | None) -> None:
+    def _leave(self, way: str) -> None:
         if way == "hide" and self._job is not None:
             self.dismiss()
         elif way == "end" and self._job is not None:

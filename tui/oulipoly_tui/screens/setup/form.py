@@ -16,9 +16,9 @@ from textual.widgets import Button, Input
 
 from oulipoly_engine.core.setup.dialogs import Answer, Cancelled, Skipped, check_values
 from oulipoly_engine.core.text.control_characters import visible_line
-from oulipoly_tui.screens import review
+from oulipoly_tui.screens import dialogs, review
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.screens.question import Confirm, Pause
+from oulipoly_tui.screens.question import Pause
 from oulipoly_tui.screens.setup.fields import FieldBox, Given
 from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.setup.dialogs import Page
@@ -130,13 +130,8 @@ class FormScreen(ModalScreen[Answer | None]):
         if self._page.is_back_possible or not self._page.is_begun:
             self.end(None)
             return
-
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                self.end(Cancelled())
-
         text = "What was done until now stays as it is."
-        self.app.push_screen(Confirm("End the set-up?", text, "end it"), on_answered)
+        dialogs.confirm(self.app, "End the set-up?", text, "end it", lambda: self.end(Cancelled()))
 
     def end(self, answer: Answer | None) -> None:
         """Close with an answer; what was typed unseen is forgotten."""

@@ -12,9 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from oulipoly_engine.facade.setup.sync import find_filled, tell_empty
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.screens.choice import Choice
-from oulipoly_tui.screens.review import Review
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.setup.sync import Entry, list_entries, plan_body, plan_head, sync_rows
 from oulipoly_tui.view.transcript.spans import Row
@@ -88,28 +87,21 @@ class SyncScreen(ModalScreen[None]):
         targets = [home for home in self._homes if any(entry.home != home.name for entry in entries)]
         rows = [Row(home.name, ((home.name, ""), (f"  {home.cli.title}", "dim"))) for home in targets]
         name = entries[0].name if len(entries) == 1 else f"{len(entries)} of them"
-        self._app.push_screen(Choice(f"Copy {name} to", rows), partial(self._plan, entries))
+        dialogs.choose(self._app, f"Copy {name} to", rows, partial(self._plan, entries))
 
-    def _plan(self, entries: Sequence[Entry], target: str | None) -> None:
-        if target is not None:
-            plan = partial(_plan_all, self._sync, [entry for entry in entries if entry.home != target], target)
-            self._app.work("sync", plan, partial(self._review, target))
+    def _plan(self, entries: Sequence[Entry], target: str) -> None:
+        plan = partial(_plan_all, self._sync, [entry for entry in entries if entry.home != target], target)
+        self._app.work("sync", plan, partial(self._review, target))
 
     def _review(self, target: str, plans: Sequence[SyncPlan]) -> None:
         needed = [plan for plan in plans if plan.is_needed]
         if not needed:
             self._app.say(f"{target} has the same already: nothing is to be copied")
             return
-
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                self._app.work("sync", partial(_apply_all, self._sync, needed), partial(self._did, target))
-
-        title = f"Copy to {target}"
-        self._app.push_screen(
-            Review(title, plan_head(plans, target), plan_body(plans), yes="Yes, copy", note=" · then :setup undo"),
-            on_answered,
-        )
+        copy = partial(self._app.work, "sync", partial(_apply_all, self._sync, needed), partial(self._did, target))
+        head = plan_head(plans, target)
+        note = " · then :setup undo"
+        dialogs.review(self._app, f"Copy to {target}", head, plan_body(plans), copy, yes="Yes, copy", note=note)
 
     def _did(self, target: str, count: int) -> None:
         self._marked.clear()

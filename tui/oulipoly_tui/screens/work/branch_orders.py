@@ -6,9 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.orders.work import find_repository, hand_over, move, preview_move, promote
-from oulipoly_tui.screens.choice import Choice
-from oulipoly_tui.screens.question import Question
-from oulipoly_tui.screens.review import Review
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.transcript.spans import Line, Row
 from oulipoly_tui.view.work.changes import merge_body, merged_text, move_head, moved_text, push_lines
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 _MOVE = "move"  # what `undo` takes back where it is not a discard's reference
 _UNDONE = (
-    Row("discard", (("the last discard", ""),)),
+    Row("", (("the last discard", ""),)),
     Row(_MOVE, (("the last merge, rebase or apply", ""),)),
 )
 
@@ -42,14 +40,10 @@ class BranchOrders(ActingScreen):
 
     def _merge_into(self) -> None:
         def on_found(repository: Repository | None) -> None:
-            if repository is None:
-                return
-
-            def on_chosen(branch: str | None) -> None:
-                if branch is not None:
-                    self._preview("merge", branch or repository.current)
-
-            self.app.push_screen(Choice("Merge into", branch_rows(repository)), on_chosen)
+            if repository is not None:
+                current = repository.current
+                rows = branch_rows(repository)
+                dialogs.choose(self.app, "Merge into", rows, lambda branch: self._preview("merge", branch or current))
 
         self.app_of_ours.work("branches", partial(find_repository, self.engine, self.session_id), on_found)
 
@@ -72,15 +66,10 @@ class BranchOrders(ActingScreen):
         yes = "Hand to the agent" if has_conflicts else verb.capitalize()
         can_do = has_conflicts or not (preview.in_the_way and verb != "rebase")
 
-        def on_answered(agreed: bool | None) -> None:
-            if agreed and has_conflicts:
-                self._hand_over(preview.into)
-            elif agreed:
-                self._move(verb, preview)
-
+        act = partial(self._hand_over, preview.into) if has_conflicts else partial(self._move, verb, preview)
         title = f"{verb.capitalize()}?"
-        review = Review(title, head, merge_body(preview), yes=yes, can_do=can_do, can_undo=not has_conflicts)
-        self.app.push_screen(review, on_answered)
+        body = merge_body(preview)
+        dialogs.review(self.app, title, head, body, act, yes=yes, can_do=can_do, can_undo=not has_conflicts)
 
     def _move(self, verb: str, preview: MergePreview) -> None:
         self.do(verb, partial(move, self.engine, self.session_id, verb, preview), self._note_moved)
@@ -102,33 +91,26 @@ class BranchOrders(ActingScreen):
         self.app_of_ours.work("push", work, self._show_preflight, title="looking at the remote")
 
     def _show_preflight(self, found: Preflight) -> None:
-        def on_answered(agreed: bool | None) -> None:
-            if not agreed:
-                return
+        def on_agreed() -> None:
             if found.uncommitted:
-                text = "What it changes, in a line"
-                self.app.push_screen(Question("Commit message", text), partial(self._promote, found))
+                dialogs.ask(self.app, "Commit message", "What it changes, in a line", partial(self._promote, found))
             else:
                 self._promote(found, "")
 
         can_do = found.remote is not None and not found.problems
         lines = push_lines(found, self.session_id)
-        self.app.push_screen(Review("Push?", (), lines, yes="Push", can_do=can_do), on_answered)
+        dialogs.review(self.app, "Push?", (), lines, on_agreed, yes="Push", can_do=can_do)
 
-    def _promote(self, found: Preflight, message: str | None) -> None:
-        if message is not None:
-            work = partial(promote, self.engine, self.session_id, found, message)
-            self.do("push", work, self._note_pushed)
+    def _promote(self, found: Preflight, message: str) -> None:
+        self.do("push", partial(promote, self.engine, self.session_id, found, message), self._note_pushed)
 
     def _note_pushed(self, made: Promoted) -> None:
-        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
-
         lines: list[Line] = [(("pushed ", ""), (made.branch, "strong"), (f" to {made.remote}", ""))]
         if made.url:
             kind = "pull request" if made.is_pull_request else "make a pull request"
             lines += [((f"{kind}: ", ""), (made.url, "accent")), (("copied to the clipboard", "dim"),)]
             self.app.copy_to_clipboard(made.url)
-        self.app.push_screen(Reading("Pushed", lines))
+        dialogs.read(self.app, "Pushed", lines)
 
     # ---- undo
 
@@ -136,13 +118,8 @@ class BranchOrders(ActingScreen):
         """Take back what was done last here; where nothing was, ask what of before is meant."""
         if self.undoable:
             self._undo_one(self.undoable.pop())
-            return
-
-        def on_chosen(key: str | None) -> None:
-            if key is not None:
-                self._undo_one("" if key == "discard" else key)
-
-        self.app.push_screen(Choice("Undo what?", _UNDONE), on_chosen)
+        else:
+            dialogs.choose(self.app, "Undo what?", _UNDONE, self._undo_one)
 
     def _undo_one(self, what: str) -> None:
         changes = self.engine.changes

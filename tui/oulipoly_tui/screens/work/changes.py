@@ -14,8 +14,8 @@ from textual.content import Content
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import ReadOnly, RunnerError
 from oulipoly_tui.orders.work import find_committed, send_comments
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.work.branch_orders import BranchOrders
 from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.transcript.spans import Line, Row, wrap_lines
@@ -181,12 +181,8 @@ class ChangesScreen(BranchOrders):
         elif self._comments:
             count = len(self._comments)
             text = f"{count} comment{'s were' if count != 1 else ' was'} not sent: C sends them"
-            self.app.push_screen(Confirm("Close?", text, "close"), self._leave_if)
+            dialogs.confirm(self.app, "Close?", text, "close", self.dismiss)
         else:
-            self.dismiss()
-
-    def _leave_if(self, yes: bool | None) -> None:
-        if yes:
             self.dismiss()
 
     def action_to_diff(self) -> None:
@@ -208,10 +204,8 @@ class ChangesScreen(BranchOrders):
 
     def action_keys(self) -> None:
         """Show every key."""
-        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
-
         lines: list[Line] = [((f"{key:<8}", "key"), (text, "")) for key, text in _KEYS]
-        self.app.push_screen(Reading("Keys of changes", lines))
+        dialogs.read(self.app, "Keys of changes", lines)
 
     def action_look(self) -> None:
         """Ask git again."""
@@ -275,13 +269,8 @@ class ChangesScreen(BranchOrders):
         else:
             work = partial(changes.discard_hunk, self.session_id, path, hunk)
             what = f"this hunk of {path}"
-
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                self.do("discard", work, self._note_discarded)
-
         text = f"Discard {what}?\nIt can be undone: u brings it back."
-        self.app.push_screen(Confirm("Discard", text, "discard"), on_answered)
+        dialogs.confirm(self.app, "Discard", text, "discard", partial(self.do, "discard", work, self._note_discarded))
 
     def _note_discarded(self, discarded: Any) -> None:  # noqa: ANN401 - Discarded
         if discarded.reference:
@@ -293,13 +282,12 @@ class ChangesScreen(BranchOrders):
         if found is None:
             return
 
-        def on_asked(message: str | None) -> None:
-            if message is not None:
-                work = partial(self.engine.changes.commit, self.session_id, message, stages_all=not found.staged)
-                self.do("commit", work, lambda made: self.app_of_ours.say(f"Committed {made.sha[:8]}"))
+        def on_asked(message: str) -> None:
+            work = partial(self.engine.changes.commit, self.session_id, message, stages_all=not found.staged)
+            self.do("commit", work, lambda made: self.app_of_ours.say(f"Committed {made.sha[:8]}"))
 
-        refuse = _refuse_empty
-        self.app.push_screen(Question(commit_title(found), "What it changes, in a line", refuse=refuse), on_asked)
+        text = "What it changes, in a line"
+        dialogs.ask(self.app, commit_title(found), text, on_asked, refuse=_refuse_empty)
 
     # ---- comments
 
@@ -310,16 +298,14 @@ class ChangesScreen(BranchOrders):
             return
         key = (file[1], at)
 
-        def on_asked(text: str | None) -> None:
-            if text is None:
-                return
+        def on_asked(text: str) -> None:
             self._comments.pop(key, None)
             if text.strip():
                 self._comments[key] = text
             self._draw()
 
         text = "For the agent; C sends all comments as one message. Empty: none"
-        self.app.push_screen(Question(f"{file[1]}, line {at}", text, self._comments.get(key, "")), on_asked)
+        dialogs.ask(self.app, f"{file[1]}, line {at}", text, on_asked, self._comments.get(key, ""))
 
     def _send_comments(self) -> None:
         comments = [Comment(path, line, text) for (path, line), text in self._comments.items()]

@@ -15,9 +15,8 @@ from textual.widgets import TextArea
 
 from oulipoly_engine.records import replace
 from oulipoly_tui.orders.work import begin, find
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.screens.choice import Choice
-from oulipoly_tui.screens.review import Review
 from oulipoly_tui.screens.work.folder import FolderQuestion
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.live.lists import start_rows
@@ -112,12 +111,12 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
             return
         head: tuple[Line, ...] = ((("This repository asks to run these commands in each new worktree, as you:", ""),),)
 
-        def on_answered(yes: bool | None) -> None:
-            if yes and found.repository is not None and setup is not None:
+        def on_agreed() -> None:
+            if found.repository is not None:
                 self._begin(allowed=(Path(found.repository.root), setup.digest))
 
         title = "Run these commands?"
-        self.app.push_screen(Review(title, head, command_lines(setup.commands), yes="Yes, always"), on_answered)
+        dialogs.review(self.app, title, head, command_lines(setup.commands), on_agreed, yes="Yes, always")
 
     # ---- fields
 
@@ -135,12 +134,11 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
             self._app.say("There are no branches to choose from", severity="warning")
             return
 
-        def on_chosen(base: str | None) -> None:
-            if base is not None:
-                self._set(base=base)
-                self._look()
+        def on_chosen(base: str) -> None:
+            self._set(base=base)
+            self._look()
 
-        self.app.push_screen(Choice("Begin at", branch_rows(repository), at=self.draft.base), on_chosen)
+        dialogs.choose(self.app, "Begin at", branch_rows(repository), on_chosen, at=self.draft.base)
 
     def _change_place(self) -> None:
         self._choose("It works on", place_rows(), "place")
@@ -163,11 +161,8 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
         self._choose("What it may do unasked", start_rows(self._kind, has_terminal=False), "profile")
 
     def _choose(self, title: str, rows: Sequence[Any], field: str) -> None:
-        def on_chosen(key: str | None) -> None:
-            if key is not None:
-                self._set(**{field: key})
-
-        self.app.push_screen(Choice(title, rows, at=getattr(self.draft, field)), on_chosen)
+        at = getattr(self.draft, field)
+        dialogs.choose(self.app, title, rows, lambda key: self._set(**{field: key}), at=at)
 
     def _set(self, **changed: Any) -> None:  # noqa: ANN401 - fields of the draft
         self.draft = replace(self.draft, **changed)

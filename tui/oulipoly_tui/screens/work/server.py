@@ -11,9 +11,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from oulipoly_engine.errors import ReadOnly
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.screens.choice import Choice
-from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
@@ -102,26 +101,21 @@ class ServerScreen(ActingScreen):
     # ---- orders
 
     def _start(self) -> None:
-        def on_chosen(address: str | None) -> None:
-            if address is not None:
-                work = partial(self.engine.web.start_server, address)
-                self.do("start the server", work, lambda url: self.app_of_ours.say(f"Serving on {url}"))
+        def on_chosen(address: str) -> None:
+            work = partial(self.engine.web.start_server, address)
+            self.do("start the server", work, lambda url: self.app_of_ours.say(f"Serving on {url}"))
 
         text = "It goes on when the app is closed. x ends it."
-        self.app.push_screen(Choice("Serve whom?", ADDRESSES, text), on_chosen)
+        dialogs.choose(self.app, "Serve whom?", ADDRESSES, on_chosen, text)
 
     def _end(self) -> None:
         servers = self.servers or ()
         if not servers:
             return
         one = servers[0]
-
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                self.do("end the server", partial(self.engine.web.end_server, one))
-
         text = f"{one.url} ends for every device. Sessions go on."
-        self.app.push_screen(Confirm("End the server?", text, "end"), on_answered)
+        end = partial(self.do, "end the server", partial(self.engine.web.end_server, one))
+        dialogs.confirm(self.app, "End the server?", text, "end", end)
 
     def _pair(self) -> None:
         """Show a code for a server that a phone reaches; where none does, ask how it is to come here first."""
@@ -131,32 +125,27 @@ class ServerScreen(ActingScreen):
             self._ask_scopes(reachable.url, reachable.fingerprint)
             return
 
-        def on_chosen(way: str | None) -> None:
+        def on_chosen(way: str) -> None:
             if way == NETWORK:
                 self.do(
                     "start the server", self._start_for_phones, lambda one: self._ask_scopes(one.url, one.fingerprint)
                 )
             elif way == PROXY:
                 text = "What the phone opens: the proxy's or the tunnel's address"
-                self.app.push_screen(Question("Address for the phone", text, "https://"), on_named)
-
-        def on_named(address: str | None) -> None:
-            if address is not None and address.strip():
-                self._ask_scopes(address.strip(), "")
+                ask_scopes = partial(self._ask_scopes, fingerprint="")
+                dialogs.ask_name(self.app, "Address for the phone", text, ask_scopes, "https://")
 
         text = "No server runs." if not servers else f"{servers[0].url} is for this computer alone. x ends it."
         ways = pairing_ways(has_server=bool(servers))
-        self.app.push_screen(Choice("How does the phone come here?", ways, text), on_chosen)
+        dialogs.choose(self.app, "How does the phone come here?", ways, on_chosen, text)
 
     def _start_for_phones(self) -> ServerEntry:
         self.engine.web.start_server(NETWORK)
         return self.engine.web.last_server()
 
     def _ask_scopes(self, address: str, fingerprint: str) -> None:
-        def on_chosen(scopes: str | None) -> None:
-            if scopes is not None:
-                work = partial(self.engine.web.make_code, "", scopes.split(","))
-                self.app_of_ours.work("pair", work, on_made)
+        def on_chosen(scopes: str) -> None:
+            self.app_of_ours.work("pair", partial(self.engine.web.make_code, "", scopes.split(",")), on_made)
 
         def on_made(code: Code) -> None:
             from oulipoly_tui.screens.work.pairing import Pairing  # noqa: PLC0415 - only when it is opened
@@ -165,20 +154,19 @@ class ServerScreen(ActingScreen):
             pairing = Pairing(url, ", ".join(code.scopes), code.expires_at, self.engine.web.devices)
             self.app.push_screen(pairing, lambda _: self.look_after())
 
-        self.app.push_screen(Choice("What may the device do?", SCOPES), on_chosen)
+        dialogs.choose(self.app, "What may the device do?", SCOPES, on_chosen)
 
     def _revoke(self) -> None:
         one = self._chosen
         if one is None:
             return
 
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                work = partial(self.engine.web.revoke, one.device_id)
-                self.do("revoke", work, lambda _: self.app_of_ours.say(f"{one.name} may do nothing any more"))
+        def revoke() -> None:
+            work = partial(self.engine.web.revoke, one.device_id)
+            self.do("revoke", work, lambda _: self.app_of_ours.say(f"{one.name} may do nothing any more"))
 
         text = f"{one.name} may do nothing any more, at once. This cannot be undone: it has to be paired anew."
-        self.app.push_screen(Confirm("Revoke?", text, "revoke"), on_answered)
+        dialogs.confirm(self.app, "Revoke?", text, "revoke", revoke)
 
     def _confirm(self) -> None:
         one = self._chosen

@@ -12,9 +12,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from oulipoly_engine.errors import ReadOnly
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.screens.question import Confirm
-from oulipoly_tui.screens.review import Review
 from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.live.lists import name_of
@@ -110,13 +109,9 @@ class WorktreesScreen(ActingScreen):
             return
         work = partial(self.engine.worktrees.remove, one.worktree.session_id, force=True)
 
-        def on_answered(yes: bool | None) -> None:
-            if yes:
-                self._order("remove", work, "Removed. r: restore")
-
         def ask(would: Removal) -> None:
-            question = Confirm("Remove a worktree", remove_text(one, would.ignored), "remove")
-            self.app.push_screen(question, on_answered)
+            remove = partial(self._order, "remove", work, "Removed. r: restore")
+            dialogs.confirm(self.app, "Remove a worktree", remove_text(one, would.ignored), "remove", remove)
 
         self.app_of_ours.work("remove", partial(work, dry_run=True), ask, title="looking what would go")
 
@@ -130,12 +125,9 @@ class WorktreesScreen(ActingScreen):
         prune = self.engine.worktrees.prune
 
         def on_known(would: Pruned) -> None:
-            def on_answered(yes: bool | None) -> None:
-                if yes:
-                    self._order("prune", prune, f"Removed {len(would.gone)}. r: restore")
-
             can_do = bool(would.gone or would.references)
-            self.app.push_screen(Review("Prune?", (), prune_lines(would), yes="Prune", can_do=can_do), on_answered)
+            act = partial(self._order, "prune", prune, f"Removed {len(would.gone)}. r: restore")
+            dialogs.review(self.app, "Prune?", (), prune_lines(would), act, yes="Prune", can_do=can_do)
 
         self.app_of_ours.work("prune", partial(prune, dry_run=True), on_known, title="looking what would go")
 

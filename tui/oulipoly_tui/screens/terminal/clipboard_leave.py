@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oulipoly_tui.screens.clipboard_question import ClipboardQuestion
+    from oulipoly_tui.screens.terminal.clipboard_question import ClipboardQuestion
     from oulipoly_tui.widgets.terminal_view import TerminalView
 
 
@@ -32,7 +32,7 @@ class ClipboardLeave:
         if self._question is not None and self._question in app.screen_stack:
             self._question.reword(question)
             return
-        from oulipoly_tui.screens.clipboard_question import ClipboardQuestion  # noqa: PLC0415 - only to ask
+        from oulipoly_tui.screens.terminal.clipboard_question import ClipboardQuestion  # noqa: PLC0415 - only to ask
 
         self._question = ClipboardQuestion(question)
         app.push_screen(self._question, self._take_answer)

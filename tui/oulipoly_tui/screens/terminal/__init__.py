@@ -1,0 +1,1 @@
+"""Screens that belong to terminals."""
