@@ -35,13 +35,13 @@ class Person:
         self.says, self.answers = says, answers
         self.asked, self.agreements, self.shown, self.told = [], [], [], []
 
-    def ask(self, dialog):
+    def ask(self, dialog, _look=None):
         self.asked.append(dialog)
         kind = type(dialog).__name__
         answer = self.answers.get(kind, Skipped())
         return answer(dialog) if callable(answer) else answer
 
-    def agree(self, agreement):
+    def agree(self, agreement, _look=None):
         self.agreements.append(agreement)
         return self.says(agreement) if callable(self.says) else self.says
 

@@ -55,6 +55,17 @@ def here() -> str | None:
         return None
 
 
+def own_mark() -> str:
+    """Return what tells this process apart from all others: its number, when it began, and where that counts."""
+    return f"{os.getpid()} {start_ticks(os.getpid()) or 0} {here() or ''}"
+
+
+def has_ended_mark(mark: str) -> bool:
+    """Tell whether the process that a mark is of is gone; of one elsewhere nobody knows."""
+    pid, ticks, place = mark.split(" ", 2)
+    return place == (here() or "") and has_ended(int(pid), int(ticks))
+
+
 def has_ended(pid: int, ticks: int) -> bool:
     """Tell whether the process that began at those ticks is gone, or dead and only not yet waited for."""
     state = _state_and_start(pid)

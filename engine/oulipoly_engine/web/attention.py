@@ -130,7 +130,7 @@ class Attention:
             if one.status == "pending":
                 hints.append({"type": "request_opened", "request": to_json(one)})
             else:
-                hints.append({"type": "request_settled", "request_id": identity, "session_id": one.session_id})
+                hints.append({"type": "request_settled", "request_id": identity, "session_id": one.session_id or None})
         if self._notices.is_wanted:
             self._notify(pending, time.monotonic())
         return hints

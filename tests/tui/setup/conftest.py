@@ -17,13 +17,13 @@ from oulipoly_tui.screens.setup import agent, questions
 class Script:
     """Steps of a set-up, each a method of its face and what that is given; what came back is kept."""
 
-    def __init__(self, *steps):
-        self.steps = steps
+    def __init__(self, *steps, wrap):
+        self.steps, self.wrap = steps, wrap
         self.answers = []
         self.has_ended = threading.Event()
 
     def run(self, _wish, face):
-        outcome = Outcome.SUCCESS
+        outcome, face = Outcome.SUCCESS, self.wrap(face)
         for name, value in self.steps:
             answer = getattr(face, name)(value)
             if name in ("ask", "agree"):
@@ -47,8 +47,8 @@ def no_pause(monkeypatch):
 def begin(settled):
     """Begin a scripted set-up in an app, and wait until something is asked: `await begin(app, pilot, *steps)`."""
 
-    async def start(app, pilot, *steps, model="opus"):
-        script = Script(*steps)
+    async def start(app, pilot, *steps, model="opus", wrap=lambda face: face):
+        script = Script(*steps, wrap=wrap)
         agent.begin(app, script, SetupWish("a pool of two", model))
         await settled(pilot, lambda: app.screen_stack[-1] is not app.frame)
         if any(name in ("ask", "agree") for name, _ in steps):

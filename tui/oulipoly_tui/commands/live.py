@@ -14,6 +14,7 @@ from oulipoly_tui.screens import dialogs
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.live.sessions import LiveStatus
     from oulipoly_tui.base.app_interface import AppInterface
     from oulipoly_tui.view.live.models import Start
@@ -140,13 +141,21 @@ def choose(app: AppInterface, _arguments: list[str]) -> None:
 
 
 def inbox(app: AppInterface, _arguments: list[str] | None = None) -> None:
-    """Show what live sessions ask, and go to the chosen one."""
+    """Show what is asked, and go to the session that asks, or answer here what none asks."""
     from oulipoly_tui.screens.live.inbox import Inbox  # noqa: PLC0415 - only when it is opened
 
     requests = app.requests
     requests.look_soon()
-    screen = Inbox(lambda: (requests.open, requests.names))
-    app.push_screen(screen, lambda one: None if one is None else show(app, one.session_id))
+
+    def on_chosen(request: LiveRequest | None) -> None:
+        if request is not None and request.session_id:
+            show(app, request.session_id)
+        elif request is not None:
+            from oulipoly_tui.commands.inbox import answer  # noqa: PLC0415 - only where no session asks
+
+            answer(app, request)
+
+    app.push_screen(Inbox(lambda: (requests.open, requests.names)), on_chosen)
 
 
 def interrupt(app: AppInterface, _arguments: list[str]) -> str | None:

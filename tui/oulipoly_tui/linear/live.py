@@ -187,7 +187,8 @@ def _answer(talk: Talk, request: LiveRequest) -> bool:
     try:
         if request.kind == "user_input":
             return _answer_questions(talk, request)
-        names = [_APPROVE, *((_SESSION,) if request.prompt.reach else ()), _DENY, _CANCEL]
+        ways = (_DENY, _CANCEL) if request.session_id else (_DENY,)
+        names = [_APPROVE, *((_SESSION,) if request.prompt.reach else ()), *ways]
         talk.drop_typed_ahead()
         chosen = talk.choose("Answer", [_CANCEL] if request.kind == "other" else names)
         if chosen is None:
@@ -199,7 +200,8 @@ def _answer(talk: Talk, request: LiveRequest) -> bool:
             if not talk.confirm(f"Approve {request.prompt.reach}?"):
                 talk.say("It waits on.")
                 return False
-        reason = talk.ask("Reason, empty for none").strip() if decision == "deny" else ""
+        takes_reason = decision == "deny" and request.session_id
+        reason = talk.ask("Reason, empty for none").strip() if takes_reason else ""
         talk.engine.live.answer(request.request_id, decision, reason=reason)
     except RunnerError as error:  # somebody else has answered it, or its turn is over
         talk.say(f"Error. {error.message}.")

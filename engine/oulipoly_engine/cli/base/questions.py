@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import sys
 import termios
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.cli.base.parser import Parser
 
 _UNASKED = ("json", "list", "dry_run")  # a script that reads JSON, or who only looks
+LOOK_S = 0.3  # between two looks whether a question was answered elsewhere
+_PAUSE_S = 1.0  # what is typed on so long answers nothing else
 _LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
 
 
@@ -29,6 +33,7 @@ class Questions:
     def __init__(self, *, is_agreed: bool) -> None:
         """is_agreed: every yes or no is yes, as `--yes` says."""
         self.is_agreed = is_agreed
+        self.look: Callable[[], None] | None = None  # is called while somebody is waited for, and may end that
         self.can_ask = sys.stdin is not None and sys.stdin.isatty() and diagnostics.is_terminal()
 
     def ask(self, question: str, default: str, check: Callable[[str], object], help_text: str) -> str:
@@ -113,9 +118,21 @@ class Questions:
             termios.tcsetattr(0, termios.TCSADRAIN, attributes)
             diagnostics.write_block("\n")
 
+    @staticmethod
+    def _look(look: Callable[[], None]) -> None:
+        try:
+            look()
+        except RunnerError:
+            diagnostics.write_block("\n")
+            time.sleep(_PAUSE_S)
+            termios.tcflush(0, termios.TCIFLUSH)
+            raise
+
     def _read(self, question: str) -> str:
         diagnostics.write_block(question)
         with interruptible() as guard, guard.arming():  # else nothing ends a read before its line
+            while self.look is not None and not select.select([0], [], [], LOOK_S)[0]:
+                self._look(self.look)
             line = os.read(0, _LONGEST_LINE)
         if not line:
             diagnostics.write_block("\n")

@@ -1,4 +1,4 @@
-"""`requests …`: what live sessions ask, and the answers."""
+"""`requests …`: what live sessions and others ask, and the answers."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def _list(context: Context, options: Namespace) -> int:
     if options.json:
         output.write_json({"schema_version": SCHEMA_VERSION, "requests": [to_json(one) for one in found]})
     elif not found:
-        diagnostics.note("no session asks anything")
+        diagnostics.note("nothing is asked")
     else:
         now = context.clock.now()
         rows = [
             (
                 one.request_id,
-                one.session_id[:8],
+                one.session_id[:8] or one.asker_name,
                 one.kind,
                 describe_end(one.status, one.decision),
                 ago(one.created_at, now),
@@ -58,7 +58,7 @@ def _list(context: Context, options: Namespace) -> int:
             )
             for one in found
         ]
-        output.write_lines(table([("request", "session", "kind", "status", "age", "what it asks"), *rows]))
+        output.write_lines(table([("request", "who asks", "kind", "status", "age", "what it asks"), *rows]))
     return 0
 
 

@@ -95,8 +95,8 @@ def of_risk(account: str, count: int, chain_id: str, due: datetime, now: datetim
 
 
 def of_request(request: LiveRequest, session: str) -> Alert:
-    """Return that a session asks; secrets are hidden, and hidden characters are shown as signs. session: its name."""
-    name = to_line(session)[:_LONGEST_NAME] or "a session"
+    """Return that somebody asks; secrets are hidden, and hidden characters are shown as signs. session: its name."""
+    name = to_line(session)[:_LONGEST_NAME] or request.asker_name or "a session"
     line = f"{name} {_WORDS.get(request.kind, 'asks for')}: {to_line(request.prompt.title)}"
     line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     return Alert("request", line, subject=request.session_id, cause=request.request_id)

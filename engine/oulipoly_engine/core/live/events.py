@@ -72,6 +72,7 @@ class Question(Record):
     takes_other: bool = False  # an answer of one's own beside the options
     takes_several: bool = False
     is_secret: bool = False  # its answer is never stored
+    is_optional: bool = False  # it may be left out
 
 
 class Prompt(Record):

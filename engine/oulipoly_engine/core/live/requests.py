@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
@@ -22,7 +23,7 @@ STATUS: Mapping[Decision, str] = {
     "cancel": "cancelled",
     "expire": "expired",
 }
-ORIGIN = "live"  # of all requests that are kept; set-up and worktrees ask while they run, and keep nothing
+LIFE = {"setup": timedelta(days=1), "worktree": timedelta(days=7), "device": timedelta(minutes=15)}  # by origins
 DIFF_LIMIT = 4096  # characters of a diff that a request keeps
 
 _WORDS: Mapping[str, Decision] = {
@@ -102,13 +103,19 @@ def digest_of(request: LiveRequest) -> str:
     return hashlib.sha256(msgspec.json.encode(request.prompt)).hexdigest()[:16]
 
 
+def has_lapsed(request: LiveRequest, now: datetime) -> bool:
+    """Tell whether a request that no session asks has waited too long."""
+    life = LIFE.get(request.origin)
+    return life is not None and now - request.created_at > life
+
+
 def to_json(request: LiveRequest) -> dict[str, Any]:
     """Return a request as scripts, programs and pages get it."""
     return {
         "id": request.request_id,
         "call_id": request.native_id,
-        "origin": ORIGIN,
-        "session_id": request.session_id,
+        "origin": request.origin,
+        "session_id": request.session_id or None,
         "turn_id": request.turn_id or None,
         "kind": request.kind,
         "status": request.status,
@@ -157,10 +164,11 @@ def check(
         raise RequestRefused(f"the request {request.request_id} cannot be answered here: {request.prompt.note}")
 
 
-def check_answers(questions: Iterable[Question], answers: Mapping[str, Sequence[str]]) -> None:
+def check_answers(questions: Sequence[Question], answers: Mapping[str, Sequence[str]]) -> None:
     """Refuse answers that are missing, or belong to no question. Raises RequestRefused."""
     known = {question.id for question in questions}
-    missing = [name for name in sorted(known) if not answers.get(name)]
+    required = sorted(question.id for question in questions if not question.is_optional)
+    missing = [name for name in required if not answers.get(name)]
     strange = [name for name in answers if name not in known]
     if strange:
         raise RequestRefused(f"there is no question {strange[0]!r}; the questions are {', '.join(sorted(known))}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.records import Record
 
 _TITLE_LIMIT = 80  # characters
+_ASKERS = {"setup": "the set-up", "worktree": "a repository", "device": "a device"}
 
 
 class SessionOptions(Record):
@@ -80,11 +81,14 @@ class Turn(Record):
     ended_at: datetime | None = None
 
 
+Origin = Literal["live", "setup", "worktree", "device"]  # who asks; later releases know more
+
+
 class LiveRequest(Record):
-    """What a session asks of a person."""
+    """What is asked of a person, by a live session or by somebody else."""
 
     request_id: str
-    session_id: str
+    session_id: str  # empty: no session asks
     turn_id: str
     native_id: str
     kind: RequestKind
@@ -94,6 +98,14 @@ class LiveRequest(Record):
     decision: str = ""
     answered_by: str = ""
     resolved_at: datetime | None = None
+    origin: Origin = "live"
+    asker: str = ""  # who asks where no session does: a process, a repository's git folder, or a device
+    answers: Mapping[str, tuple[str, ...]] = {}  # for the asker to read, where no host takes them
+
+    @property
+    def asker_name(self) -> str:
+        """Return who asks in words, where no session does; empty: a session does."""
+        return _ASKERS.get(self.origin, "")
 
 
 class QueuedMessage(Record):

@@ -1,4 +1,4 @@
-"""What live sessions ask people: found and answered, and in whose name."""
+"""What live sessions and others ask people: found and answered, and in whose name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.errors import RequestNotFound
+from oulipoly_engine.errors import RequestNotFound, RequestRefused
 from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
@@ -16,16 +16,17 @@ from oulipoly_engine.service.live.protocol import NAME_LIMIT, Client
 from oulipoly_engine.store.live import live_requests
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.live.requests import Decision
     from oulipoly_engine.core.live.sessions import LiveRequest
 
 
 class LiveRequests:
-    """The requests of one user's live sessions."""
+    """The requests to one user: the one inbox."""
 
     def __init__(self, home: Home, client: Client | None = None) -> None:
         """client: in whose name everything is done; None: this process's."""
         self._home = home
-        self._client = client or _own_client(is_app=home.is_app)
+        self._client = client or own_client(is_app=home.is_app)
 
     def requests(self, *, all_states: bool = False, limit: int = 200) -> tuple[LiveRequest, ...]:
         """Return the requests that wait for an answer, oldest first; or the last ones, whatever became of them."""
@@ -63,6 +64,10 @@ class LiveRequests:
         word = requests.parse_decision(decision)
         if word is not None:
             requests.check(request, word, answers or {}, digest)
+            if request.origin != "live":
+                if reason:
+                    raise RequestRefused(f"{request.asker_name} hears yes or no, and no reason")
+                return self._settle(request, word, answers or {})
         order = Answer(request.request_id, decision, reason, answers or {})
         try:
             with hosts.connect(self._home.paths, request.session_id, self._client) as client:
@@ -73,8 +78,28 @@ class LiveRequests:
             message = f"the request {request.request_id} is stale: its session's process has ended"
             raise requests.RequestStale(message) from error
 
+    def _settle(self, request: LiveRequest, decision: Decision, answers: Mapping[str, tuple[str, ...]]) -> str:
+        """Answer what no host waits for: the asker reads the answer in the store. Raises RequestStale."""
+        from oulipoly_engine.core.live import requests  # noqa: PLC0415 - as above
 
-def _own_client(*, is_app: bool) -> Client:
+        status = requests.STATUS[decision]
+        with self._home.lend_store() as store:
+            hosts.expire_left(store, self._home.clock, self._home.paths)
+            is_first = live_requests.settle(
+                store,
+                request.request_id,
+                status,
+                self._home.now(),
+                decision=decision,
+                answered_by=self._client.name,
+                answers=answers,
+            )
+        if not is_first:
+            requests.check(self.find_request(request.request_id), decision, answers)
+        return status
+
+
+def own_client(*, is_app: bool) -> Client:
     """Return who this process is: its user, and for the app its terminal."""
     try:
         name = f"{getpass.getuser()}@{socket.gethostname()}"

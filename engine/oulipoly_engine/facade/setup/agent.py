@@ -21,6 +21,7 @@ from oulipoly_engine.facade.accounts.changes import Step
 from oulipoly_engine.facade.accounts.setup import AccountSetup
 from oulipoly_engine.facade.base.files import check_account
 from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.live.requests import own_client
 from oulipoly_engine.facade.runs.one_shots import OneShots, Request
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import inherited_environment
@@ -28,7 +29,16 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts import setup
 from oulipoly_engine.service.setup.answer_only import answer_only
 from oulipoly_engine.service.setup.bootstrap import Found, bootstrap
-from oulipoly_engine.service.setup.face import NobodyAnswers, Ports, SetupCancelled, SetupFace
+from oulipoly_engine.service.setup.face import (
+    AnsweredElsewhere,
+    Look,
+    NobodyAnswers,
+    Ports,
+    SetupCancelled,
+    SetupFace,
+    keep_waiting,
+)
+from oulipoly_engine.service.setup.inbox import Inbox
 from oulipoly_engine.service.setup.loop import Loop, SetupEnd, cancel
 from oulipoly_engine.service.setup.memory import Memory
 from oulipoly_engine.service.setup.report import configuration_text, model_report, short_path, summary_lines
@@ -42,6 +52,8 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - who asks for the history runs no set-up, and the other way round
 
 __all__ = [
+    "AnsweredElsewhere",
+    "Look",
     "NobodyAnswers",
     "Offers",
     "Outcome",
@@ -51,6 +63,7 @@ __all__ = [
     "SetupEnd",
     "SetupFace",
     "SetupWish",
+    "keep_waiting",
 ]
 
 _KEPT_WISH = 1000  # characters
@@ -107,7 +120,8 @@ class SetupAgent:
             find_cli(wish.cli)
         if wish.account is not None:
             check_account(self._accounts.additions.names(), wish.account)
-        run = _Run(self._home, self._one_shots, self._accounts, wish, face)
+        inbox = Inbox(face, self._home.lend_store, self._home.clock, own_client(is_app=self._home.is_app).name)
+        run = _Run(self._home, self._one_shots, self._accounts, wish, inbox)
         number = self._begin(run.shown_wish, wish.account or wish.model or self.offers().model or "")
         end = run.run()
         self._end(number, end)

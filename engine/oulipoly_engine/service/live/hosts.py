@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,14 +21,15 @@ from oulipoly_engine import variables
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.core.live.orders import Order
-from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.live.requests import has_lapsed
+from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
 from oulipoly_engine.errors import RunnerError, SpawnFailed
 from oulipoly_engine.host import launcher, runtime_folder
 from oulipoly_engine.host.link import HostGone, HostUnreachable, Link
 from oulipoly_engine.host.runtime_folder import HostFiles
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import describe_exit, watched
-from oulipoly_engine.process.liveness import find_marked
+from oulipoly_engine.process.liveness import find_marked, has_ended_mark
 from oulipoly_engine.records import prepare
 from oulipoly_engine.service.live.protocol import LIVE, Answer, Client, Follow, Happened, OrderFrame
 from oulipoly_engine.service.live.session_host import HostAnswer, HostOrder, LiveHost
@@ -224,10 +226,20 @@ def is_held(paths: Paths, session_id: str) -> bool:
 
 
 def expire_left(store: Store, clock: Clock, paths: Paths) -> None:
-    """Expire the requests of sessions whose host is gone: nobody can answer them any more."""
+    """Expire the requests of sessions whose host is gone, and of others who wait no more: nobody can answer them."""
     pending = live_requests.pending(store)  # first: what is asked after the look is a living host's
-    alive = {host.session_id for host in survey(paths)} if pending else set()
+    has_live = any(request.origin == "live" for request in pending)
+    alive = {host.session_id for host in survey(paths)} if has_live else set()
     for request in pending:
-        if request.session_id not in alive:
-            by = "the session's process has ended"
+        by = _why_stale(request, alive, clock.now())
+        if by:
             live_requests.settle(store, request.request_id, "expired", clock.now(), answered_by=by)
+
+
+def _why_stale(request: LiveRequest, alive: Container[str], now: datetime) -> str:
+    """Say why a request waits for nothing any more; empty: it can be answered. alive: sessions that have a host."""
+    if request.origin == "live":
+        return "" if request.session_id in alive else "the session's process has ended"
+    if request.origin == "setup" and has_ended_mark(request.asker):
+        return "the set-up has ended"
+    return "nobody answered in time" if has_lapsed(request, now) else ""

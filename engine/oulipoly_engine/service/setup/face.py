@@ -7,6 +7,7 @@ from typing import Protocol
 
 from oulipoly_engine.config.edit.undo import Step
 from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, KeyGiven
 from oulipoly_engine.core.setup.events import Agreement, Told
 from oulipoly_engine.errors import RunnerError
@@ -26,13 +27,31 @@ class NobodyAnswers(SetupCancelled):
     """Something is asked where nobody can be asked; the message says what, and what to do."""
 
 
-class SetupFace(Protocol):
-    """Draws the set-up; every method is called in one thread, and may block for as long as a person thinks."""
+class AnsweredElsewhere(RunnerError):
+    """A question was answered in the inbox while its face waited."""
 
-    def ask(self, dialog: AnyDialog) -> Answer:
+    def __init__(self, request: LiveRequest) -> None:
+        super().__init__(f"it was answered by {request.answered_by}")
+        self.request = request
+
+
+Look = Callable[[], None]  # whether it was answered elsewhere: raises AnsweredElsewhere
+
+
+def keep_waiting() -> None:
+    """Look nowhere: the face alone is asked."""
+
+
+class SetupFace(Protocol):
+    """Draws the set-up; every method is called in one thread, and may block for as long as a person thinks.
+
+    What waits for a person calls `look` a few times a second, and takes the question away when that raises.
+    """
+
+    def ask(self, dialog: AnyDialog, look: Look = keep_waiting) -> Answer:
         """Ask a person; Skipped and Cancelled are answers to everything. Raises NobodyAnswers."""
 
-    def agree(self, agreement: Agreement) -> bool:
+    def agree(self, agreement: Agreement, look: Look = keep_waiting) -> bool:
         """Return whether a person says yes to what would be done. Raises SetupCancelled and NobodyAnswers."""
 
     def show(self, shown: AnyShown) -> None:

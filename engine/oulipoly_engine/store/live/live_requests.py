@@ -1,8 +1,8 @@
-"""What live sessions ask of people: opened once, answered once."""
+"""What is asked of people, by live sessions and others: opened once, answered once."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +28,7 @@ def insert(store: Store, request: LiveRequest) -> None:
         store.insert(
             LiveRequestRow,
             request_id=request.request_id,
-            session_id=request.session_id,
+            session_id=request.session_id or None,
             turn_id=request.turn_id,
             native_id=request.native_id,
             kind=request.kind,
@@ -37,19 +37,29 @@ def insert(store: Store, request: LiveRequest) -> None:
             decision=request.decision,
             answered_by=request.answered_by,
             created_at=to_text(request.created_at),
+            origin=request.origin,
+            asker=request.asker,
         )
 
 
-def settle(
-    store: Store, request_id: str, status: str, now: datetime, *, decision: str = "", answered_by: str = ""
+def settle(  # noqa: PLR0913, RUF100 - what became of it
+    store: Store,
+    request_id: str,
+    status: str,
+    now: datetime,
+    *,
+    decision: str = "",
+    answered_by: str = "",
+    answers: Mapping[str, Sequence[str]] | None = None,
 ) -> bool:
-    """Make a request final. Returns whether it was pending."""
+    """Make a request final. Returns whether it was pending. answers: for an asker that reads them here."""
     row = LiveRequestRow
     told = {
         row.status: status,
         row.decision: decision,
         row.answered_by: answered_by,
         row.resolved_at: to_text(now),
+        row.answers: None if answers is None else msgspec.json.encode(answers).decode(),
     }
     allowed = row.status.in_(states.sources(states.REQUEST, _EVENTS[status]))
     with store.write():
@@ -79,7 +89,8 @@ def asking_sessions(store: Store) -> set[str]:
     """Return the sessions with requests that wait for an answer."""
     row = LiveRequestRow
     with store.read():
-        return {session_id for (session_id,) in store.rows(row.select(row.session_id).where(row.status == "pending"))}
+        rows = store.rows(row.select(row.session_id).where(row.status == "pending"))
+        return {session_id for (session_id,) in rows if session_id}
 
 
 def approved_for_session(store: Store, session_ids: Collection[str]) -> tuple[LiveRequest, ...]:
@@ -100,4 +111,6 @@ def latest(store: Store, limit: int) -> tuple[LiveRequest, ...]:
 
 def _read(values: tuple[Any, ...]) -> LiveRequest:
     at = name_values(_FIELDS, values)
-    return LiveRequest(**at | {"prompt": msgspec.json.decode(at["prompt"], type=prepare(Prompt))})
+    at["prompt"] = msgspec.json.decode(at["prompt"], type=prepare(Prompt))
+    at["answers"] = msgspec.json.decode(at["answers"] or "{}", type=dict[str, tuple[str, ...]])
+    return LiveRequest(**at | {"session_id": at["session_id"] or ""})

@@ -55,6 +55,7 @@ _DOCUMENTS = (  # by their tables: a request's decision is a word
     "live_sessions.opening",
     "live_events.event",
     "live_requests.prompt",
+    "live_requests.answers",
     "runtime_probes.summary",
     "worktrees.settings",
     "worktree_operations.detail",

@@ -85,7 +85,7 @@ class LiveRequestRow(Row):
     """One request to a person."""
 
     request_id = TextField(primary_key=True)
-    session_id = TextField(constraints=[_OF_SESSION])
+    session_id = TextField(null=True, constraints=[_OF_SESSION])
     turn_id = TextField()
     native_id = TextField()
     kind = TextField()
@@ -95,6 +95,9 @@ class LiveRequestRow(Row):
     answered_by = TextField(constraints=[Default("''")])
     created_at = TextField()
     resolved_at = TextField(null=True)
+    origin = TextField(constraints=[Default("'live'")])
+    asker = TextField(constraints=[Default("''")])
+    answers = TextField(null=True)  # JSON
 
     class Meta:
         table_name = "live_requests"

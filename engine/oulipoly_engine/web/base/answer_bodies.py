@@ -217,12 +217,12 @@ class Artifact(BaseModel):
 
 
 class Request(BaseModel):
-    """What a session asks a person."""
+    """What is asked of a person."""
 
     id: str
     call_id: str
-    origin: str
-    session_id: str
+    origin: str = Field(description="Who asks: `live`, `setup`, `worktree` or `device`.")
+    session_id: str | None = Field(description="Of a live session's request.")
     turn_id: str | None
     kind: str
     status: str

@@ -33,8 +33,8 @@ class Card(Record):
 
     request: LiveRequest
     seen: str  # what it asks, as a digest: an answer to anything else is refused
-    title: str  # of its session
-    folder: str  # that its session works in
+    title: str  # of its session, or who asks else
+    folder: str  # that its session works in; empty: no session asks
     is_shown_whole: bool
 
     @property
@@ -67,9 +67,13 @@ def cards(page: Page, requests: Iterable[LiveRequest], budget: int = _BUDGET) ->
         budget -= min(_size(request), _LONGEST) + 1500
         if told and budget < 0:
             break
-        session = page.engine.live.find(request.session_id)
-        title = session.title or request.session_id[:8]
-        told.append(Card(request, digest_of(request), title, session.workspace, _size(request) <= _LONGEST))
+        title = request.asker_name
+        folder = ""
+        if request.session_id:
+            session = page.engine.live.find(request.session_id)
+            title = session.title or request.session_id[:8]
+            folder = session.workspace
+        told.append(Card(request, digest_of(request), title, folder, _size(request) <= _LONGEST))
     return told, len(requests) - len(told)
 
 

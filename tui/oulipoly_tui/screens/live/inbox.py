@@ -1,4 +1,4 @@
-"""The inbox: what every live session asks, the oldest first; enter goes to where it is asked."""
+"""The inbox: what is asked, the oldest first; enter goes to the session that asks, or to the question itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOOK_S = 0.5
 _MOST = 12  # rows of the list
 _EMPTY: tuple[Line, ...] = (
     (("Nothing is asked.", "strong"),),
-    (("What live sessions ask of you is listed here.", ""),),
+    (("What live sessions, set-ups and others ask of you is listed here.", ""),),
 )
 
 
@@ -61,7 +61,7 @@ class Inbox(ModalScreen["LiveRequest | None"]):
 
     @on(VirtualList.Chosen)
     def action_go(self) -> None:
-        """Go to the session that asks; nothing is answered by it."""
+        """Go to where it is answered; nothing is answered by it."""
         found = self._chosen
         if found is not None:
             self.dismiss(found)

@@ -17,6 +17,7 @@ from textual.message import Message
 from oulipoly_engine import stopping
 from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, Cancelled, LoginDone, LoginRequest
 from oulipoly_engine.core.setup.events import Agreement, Progress, Told
+from oulipoly_engine.facade.setup.agent import AnsweredElsewhere, Look, keep_waiting
 from oulipoly_engine.records import Record
 from oulipoly_tui.base.app_interface import SET_UP
 from oulipoly_tui.screens import dialogs
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _TITLE = "Set up with an agent"
 _KEPT = 2000  # lines of the log
-_LOOK_S = 0.1  # between two looks whether a question is still wanted
+_LOOK_S = 0.3  # between two looks whether a question is still wanted
 _WAYS = (
     ("hide", "Hide this: the set-up runs on, and `:setup agent` shows it again"),
     ("end", "End the set-up: what was done until now stays as it is"),
@@ -66,6 +67,9 @@ class AgentScreen(ScrollScreen[None]):
         def __init__(self, question: Question) -> None:
             self.question = question
             super().__init__()
+
+    class Withdrawn(Message):
+        """The question was answered in the inbox."""
 
     class Noted(Message):
         """Something to be read, from there too."""
@@ -196,6 +200,7 @@ class AgentScreen(ScrollScreen[None]):
         self._note(((),))
         self._note((((f"✗ {getattr(error, 'message', error)}", "bad"),),))
 
+    @on(Withdrawn)
     def _withdraw(self) -> None:
         """Take away what asks for the answer that nobody waits for any more."""
         self._question = None
@@ -229,14 +234,14 @@ class ThreadFace:
     def __init__(self, post: Callable[[Message], object]) -> None:
         self._post = post
 
-    def ask(self, dialog: AnyDialog) -> Answer:
+    def ask(self, dialog: AnyDialog, look: Look = keep_waiting) -> Answer:
         """Ask, and wait for the answer; of a set-up that is stopped it is Cancelled."""
-        answer = self._wait(dialog)
+        answer = self._wait(dialog, look)
         return answer if isinstance(answer, Answer) else Cancelled()
 
-    def agree(self, agreement: Agreement) -> bool:
+    def agree(self, agreement: Agreement, look: Look = keep_waiting) -> bool:
         """Ask for leave, and wait for it; of a set-up that is stopped there is none."""
-        return self._wait(agreement) is True
+        return self._wait(agreement, look) is True
 
     def show(self, shown: AnyShown) -> None:
         """Show a result."""
@@ -247,12 +252,17 @@ class ThreadFace:
         heading = event.message if isinstance(event, Progress) else ""
         self._post(AgentScreen.Noted(log.told_lines(event), heading))
 
-    def _wait(self, asked: AnyDialog | Agreement) -> Any:  # noqa: ANN401 - as the question wants it; None: stopped
+    def _wait(self, asked: AnyDialog | Agreement, look: Look) -> Any:  # noqa: ANN401 - as the question wants it; None: stopped
         reply: SimpleQueue[Any] = SimpleQueue()
         self._post(AgentScreen.Asked(Question(asked, reply)))
         while not stopping.is_asked():
             with suppress(Empty):
                 return reply.get(timeout=_LOOK_S)
+            try:
+                look()
+            except AnsweredElsewhere:
+                self._post(AgentScreen.Withdrawn())
+                raise
         return None
 
 

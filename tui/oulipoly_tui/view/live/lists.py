@@ -75,7 +75,7 @@ def request_rows(found: Sequence[LiveRequest], names: Mapping[str, str], width: 
     """Return a row an open request, the oldest first. names: of sessions, by their ids."""
     rows = []
     for one in found:
-        who = visible_line(names.get(one.session_id, one.session_id[:8]))
+        who = visible_line(names.get(one.session_id, one.session_id[:8]) or one.asker_name)
         age = f"  {words.age(one.created_at, now)}"
         head = f"{cut(who, max(8, width // 4))} wants to {KINDS.get(one.kind, 'ask')}: "
         what = visible_line(one.prompt.title or one.prompt.command)

@@ -11,12 +11,15 @@ from oulipoly_tui.view.setup.dialogs import Page, text_lines
 _OTHER = " (your own answer)"
 
 
-def questions_page(title: str, questions: Sequence[Question]) -> Page:
-    """Return the page that asks them: options to choose from, a line for an own answer, secrets masked."""
+def questions_page(title: str, questions: Sequence[Question], text: str = "") -> Page:
+    """Return the page that asks them: options to choose from, a line for an own answer, secrets masked.
+
+    text: what stands above them.
+    """
     fields = tuple(field for number, one in enumerate(questions) for field in _fields(one, number))
     form = Form(title, fields, submit_label="Answer")
     return Page(
-        title, text_lines(""), form, lambda values: FormAnswer("answers", values), form.submit_label, is_begun=False
+        title, text_lines(text), form, lambda values: FormAnswer("answers", values), form.submit_label, is_begun=False
     )
 
 
@@ -25,10 +28,11 @@ def _fields(question: Question, number: int) -> tuple[FormField, ...]:
     if question.is_secret:
         return (FormField(name, label, "password", required=True),)
     if not question.options:
-        return (FormField(name, label, required=True),)
+        return (FormField(name, label, required=not question.is_optional),)
     told = tuple(Option(one, f"{one}: {said}" if said else one) for one, said in question.options)
     kind = "multi_select" if question.takes_several else "select"
-    chosen = FormField(name, label, kind, required=not question.takes_other, options=told)  # type: ignore[arg-type]
+    is_required = not (question.takes_other or question.is_optional)
+    chosen = FormField(name, label, kind, required=is_required, options=told)  # type: ignore[arg-type]
     if not question.takes_other:
         return (chosen,)
     return (chosen, FormField(f"{name}_other", f"{question.header or 'Other'}{_OTHER}"))

@@ -6,11 +6,14 @@ beside it. One line answers it (agent-runner section 13, "Responses"). The end o
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from collections.abc import Mapping
 
 import msgspec
 
+from oulipoly_engine.cli.base.questions import LOOK_S
 from oulipoly_engine.core.setup.dialogs import (
     Answer,
     AnyAnswer,
@@ -37,10 +40,11 @@ from oulipoly_engine.core.setup.dialogs import (
 from oulipoly_engine.core.setup.events import Agreement, Failure, NeedInput, ShowResult, Told, event_document
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.base.own_process import interruptible
-from oulipoly_engine.facade.setup.agent import SetupCancelled
+from oulipoly_engine.facade.setup.agent import Look, SetupCancelled, keep_waiting
 from oulipoly_engine.records import prepare
 
 _LONGEST = 1 << 20  # bytes of an answer
+_PIECE = 64 << 10  # bytes that are read at once
 _EXPECTED: Mapping[type[object], type[object]] = {
     Form: FormAnswer,
     Wizard: WizardAnswer,
@@ -56,25 +60,26 @@ class JsonFace:
 
     def __init__(self) -> None:
         self._agreements = 0
+        self._typed = b""  # that has not been read as a line yet
 
-    def ask(self, dialog: AnyDialog) -> Answer:
+    def ask(self, dialog: AnyDialog, look: Look = keep_waiting) -> Answer:
         """Ask until an answer fits the question."""
         output.write_json(event_document(NeedInput(dialog)), pretty=False)
-        while (line := self._read()) is not None:
+        while (line := self._read(look)) is not None:
             try:
                 return _check(msgspec.json.decode(line, type=prepare(AnyAnswer)), dialog)
             except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 self.tell(Failure(f"this is not an answer to the question: {error}", recoverable=True))
         return Cancelled()
 
-    def agree(self, agreement: Agreement) -> bool:
+    def agree(self, agreement: Agreement, look: Look = keep_waiting) -> bool:
         """Ask for permission; whatever is no `"confirmed": true` is a no. Raises SetupCancelled at stdin's end."""
         self._agreements += 1
         dialog = Confirmation(agreement.question, agreement.text, f"agreement-{self._agreements}")
         document = event_document(NeedInput(dialog))
         document["data"]["agreement"] = msgspec.to_builtins(agreement)
         output.write_json(document, pretty=False)
-        line = self._read()
+        line = self._read(look)
         if line is None:
             message = "stdin has ended"
             raise SetupCancelled(message)
@@ -95,14 +100,21 @@ class JsonFace:
         """Write an event."""
         output.write_json(event_document(event), pretty=False)
 
-    @staticmethod
-    def _read() -> bytes | None:
+    def _read(self, look: Look) -> bytes | None:
         """Return one line; None at the end of stdin, without any, and for a line that is too long."""
         if sys.stdin is None:
             return None
         with interruptible() as guard, guard.arming():
-            line = sys.stdin.buffer.readline(_LONGEST)
-        return line if line.endswith(b"\n") else None
+            while b"\n" not in self._typed and len(self._typed) < _LONGEST:
+                if not select.select([0], [], [], LOOK_S)[0]:
+                    look()
+                elif not (piece := os.read(0, _PIECE)):
+                    return None
+                else:
+                    self._typed += piece
+        line, newline, self._typed = self._typed.partition(b"\n")
+        is_whole = newline and len(line) < _LONGEST
+        return line if is_whole else None
 
 
 def _check(answer: AnyAnswer, dialog: AnyDialog) -> Answer:

@@ -35,7 +35,7 @@ from oulipoly_engine.core.setup.events import Agreement, Told
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.setup.agent import NobodyAnswers, SetupCancelled
+from oulipoly_engine.facade.setup.agent import Look, NobodyAnswers, SetupCancelled, keep_waiting
 from oulipoly_engine.records import replace
 
 
@@ -60,8 +60,9 @@ class TerminalFace:
         self._add_account = add_account
         self._given: dict[tuple[str, int], dict[str, Value]] = {}  # by a wizard and its step
 
-    def ask(self, dialog: AnyDialog) -> Answer:
+    def ask(self, dialog: AnyDialog, look: Look = keep_waiting) -> Answer:
         """Ask a person. Raises NobodyAnswers."""
+        self._questions.look = look
         self._require_person(dialog.title)
         self._write(("", *dialog_lines.head_lines(dialog)))
         try:
@@ -71,8 +72,9 @@ class TerminalFace:
         except (SetupCancelled, RequestRefused):  # the last one: the terminal is gone
             return Cancelled()
 
-    def agree(self, agreement: Agreement) -> bool:
+    def agree(self, agreement: Agreement, look: Look = keep_waiting) -> bool:
         """Show all of it and ask; `--yes` answers for what can be undone, never for what is run now or later."""
+        self._questions.look = look
         self._write(("", *((f"Why: {agreement.description}",) if agreement.description else ())))
         if agreement.is_diff:  # its lines begin with signs of their own
             output.write_block(agreement.text if agreement.text.endswith("\n") else f"{agreement.text}\n")
