@@ -122,7 +122,7 @@ def _shorten(prompt: str) -> str:
 def transcript_lines(node: Node) -> Iterator[str]:
     """Yield the stored text of a node's session under a heading, or why there is none."""
     yield f"=== Transcript: {node.invocation.uuid} ==="
-    if node.invocation.session_id is None:
+    if not node.transcript and node.invocation.session_id is None:
         yield "(no transcript: no session id was captured)"
         return
     if not node.transcript:

@@ -15,7 +15,7 @@ from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id
 from oulipoly_engine.records import Record
 
-LIVE_IDS = "live/"  # begins the ids of entries that live sessions' events have become; no CLI's own id begins so
+LIVE_IDS = "live/"  # begins the ids of entries that live sessions and one-shots make; no CLI's own id begins so
 _SHOWN = 80  # characters of a foreign value in a message
 _EARLIEST_YEAR = 1900  # before it the fixed form of instants has fewer digits and would not compare as text
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.service.runs.run_text import list_files
 from oulipoly_engine.store.base.db import Store
 
 if TYPE_CHECKING:
@@ -19,6 +20,26 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.sessions.move import Mover
 
 _FOLLOW_UP_S = 0.3  # that a run may end later for the copies; what is left over, the next one takes
+
+
+def enter_heard(home: Home, store: Store, *, afresh: bool = False) -> int:
+    """Make the entries that live sessions and one-shots have left to be made, behind the transcripts, which win.
+
+    Returns how many are new. afresh: look at every live session.
+    """
+    from oulipoly_engine.service.transcripts.live_ingest import enter_live  # noqa: PLC0415 - only who looks at all
+
+    return enter_runs(home, store) + enter_live(store, home.paths.data / "sessions", afresh=afresh)
+
+
+def enter_runs(home: Home, store: Store) -> int:
+    """Make the entries of one-shots as `enter_heard` does."""
+    files = list_files(home.paths.results)
+    if not files:
+        return 0
+    from oulipoly_engine.service.runs import run_entries  # noqa: PLC0415 - 10 ms, only where a run has left something
+
+    return home.write_along(store, lambda: run_entries.enter_runs(store, files, home.now()), 0)
 
 
 def keep_after_scan(home: Home, store: Store, budget_s: float = 2.0) -> None:

@@ -16,6 +16,7 @@ from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.runs.attempt import Face
 from oulipoly_engine.service.runs.invoke import PROMPT_RESOLUTION, DispatchFailed, Invoked, Invoker, Request
+from oulipoly_engine.service.runs.run_text import list_files
 from oulipoly_engine.store.base.db import Store
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.archive.copies import KeptCopy
 
 _SHOWN_FAILURE = 300  # characters
+_MOST_UNREAD = 100  # runs whose texts wait to be entered: they still hold their secrets
 
 __all__ = ["PROMPT_RESOLUTION", "Answered", "DispatchFailed", "Face", "Invoked", "OneShotRunner", "OneShots", "Request"]
 
@@ -196,13 +198,18 @@ class OneShotRunner:
         return None if self._resumed is None else find_copy_of_deleted(self._store, self._resumed)
 
     def follow_up(self, invoked: Invoked) -> None:
-        """Store and keep what the run has left in its account's transcripts, once its answer is out."""
+        """Store and keep what runs have left, and the transcripts of the run's account, once its answer is out."""
+        home = self._home
+        if len(list_files(home.paths.results)) > _MOST_UNREAD:
+            from oulipoly_engine.facade.base import upkeep  # noqa: PLC0415 - one run in a hundred, where nobody looks
+
+            upkeep.enter_runs(home, self._store)
         fresh = None if self._invoker is None else self._invoker.freshness
         if fresh is None or invoked.result.provider_name not in fresh.scripts:
             return
         from oulipoly_engine.facade.base import upkeep  # noqa: PLC0415 - only where a turn script reads transcripts
 
-        upkeep.follow_up(self._home, self._store, fresh, invoked.result)
+        upkeep.follow_up(home, self._store, fresh, invoked.result)
 
     def _new_invoker(self, *, asks_diagnosis: bool) -> Invoker:
         store, accounts, wiring = self._store, self._accounts, self._home.wiring

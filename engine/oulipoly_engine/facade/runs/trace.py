@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node
+from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.service.runs.trace import Tracer
 
@@ -22,6 +23,7 @@ class Trace:
         """
         home = self._home
         with home.lend_store_to_read() as store:
+            upkeep.enter_runs(home, store)
             tracer = Tracer(
                 store,
                 cache(lambda: home.checked_files.quiet().scripts()),  # read only where a session is to be located

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
 from oulipoly_engine.events import SessionsChanged
+from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.service.sessions.locate import Locator, find_session, find_typed
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class SessionPart:
             message = f"no session has the id {session_id}: there is no state file {path} yet"
             raise SessionNotFound(message, input=session_id)
         with self._home.lend_store() if writes else self._home.lend_store_to_read() as store:
+            upkeep.enter_runs(self._home, store)
             yield store
 
     def _read_configuration(self) -> tuple[Mapping[str, Account], Mapping[str, SessionScripts]]:

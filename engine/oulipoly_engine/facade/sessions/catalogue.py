@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Session, Sort
 from oulipoly_engine.errors import ConfigInvalid, SessionNotFound, StoreUnusable
+from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.sessions.base import PATIENCE_S, SessionPart
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, ListedSession
@@ -96,6 +97,7 @@ class SessionCatalogue(SessionPart):
         if not self._home.paths.state_db.exists():
             return SessionTable()
         with self._home.lend_store_to_read() as store:
+            upkeep.enter_runs(self._home, store)
             known = catalogue(self._home, store)
             left = self._home.write_along(store, lambda: describe(known, _DESCRIBING_S, counting=counting), 0)
             found = known.list(query, sort, limit, is_reversed=is_reversed, every_kind=True, only_live=only_live)

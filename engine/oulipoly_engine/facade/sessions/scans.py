@@ -12,7 +12,6 @@ from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import Counting, after_scan, count_nothing
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.transcripts.ingest import IngestResult, Kind
-from oulipoly_engine.service.transcripts.live_ingest import enter_live
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.transcripts import entries
 
@@ -47,7 +46,7 @@ class SessionScans(SessionPart):
         with self._home.lend_store() as store:
             scanner = self._home.wiring.ingester(store, scripts, self._home.listeners)
             done = scanner.ingest_accounts(tuple(scripts))
-            new = enter_live(store, self._home.paths.data / "sessions")
+            new = upkeep.enter_heard(self._home, store)
             upkeep.keep_after_scan(self._home, store, _AFTERWARDS_S)
         return new + sum(one.new_turns for one in done)
 
@@ -71,7 +70,7 @@ class SessionScans(SessionPart):
             scanner = home.wiring.ingester(store, scripts, home.listeners)
             with counting("reading sessions", len(names)) as steps:
                 done = scanner.ingest_accounts(names, steps.step, afresh=afresh)
-            enter_live(store, home.paths.data / "sessions", afresh=True)
+            upkeep.enter_heard(home, store, afresh=True)
             after_scan(home, store, _AFTERWARDS_S, counting)
             return tuple(_make_scan_result(store, one) for one in done)
 

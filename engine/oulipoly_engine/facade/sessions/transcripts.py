@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
 from oulipoly_engine.records import Record
@@ -73,7 +74,6 @@ class SessionTranscripts(SessionPart):
 
         A broken configuration is told by who asks for the sessions themselves.
         """
-        from oulipoly_engine.service.transcripts.live_ingest import enter_live
         from oulipoly_engine.service.transcripts.quick_ingest import QuickIngest
 
         home = self._home
@@ -87,5 +87,5 @@ class SessionTranscripts(SessionPart):
                     store, scripts, home.paths.home, sessions, lambda: home.wiring.ingester(store, scripts)
                 )
                 result = home.write_along(store, glance.look, None)
-            home.write_along(store, lambda: enter_live(store, sessions), 0)  # behind the transcripts, which win
+            home.write_along(store, lambda: upkeep.enter_heard(home, store), 0)
         return result

@@ -23,6 +23,7 @@ from oulipoly_engine.process.run import StdoutClosed, run
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.runs.output_gate import OutputGate
 from oulipoly_engine.service.runs.return_channel import NOTHING, ReturnChannel, Returned
+from oulipoly_engine.service.runs.run_text import RunText
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.runs.capture import ForcedFlagReader, JsonEventReader
@@ -54,6 +55,7 @@ class Attempt(Record):
     prompt: str
     env: Mapping[str, str]
     channel: ReturnChannel  # to whose file it may return artifacts
+    text: RunText  # takes what is asked and answered
     working_directory: Path  # absolute
     input_args: tuple[str, ...] = ()
     timeout_s: float | None = None
@@ -85,7 +87,11 @@ def attempt(it: Attempt, face: Face, clock: Clock, started: Callable[[int], None
 
 
 def _attempt(it: Attempt, face: Face, clock: Clock, started: Callable[[int], None] | None) -> Attempted:
-    held = OutputGate(face.stdout, clock.monotonic)
+    def forward(data: bytes | memoryview) -> None:
+        it.text.add(data)  # first: who is killed between the two has kept what its reader has seen
+        face.stdout(data)
+
+    held = OutputGate(forward, clock.monotonic)
     try:
         with _workplace(it) as place:
             return _run(it, place, held, face, clock, started)

@@ -42,6 +42,7 @@ from oulipoly_engine.service.runs import final_write, orphans, results
 from oulipoly_engine.service.runs.attempt import Attempt, Attempted, Face, attempt, refuse_returned, with_category
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.service.runs.return_channel import NOTHING, ReturnChannel
+from oulipoly_engine.service.runs.run_text import RunText
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
@@ -148,7 +149,10 @@ class Invoker(Record, frozen=False):
             tried.append(chosen.account)
             self._tell_begin(it, chosen)
             self._publish(InvocationStarted(self.clock.now(), it.uuid, chosen.model_name, it.account.name))
-            with it.channel.lend(self.face.note):
+            with (
+                it.channel.lend(self.face.note),
+                it.text.lend(it.prompt, may_be_found=self._has_script(it.account.name)),
+            ):
                 ended = self._finish(row_id, it, self._run(row_id, it, chosen))
             self._tell_end(it, chosen, ended.outcome)
             done = self._attach(it, ended, guard)
@@ -207,11 +211,15 @@ class Invoker(Record, frozen=False):
             prompt=request.prompt,
             env=env,
             channel=channel,
+            text=RunText(self.paths.results, identity),
             input_args=request.input_args,
             working_directory=request.working_directory,
             timeout_s=request.timeout_s,
             resumes=chosen.resumes,
         )
+
+    def _has_script(self, account: str) -> bool:
+        return self.freshness is not None and account in self.freshness.scripts
 
     def _account(self, model: Model | None, chosen: Chosen) -> Account:
         account = self.accounts.get(chosen.account)

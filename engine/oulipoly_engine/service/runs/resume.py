@@ -26,7 +26,7 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota.choose import candidates, decide
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.service.runs.invoke import Chosen
-from oulipoly_engine.service.sessions.locate import find_session, find_typed
+from oulipoly_engine.service.sessions.locate import describe_invocation, find_session, find_typed
 from oulipoly_engine.service.sessions.move import Mover
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
@@ -137,16 +137,18 @@ class Resumer(Record):
     def _find(self, text: str, find: Callable[[Store, str, datetime], ResolvedSession]) -> ResolvedSession:
         now = self.clock.now()
         try:
-            return self._tell_matches(text, find(self.store, text, now))
+            session = find(self.store, text, now)
         except SessionNotFound as error:
             invocation = invocations.find(self.store, text.lower())
             if invocation is not None:
-                meant = f"its session is {invocation.session_id}" if invocation.session_id else "it kept no session"
-                message = f"{text} is the id of an invocation, not of a session; {meant}"
-                raise SessionNotFound(message, input=text) from error
+                raise describe_invocation(invocation, text) from error
             if self.freshness is None or not self.freshness.scan_all():
                 raise
-        return self._tell_matches(text, find(self.store, text, now))
+            session = find(self.store, text, now)
+        run = invocations.find(self.store, session.session_id)
+        if run is not None and run.session_id is None:  # what it said is kept, and its CLI knows of no session
+            raise describe_invocation(run, text)
+        return self._tell_matches(text, session)
 
     def _tell_matches(self, text: str, session: ResolvedSession) -> ResolvedSession:
         """Say which accounts an id matched, where there were several and scripts may read it."""

@@ -80,12 +80,13 @@ class Tracer(Record, frozen=False):
         )
 
     def _session(self, row: Invocation) -> SessionFacts:
-        if row.session_id is None or row.account is None:
+        session_id = row.session_id or row.uuid  # a CLI that tells no id has it under that of the run
+        counts = entries.count(self.store, row.account or "", session_id)
+        if row.account is None or (row.session_id is None and not counts.entries):
             return SessionFacts()
-        counts = entries.count(self.store, row.account, row.session_id)
         path, state = self._locate(row.account, row.session_id)
         return SessionFacts(
-            chain_id=chains.chain_of(self.store, row.account, row.session_id),
+            chain_id=chains.chain_of(self.store, row.account, session_id),
             transcript_path=path,
             transcript_state=state,
             entries=counts.entries,
@@ -94,7 +95,7 @@ class Tracer(Record, frozen=False):
         )
 
     def _transcript(self, row: Invocation) -> tuple[Mapping[str, object], ...]:
-        if row.session_id is None or row.account is None:
+        if row.account is None:
             return ()
         return tuple(
             {
@@ -104,10 +105,12 @@ class Tracer(Record, frozen=False):
                 "body_state": "missing" if entry.body is None else "available",
                 "content": None if entry.body is None else json.loads(entry.body),
             }
-            for entry in entries.of_session(self.store, row.account, row.session_id)
+            for entry in entries.of_session(self.store, row.account, row.session_id or row.uuid)
         )
 
-    def _locate(self, account: str, session_id: str) -> tuple[str | None, TranscriptState]:
+    def _locate(self, account: str, session_id: str | None) -> tuple[str | None, TranscriptState]:
+        if session_id is None:
+            return None, TranscriptState.UNRESOLVED
         key = (account, session_id)
         if key not in self._located:
             self._located[key] = self._run_locator(account, session_id)

@@ -39,7 +39,7 @@ from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.sessions.facets import read_facets
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.runs import spawned
+from oulipoly_engine.store.runs import invocations, spawned
 from oulipoly_engine.store.sessions import facts, live_origin
 from oulipoly_engine.store.sessions.sessions import latest
 from oulipoly_engine.store.sessions.sessions import list_sessions as list_stored_sessions
@@ -269,6 +269,8 @@ class Catalogue(Record):
         if told is not None and None in (cwd, model, forked_from):
             head = transcript_head.read_head(told, one.session_id)
             cwd, model, forked_from = cwd or head.cwd, model or head.cli_model, forked_from or head.forked_from
+        if cwd is None:
+            cwd = invocations.find_folder(self.store, one.account, one.session_id)
         standing = None if path is None else transcript_head.look_at(path)
         return facts.Description(
             of=one,

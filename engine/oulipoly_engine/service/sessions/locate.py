@@ -11,6 +11,7 @@ from oulipoly_engine.adapters.bundled import place_call, run_place
 from oulipoly_engine.adapters.transcript_file import status_of
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec, StorageType
 from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id
+from oulipoly_engine.core.runs.invocations import Invocation
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, resolve, resolve_typed
 from oulipoly_engine.errors import SessionIdInvalid, SessionNotFound, StorageUnsupported
 from oulipoly_engine.process.script import run_script
@@ -47,10 +48,14 @@ def find_session(store: Store, session_id: str, now: datetime) -> ResolvedSessio
     check_id(session_id)
     found = chains.find_owning_chains(store, session_id)
     if not found and (invocation := invocations.find(store, session_id)) is not None:
-        meant = f"its session is {invocation.session_id}" if invocation.session_id else "it kept no session"
-        message = f"{session_id} is the id of an invocation, not of a session; {meant}"
-        raise SessionNotFound(message, input=session_id)
+        raise describe_invocation(invocation, session_id)
     return resolve(session_id, found, now)
+
+
+def describe_invocation(invocation: Invocation, text: str) -> SessionNotFound:
+    """Return the error for an id that is no session's, but an invocation's."""
+    meant = f"its session is {invocation.session_id}" if invocation.session_id else "it kept no session"
+    return SessionNotFound(f"{text} is the id of an invocation, not of a session; {meant}", input=text)
 
 
 def find_typed(store: Store, text: str, now: datetime) -> ResolvedSession:

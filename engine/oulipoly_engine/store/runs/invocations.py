@@ -183,6 +183,20 @@ def find(store: Store, uuid: str) -> Invocation | None:
     return _first(store.rows(_by_uuid(uuid)))
 
 
+@compile_query
+def _select_folder(account: Parameter, session_id: Parameter) -> Query:
+    row = InvocationRow
+    is_of = (row.session_id == session_id) | (row.invocation_uuid == session_id)
+    mine = (row.provider_name == account) & is_of & row.working_directory.is_null(False)
+    return row.select(row.working_directory).where(mine).order_by(row.id.desc()).limit(1)
+
+
+def find_folder(store: Store, account: str, session_id: str) -> str | None:
+    """Return where a session's last run has worked. session_id: the run's own id where its CLI told none."""
+    rows = store.rows(_select_folder(account, session_id))
+    return str(rows[0][0]) if rows else None
+
+
 def children(store: Store, row_id: int) -> tuple[Invocation, ...]:
     """Return the invocations that this one started, oldest first."""
     row = InvocationRow

@@ -37,6 +37,7 @@ class StoredEntry(Record):
 
 
 _BEHIND_LIVE = LIVE_IDS[:-1] + chr(ord(LIVE_IDS[-1]) + 1)  # the first text behind all that begin so
+_IS_READ = (EntryRow.entry_id < LIVE_IDS) | (EntryRow.entry_id >= _BEHIND_LIVE)  # of a transcript
 
 _INSERTION = insertion(
     EntryRow.provider_name,
@@ -99,7 +100,7 @@ def _select_accounts(session_id: Parameter) -> Query:
 
 
 def has_transcript(store: Store, account: str, session_id: str) -> bool:
-    """Tell whether entries of a session are stored that its CLI has written, and not only those of a live session.
+    """Tell whether entries of a session are stored that its CLI has written, and not only those that we have heard.
 
     They may be another account's: a runtime of `[runtimes.x]` without an account may use the home of one.
     """
@@ -119,7 +120,7 @@ def _some_live(account: Parameter, session_id: Parameter) -> Query:
 
 
 def has_live(store: Store, account: str, session_id: str) -> bool:
-    """Tell whether entries of a session are stored that were made of a live session's events."""
+    """Tell whether entries of a session are stored that a live session or a one-shot has made."""
     return bool(store.rows(_some_live(account, session_id)))
 
 
@@ -136,7 +137,7 @@ def _select_live_owners(session_ids: Parameter) -> Query:
 
 
 def drop_live(store: Store, account: str, session_ids: Collection[str]) -> None:
-    """Remove the entries that live sessions' events have become: a transcript of theirs is read, which has them too.
+    """Remove the entries that live sessions and one-shots have made: a transcript is read, which has them too.
 
     Runs inside the caller's write transaction. account: whose transcript it is.
     """
@@ -147,8 +148,7 @@ def drop_live(store: Store, account: str, session_ids: Collection[str]) -> None:
 def has_any(store: Store, account: str) -> bool:
     """Tell whether anything of an account's transcripts is stored."""
     row = EntryRow
-    is_read = (row.entry_id < LIVE_IDS) | (row.entry_id >= _BEHIND_LIVE)
-    return bool(store.rows(row.select(row.id).where(row.provider_name == account, is_read).limit(1)))
+    return bool(store.rows(row.select(row.id).where(row.provider_name == account, _IS_READ).limit(1)))
 
 
 def of_account(store: Store, account: str) -> int:
@@ -159,7 +159,7 @@ def of_account(store: Store, account: str) -> int:
 def activity(store: Store, account: str, started: datetime, finished: datetime) -> tuple[SessionActivity, ...]:
     """Return what came into each session of an account inside (started, finished] and was ingested after the start.
 
-    What was copied there meanwhile did not.
+    What was copied there meanwhile did not; and what we have heard ourselves tells nothing of who has said it.
     """
     row, copied = EntryRow, CopiedHistoryRow
     copies = copied.select(copied.id).where(
@@ -174,6 +174,7 @@ def activity(store: Store, account: str, started: datetime, finished: datetime) 
             row.timestamp > to_text(started),
             row.timestamp <= to_text(finished),
             row.ingested_at > to_text(started),
+            _IS_READ,
             ~fn.EXISTS(copies),
         )
     )

@@ -1,0 +1,75 @@
+"""Make entries of what one-shots were asked and answered, where no transcript of the same session is read.
+
+A run whose CLI tells no id of its session is a session of its own, under the run's id. The ids of entries tell their
+run, so that a process that is killed between storing them and removing the file leaves none twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.runs.invocations import Category, Invocation
+from oulipoly_engine.core.runs.recovery import SPAWN_FAILED
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, BodyChunk, EntryLine, encode_body
+from oulipoly_engine.service.runs.run_text import read_file
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.transcripts import entries
+
+_IS_SOUGHT = timedelta(hours=1)  # for which scans may still find the session of a run that has told none
+_IS_FORGOTTEN_S = 86_400.0  # the age of a file whose run the state file does not know
+_WAS_NOT_ASKED = (SPAWN_FAILED, Category.QUOTA_EXHAUSTED.value)
+
+
+def enter_runs(store: Store, files: Iterable[Path], now: datetime) -> int:
+    """Make the entries that are missing and return how many are new. files: as `list_files` finds them."""
+    return sum(_enter_file(store, path, now) for path in files)
+
+
+def _enter_file(store: Store, path: Path, now: datetime) -> int:
+    row = invocations.find(store, path.name)
+    new = 0
+    with suppress(OSError):  # another process was faster, or the next one will be able to
+        if row is None:
+            if now.timestamp() - path.stat().st_mtime > _IS_FORGOTTEN_S:
+                path.unlink()
+            return 0
+        if row.finished_at is None:
+            return 0
+        text = read_file(path)
+        is_sought = text is not None and text.may_be_found and now - row.finished_at < _IS_SOUGHT
+        if is_sought and row.session_id is None:
+            return 0
+        if text is not None:
+            new = _enter(store, row, row.finished_at, text.prompt, text.answer)
+        path.unlink()
+    return new
+
+
+def _enter(store: Store, row: Invocation, finished_at: datetime, prompt: str, answer: str) -> int:
+    was_asked = bool(answer) or row.error_category not in _WAS_NOT_ASKED
+    if row.account is None or not was_asked:
+        return 0
+    session_id = row.session_id or row.uuid
+    lines = [_make_line(row.uuid, session_id, 0, "user", row.created_at, prompt)]
+    if answer.strip():
+        lines.append(_make_line(row.uuid, session_id, 1, "assistant", finished_at, answer))
+    with store.write():
+        if entries.has_transcript(store, row.account, session_id):
+            return 0
+        new = entries.insert_new(store, row.account, lines, finished_at)
+        if new and chains.chain_of(store, row.account, session_id) is None:
+            times = {"started_at": to_text(row.created_at), "last_used_at": to_text(finished_at)}
+            chains.insert(store, row.account, session_id, row.model, **times, reason="initial")
+    return new
+
+
+def _make_line(uuid: str, session_id: str, number: int, role: str, at: datetime, text: str) -> EntryLine:
+    body = encode_body((BodyChunk("text", redact(text)),))
+    return EntryLine(session_id, f"{LIVE_IDS}{uuid}/{number:010}", to_text(at), role, body=body)

@@ -1,0 +1,94 @@
+"""What a one-shot is asked and answers, in a private file until somebody looks: then it becomes entries.
+
+A file is the prompt as one line of JSON, and the bytes of the answer as they were passed on: a runner that is killed
+has left what was said by then. Secrets are hidden as it is entered: that would cost every run 20 modules.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.records import Record, replace
+
+_FOLDER = "unread"  # beside the result files
+_MOST_BYTES = 4 << 20  # of an answer
+_CUT = "\n[the rest of the answer was not kept]"
+
+
+class SavedText(Record):
+    """What a file holds."""
+
+    prompt: str
+    answer: str  # what of it was passed on; empty also where that is no text
+    may_be_found: bool  # a turn script may find the session of a CLI that tells no id
+
+
+class RunText:
+    """The file of one run. A disk that takes nothing costs the text, never the run."""
+
+    def __init__(self, folder: Path, uuid: str) -> None:
+        """Name the file. folder: that of the result files."""
+        self._path = folder / _FOLDER / uuid
+        self._descriptor: int | None = None
+        self._left = _MOST_BYTES
+
+    @contextmanager
+    def lend(self, prompt: str, *, may_be_found: bool) -> Iterator[None]:
+        """Write the prompt, and take the answer while the block runs. may_be_found: as `SavedText` has it."""
+        head = json.dumps({"prompt": prompt, "may_be_found": may_be_found})
+        try:
+            with suppress(OSError):
+                make_folder(self._path.parent)
+                self._descriptor = open_private(self._path, os.O_WRONLY | os.O_EXCL)
+                self._write(f"{head}\n".encode())
+            yield
+        finally:
+            self._close()
+
+    def add(self, data: bytes | memoryview) -> None:
+        """Append bytes of the answer, up to a limit."""
+        if self._descriptor is None or not self._left:
+            return
+        kept = data[: self._left]
+        self._left -= len(kept)
+        try:
+            self._write(kept)
+            if not self._left:
+                self._write(_CUT.encode())
+        except OSError:
+            self._close()
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _write(self, data: bytes | memoryview) -> None:
+        while data and self._descriptor is not None:
+            data = data[os.write(self._descriptor, data) :]
+
+
+def list_files(folder: Path) -> tuple[Path, ...]:
+    """Return the files that wait to be entered, named by their runs. folder: that of the result files."""
+    try:
+        return tuple(sorted((folder / _FOLDER).iterdir()))
+    except OSError:
+        return ()
+
+
+def read_file(path: Path) -> SavedText | None:
+    """Return what a run's file holds; None where its runner was killed as it began. Raises OSError."""
+    head, _, answer = path.read_bytes().partition(b"\n")
+    try:
+        document = json.loads(head)
+        text = SavedText(str(document["prompt"]), answer.decode("utf-8", "replace"), bool(document["may_be_found"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+    if "\0" in text.answer:
+        return replace(text, answer="")
+    return text
