@@ -98,13 +98,16 @@ def _learn(store: Store, look: ReadAttempt, reading: Reading) -> None:
 
 
 def _turns_between(store: Store, prior: QuotaState, reading: Reading) -> int:
-    """Count the assistant turns from one reading to the next; our own calls stand in where none were ingested."""
+    """Count the assistant turns from one reading to the next; each of our own calls is one at least.
+
+    Their answers may not be entered yet, or only some of them.
+    """
     if prior.refreshed_at is None:
         return prior.calls_since_refresh
     later = entries.assistant_turns_since(store, prior.account, reading.at)
     counted = entries.assistant_turns_since(store, prior.account, prior.refreshed_at) - later
     # How many of our calls came after a note of Codex is not known.
-    return max(0, counted) or (prior.calls_since_refresh if reading.source == SCRIPT else 0)
+    return max(counted, prior.calls_since_refresh if reading.source == SCRIPT else 0)
 
 
 def _was_marked_meanwhile(prior: QuotaState, reading: Reading, now: datetime) -> bool:

@@ -102,13 +102,15 @@ def test_a_rate_is_learned_from_the_turns_between_two_readings(quota):
     assert [25] == [row[0] for row in quota.rows("SELECT turns FROM readings WHERE turns > 0")]
 
 
-def test_our_own_calls_stand_in_where_no_turns_were_ingested(quota):
+@pytest.mark.parametrize("ingested", [0, 3])
+def test_our_own_calls_stand_in_where_not_all_turns_were_ingested(quota, ingested):
     quota.answers("a", quota.windows(30), quota.windows(40))
     quota.refresh("a")
     for _ in range(22):
         with quota.store.write():
             quotas.count_call(quota.store, "a")
     quota.clock.advance(60)
+    ingest(quota.store, "a", "2026-11-20T12:00:30.000000Z", ingested)
     quota.refresh("a")
 
     assert (22, 0) == (quota.state("a").windows[0].last_delta_turns, quota.state("a").calls_since_refresh)
