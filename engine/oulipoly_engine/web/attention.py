@@ -17,7 +17,7 @@ from oulipoly_engine.core.live.requests import to_json
 from oulipoly_engine.core.worktrees.retention import describe_gone
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics
-from oulipoly_engine.web.api.sessions import session_row
+from oulipoly_engine.web.api.listing import session_row
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.checks.alerts import Alert

@@ -22,7 +22,17 @@ HEAVIEST = 60 << 10
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> "
 HOSTILE += "javascript:alert(1) \"'> \u202egnp.exe \u2066\x1b[31m {{7*7}}"
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-PLACES = ("/", "/sessions", "/sessions?all=1", "/sessions/new", "/requests", "/devices", "/browse", "/pair", "/confirm")
+PLACES = (
+    "/",
+    "/sessions",
+    "/sessions?q=is:work",
+    "/sessions/new",
+    "/requests",
+    "/devices",
+    "/browse",
+    "/pair",
+    "/confirm",
+)
 
 
 class Looked(HTMLParser):
@@ -290,10 +300,11 @@ def test_changes_are_staged_committed_and_merged_by_forms(browser, repository):
 
 
 def test_whatever_is_wrong_is_said_on_a_page(browser):
-    for place in ("/sessions/nothing-here", "/sessions/nothing-here/trace"):
-        told = browser.page(place, 404)
-        assert "there is no live session" in told
-        assert "<code>agents session list --live</code>" in told
+    for place, said in (
+        ("/sessions/nothing-here", "no session has the id nothing-here: <code>agents session scan</code>"),
+        ("/sessions/nothing-here/trace", "<code>agents session list --live</code> lists them"),
+    ):
+        assert said in browser.page(place, 404)
         assert "error" in browser.client.get(place, headers={"accept": "application/json"}).json()
     for place in ("/nowhere", "/static/1/none.js", "/sessions/x/y/z"):
         assert 'href="/">To the overview' in browser.page(place, 404)
@@ -302,7 +313,7 @@ def test_whatever_is_wrong_is_said_on_a_page(browser):
     assert "&lt;b&gt;" in browser.page("/sessions/`<b>`", 404)
     stranger = browser.client.get("/", headers={"host": "evil.example"})
     assert (421, "text/html; charset=utf-8") == (stranger.status_code, stranger.headers["content-type"])
-    assert "number" in browser.page("/sessions?from=x", 400)
+    assert "number" in browser.page("/browse?from=x", 400)
     assert 400 == browser.post("/pair", code="").status_code
     assert "too old" in browser.post("/pair", code="wrong").text
 
@@ -492,5 +503,5 @@ def test_a_session_has_its_id_and_name_of_the_list_in_rest_and_on_the_page(brows
     shown = browser.client.get(f"/sessions/{key}", headers=script).json()
 
     assert [(key, "Alpha")] * 2 == [(one["id"], one["title"]) for one in (row, shown)]
-    assert f'href="/sessions/{key}"' in browser.page("/sessions?all=1")
+    assert f'href="/sessions/{key}"' in browser.page("/sessions")
     assert "Alpha</h1>" in browser.page(f"/sessions/{key}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,12 @@ from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
-from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.sessions.facets import facets_text
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.sessions.facets import LIVE_KINDS, facets_text
 from oulipoly_engine.core.sessions.session_table import SessionRow, age_or_day, fork_text, remark, render, short_path
-from oulipoly_engine.core.sessions.sessions import Part, Session, Sort
+from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.sessions.catalogue import to_json
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.catalogue import SessionTable
@@ -52,7 +52,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if not (options.no_scan or options.live):  # of a live session nobody has to read what its CLI has written
         person.read_new(context)
     limit, order = None if options.all else options.limit, Sort(options.sort)
-    table = catalogue.table(query, order, limit, is_reversed=options.reverse, only_live=options.live, counting=Progress)
+    kinds = LIVE_KINDS if options.live else None
+    table = catalogue.table(query, order, limit, is_reversed=options.reverse, kinds=kinds, counting=Progress)
     now = context.clock.now()
     if options.json:
         _write_json(context, table, now, only_live=options.live)
@@ -79,7 +80,7 @@ def _say_nothing_fits(context: Context, *, is_asked: bool, only_live: bool) -> N
 
 
 def _write_json(context: Context, table: SessionTable, now: datetime, *, only_live: bool) -> None:
-    rows = [document(listed, now) for listed in table.rows]
+    rows = [to_json(listed, now) for listed in table.rows]
     totals = {"total": table.total, "undescribed": table.undescribed}
     if not only_live:
         output.write_json({"conversations": rows, **totals}, pretty=False)
@@ -90,60 +91,6 @@ def _write_json(context: Context, table: SessionTable, now: datetime, *, only_li
     for listed, row in zip(table.rows, rows, strict=True):
         row |= status_json(statuses[listed.facets.live_id])
     output.write_json({"schema_version": SCHEMA_VERSION, "sessions": rows, **totals})
-
-
-def document(listed: ListedSession, now: datetime) -> dict[str, object]:
-    """Return a session as its JSON form."""
-    one = listed.session
-    active = one.active
-    days = None if listed.purge_at is None else round((listed.purge_at - now).total_seconds() / 86_400, 2)
-    states = {True: "available", False: "missing", None: "unknown"}
-    return {
-        "chain_id": one.chain_id,
-        "session_id": active.session_id or None,
-        "kind": listed.facets.kind,
-        "status": listed.facets.status,
-        "account": active.account,
-        "cli": listed.kind,
-        "model": one.model,
-        "cli_model": active.cli_model,
-        "name": one.name,
-        "title": one.title,
-        "note": one.note,
-        "pinned": one.pinned_at is not None,
-        "forked_from": one.forked_from,
-        "workspace": one.workspace,
-        "first_used_at": one.first_used_at,
-        "last_used_at": one.last_used_at,
-        "turns": active.entries,
-        "assistant_turns": active.assistant_entries,
-        "sidechain_turns": active.sidechain_entries,
-        "side_chains": active.side_chains,
-        "transcript": active.transcript,
-        "transcript_state": states[listed.has_transcript],
-        "transcript_bytes": listed.size_bytes,
-        "purge_at": None if listed.purge_at is None else to_text(listed.purge_at),
-        "at_risk_in_days": days,
-        "kept_copy": one.has_kept_copy,
-        "segments": list(_segments(one)),
-    }
-
-
-def _segments(one: Session) -> Iterator[dict[str, object]]:
-    for part in filter(_has_id, one.parts):
-        yield {
-            "account": part.account,
-            "session_id": part.session_id,
-            "started_at": part.started_at,
-            "ended_at": part.ended_at,
-            "is_active": part is one.active,
-            "turns": part.entries,
-        }
-
-
-def _has_id(part: Part) -> bool:
-    """Tell whether its CLI has an id for it: a live session that waits for its start has none yet."""
-    return bool(part.session_id)
 
 
 def _row(context: Context, listed: ListedSession, now: datetime) -> SessionRow:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.sessions import arguments as person
-from oulipoly_engine.cli.sessions.list import document
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.text.columns import plain, size_text
@@ -19,6 +18,7 @@ from oulipoly_engine.core.transcripts import entry_view
 from oulipoly_engine.core.transcripts.entry_text import passages
 from oulipoly_engine.core.transcripts.entry_tree import EntryTree, LineKind
 from oulipoly_engine.facade import output
+from oulipoly_engine.facade.sessions.catalogue import to_json
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.transcripts import StoredTranscript
@@ -137,7 +137,7 @@ def _print_json(context: Context, shown: StoredTranscript, start: int, *, raw: b
     ]
     output.write_json(
         {
-            **document(shown.listed, context.clock.now()),
+            **to_json(shown.listed, context.clock.now()),
             "lines": lines,
             "total_turns": len(pages),
             "shown_turns": entries,

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
+from typing import Literal, get_args
 
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
@@ -42,7 +43,8 @@ class FieldName(StrEnum):
 
 
 _FIELDS = (*FieldName, "date", "is")
-_FLAGS = ("pinned", "sidechain", "at-risk", "failed", "live", "waiting", "work")
+SessionFlag = Literal["pinned", "sidechain", "at-risk", "failed", "live", "waiting", "work"]
+_FLAGS: tuple[str, ...] = get_args(SessionFlag)
 _LIST_FLAGS = ("at-risk", "failed", "live", "waiting", "work")  # only the list of sessions can tell them
 AT_RISK = timedelta(days=7)  # a deletion by its CLI that near, of a transcript that nobody keeps
 

@@ -18,6 +18,8 @@ class SessionKind(StrEnum):
     WORK = "work"  # a live session that works by itself, most of them on a branch of its own
 
 
+LIVE_KINDS = frozenset((SessionKind.LIVE, SessionKind.WORK))  # those that were begun as live sessions
+
 # Every word for how a session stands, and what lists say of it.
 STATUSES: Mapping[str, str] = {
     "queued": "queued",

@@ -131,11 +131,11 @@ class LiveSessions(LiveConnections):
             found = live_sessions.list_sessions(store, limit)
             return standing.describe(store, self._home, found, self._client if asks_hosts else None)
 
-    def describe(self, session_ids: Sequence[str]) -> Mapping[str, LiveStatus]:
-        """Return how sessions stand as `status` tells each, by their ids."""
+    def describe(self, session_ids: Sequence[str], *, asks_hosts: bool = True) -> Mapping[str, LiveStatus]:
+        """Return how sessions stand as `status` tells each, by their ids. asks_hosts: False: as the records tell."""
         with self._home.lend_store_to_read() as store:
             sessions = live_sessions.read_sessions(store, session_ids)
-            statuses = standing.describe(store, self._home, sessions, self._client)
+            statuses = standing.describe(store, self._home, sessions, self._client if asks_hosts else None)
         return {status.session.session_id: status for status in statuses}
 
     def hosts(self) -> tuple[LiveHost, ...]:

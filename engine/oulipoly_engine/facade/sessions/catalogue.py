@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Query, parse
-from oulipoly_engine.core.sessions.sessions import Session, Sort
+from oulipoly_engine.core.sessions.sessions import Part, Session, Sort
 from oulipoly_engine.errors import ConfigInvalid, SessionNotFound, StoreUnusable
 from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.sessions.base import PATIENCE_S, SessionPart
@@ -17,6 +18,8 @@ from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, ListedS
 from oulipoly_engine.store.sessions.sessions import list_sessions
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from oulipoly_engine.core.sessions.spawned import Spawned
     from oulipoly_engine.facade.base.home import Home
     from oulipoly_engine.service.search import Found
@@ -87,12 +90,13 @@ class SessionCatalogue(SessionPart):
         limit: int | None = None,
         *,
         is_reversed: bool = False,
-        only_live: bool = False,
+        kinds: Collection[str] | None = None,
+        after: str = "",
         counting: Counting = count_nothing,
     ) -> SessionTable:
         """Return the sessions that a query fits; no state file is made. A broken configuration is told and left out.
 
-        only_live: those that were begun as live sessions.
+        kinds: of these of `SessionKind` alone. after: those behind this chain. UsageInvalid: it is not there.
         """
         if not self._home.paths.state_db.exists():
             return SessionTable()
@@ -100,9 +104,9 @@ class SessionCatalogue(SessionPart):
             upkeep.enter_runs(self._home, store)
             known = catalogue(self._home, store)
             left = self._home.write_along(store, lambda: describe(known, _DESCRIBING_S, counting=counting), 0)
-            found = known.list(query, sort, limit, is_reversed=is_reversed, every_kind=True, only_live=only_live)
-            unknown = () if found.rows else known.unknown_values(query)
-        return SessionTable(found.rows, found.total, left, unknown, has_state=True)
+            listing = known.list(query, sort, limit, is_reversed=is_reversed, every_kind=True, kinds=kinds, after=after)
+            unknown = () if listing.rows else known.unknown_values(query)
+        return SessionTable(listing.rows, listing.total, left, unknown, has_state=True)
 
     def find(self, text: str) -> Session:
         """Return what a person means by an id or its beginning. Raises SessionNotFound and SessionAmbiguous."""
@@ -173,6 +177,60 @@ class SessionCatalogue(SessionPart):
 
         locator = self._locator()
         return Boards(store, self._home.wiring.catalogue(store, locator.accounts, locator.scripts, locator), locator)
+
+
+def to_json(listed: ListedSession, now: datetime) -> dict[str, object]:
+    """Return what every face tells of a session by the same keys."""
+    session = listed.session
+    active = session.active
+    days = None if listed.purge_at is None else round((listed.purge_at - now).total_seconds() / 86_400, 2)
+    states = {True: "available", False: "missing", None: "unknown"}
+    return {
+        "chain_id": session.chain_id,
+        "session_id": active.session_id or None,
+        "kind": listed.facets.kind,
+        "status": listed.facets.status,
+        "account": active.account,
+        "cli": listed.kind,
+        "model": session.model,
+        "cli_model": active.cli_model,
+        "name": session.name,
+        "title": session.title,
+        "note": session.note,
+        "pinned": session.pinned_at is not None,
+        "forked_from": session.forked_from,
+        "workspace": session.workspace,
+        "first_used_at": session.first_used_at,
+        "last_used_at": session.last_used_at,
+        "turns": active.entries,
+        "assistant_turns": active.assistant_entries,
+        "sidechain_turns": active.sidechain_entries,
+        "side_chains": active.side_chains,
+        "transcript": active.transcript,
+        "transcript_state": states[listed.has_transcript],
+        "transcript_bytes": listed.size_bytes,
+        "purge_at": None if listed.purge_at is None else to_text(listed.purge_at),
+        "at_risk_in_days": days,
+        "kept_copy": session.has_kept_copy,
+        "segments": list(_segments(session)),
+    }
+
+
+def _segments(session: Session) -> Iterator[dict[str, object]]:
+    for part in filter(_has_id, session.parts):
+        yield {
+            "account": part.account,
+            "session_id": part.session_id,
+            "started_at": part.started_at,
+            "ended_at": part.ended_at,
+            "is_active": part is session.active,
+            "turns": part.entries,
+        }
+
+
+def _has_id(part: Part) -> bool:
+    """Tell whether its CLI has an id for it: a live session that waits for its start has none yet."""
+    return bool(part.session_id)
 
 
 def catalogue(home: Home, store: Store) -> Catalogue:

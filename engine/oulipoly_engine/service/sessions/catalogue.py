@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -33,7 +33,7 @@ from oulipoly_engine.core.sessions.sessions import (
 )
 from oulipoly_engine.core.transcripts import entry_tree as tree
 from oulipoly_engine.core.transcripts.entry_text import extract_text
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.sessions.facets import read_facets
@@ -167,16 +167,17 @@ class Catalogue(Record):
         *,
         is_reversed: bool = False,
         every_kind: bool = False,
-        only_live: bool = False,
+        kinds: Collection[str] | None = None,
+        after: str = "",
     ) -> Listing:
         """Return the sessions that a query fits, in order; the transcripts of those returned are looked at.
 
         Where it asks what is at risk, all of them are.
-        every_kind: with their facets, and with the live sessions of which nothing is recorded yet. only_live: of every
-        kind those that were begun as live sessions.
+        every_kind: with their facets, and with the live sessions of which nothing is recorded yet. kinds: of these
+        kinds alone. after: those behind this chain. Raises UsageInvalid where that is not in the list.
         """
         unrecorded = dict(live_origin.list_unrecorded(self.store)) if every_kind else {}
-        is_usual = sort is Sort.USED and not is_reversed and query == Query() and not only_live
+        is_usual = sort is Sort.USED and not is_reversed and query == Query() and kinds is None and not after
         if limit is not None and is_usual:  # what nearly every call asks for
             leading, total = latest(self.store, limit)
             found = sort_sessions((*list_stored_sessions(self.store, leading), *unrecorded), sort)[:limit]
@@ -185,21 +186,22 @@ class Catalogue(Record):
         fitting = [session for session in unrecorded if fits(query, session, self.kinds.of(session))]
         found = sort_sessions((*list_sessions(self.store, query, self.kinds), *fitting), sort, is_reversed=is_reversed)
         facets = {}
-        if only_live or asks_for_facets(query):
+        if kinds is not None or asks_for_facets(query):
             failed = spawned.find_failed_sessions(self.store)
             facets = self.read_facets(found, unrecorded, failed)
 
             def has_facets(session: Session) -> bool:
                 own = facets.get(session.chain_id, RECORDED)
-                if only_live and not own.live_id:
+                if kinds is not None and own.kind not in kinds:
                     return False
                 return facets_fit(query, own) and failed_fits(query, session, failed, own)
 
             found = list(filter(has_facets, found))
         if query.at_risk is not None:
             found = [session for session in found if _risk_fits(query, self.look(session))]
-        shown = found[:limit]
-        if every_kind and not (only_live or asks_for_facets(query)):
+        begin = _find_place(found, after) + 1 if after else 0
+        shown = found[begin:][:limit]
+        if every_kind and not facets:
             facets = self.read_facets(shown, unrecorded)
         return Listing(tuple(self.look(one, facets) for one in shown), len(found))
 
@@ -297,6 +299,13 @@ class Catalogue(Record):
         from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, only new sessions need it
 
         return redact(title)
+
+
+def _find_place(sessions: Sequence[Session], chain_id: str) -> int:
+    for place, session in enumerate(sessions):
+        if session.chain_id == chain_id:
+            return place
+    raise UsageInvalid(f"there is no session {chain_id!r}")
 
 
 def _risk_fits(query: Query, one: ListedSession) -> bool:

@@ -62,6 +62,11 @@ class Viewer(Record):
         """Return whether it may approve and answer."""
         return "answer" in self.scopes
 
+    @property
+    def may_see_recorded(self) -> bool:
+        """Return whether it sees sessions that were not begun here; a link for somebody else shows live ones alone."""
+        return self.may_change
+
 
 def viewer_of(request: HTTPConnection) -> Viewer:
     """Return who has sent a request; the gate has let nobody else in."""

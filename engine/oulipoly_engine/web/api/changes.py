@@ -15,8 +15,8 @@ from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.worktrees.changes import Changes
 from oulipoly_engine.web.access.viewer import check_command
 from oulipoly_engine.web.api.engine import Anyone, TheEngine, find_to_drive, find_work, serves, work_of
+from oulipoly_engine.web.api.listing import milliseconds
 from oulipoly_engine.web.api.machine import find_repository
-from oulipoly_engine.web.api.sessions import milliseconds
 from oulipoly_engine.web.base import answer_bodies, bodies
 from oulipoly_engine.web.base.answers import Json
 from oulipoly_engine.web.base.bodies import GitOrder, SessionId

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
 
@@ -16,16 +15,17 @@ from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import ClientsChanged
 from oulipoly_engine.core.live.sessions import QueuedMessage
-from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.search.query import SessionFlag
+from oulipoly_engine.core.sessions.facets import SessionKind
 from oulipoly_engine.core.text.control_characters import visible_line
-from oulipoly_engine.core.worktrees.work import Message
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.facade.live.standing import LiveStatus, to_json
+from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.facade.worktrees.work import NewWork
 from oulipoly_engine.web.access.viewer import Viewer, check_grant
 from oulipoly_engine.web.api.engine import (
     Anyone,
+    NotFound,
     TheEngine,
     answer,
     find_to_drive,
@@ -34,6 +34,17 @@ from oulipoly_engine.web.api.engine import (
     live_of,
     serves,
     work_of,
+)
+from oulipoly_engine.web.api.listing import (
+    SessionOfList,
+    find_place,
+    listed_row,
+    make_message,
+    message_row,
+    milliseconds,
+    open_recorded,
+    read_list,
+    session_row,
 )
 from oulipoly_engine.web.api.machine import find_repository
 from oulipoly_engine.web.base import answer_bodies, bodies
@@ -113,15 +124,22 @@ def find_agent(engine: Engine, name: str | None) -> tuple[str, bool]:
     return chosen, known[chosen]
 
 
-@router.get("/sessions", **serves("session list"), response_model=list[bodies.SessionRow])
+@router.get("/sessions", **serves("session list"), response_model=list[bodies.SessionRow] | list[bodies.ListedSession])
 def list_sessions(
     request: Request,
     engine: TheEngine,
-    _viewer: Anyone,
+    viewer: Anyone,
     limit: Annotated[int, Query(ge=1, le=_MOST_SESSIONS)] = _MOST_SESSIONS,
-    after: Annotated[str | None, Query(max_length=64, description="The id of the last session known.")] = None,
+    after: Annotated[str | None, Query(max_length=64, description="The last session known, as `Link` has it.")] = None,
+    kind: Annotated[tuple[SessionKind, ...], Query(description="Of these kinds.")] = (),
+    flags: Annotated[tuple[SessionFlag, ...], Query(alias="is", description="`is:` of `session list`.")] = (),
+    q: Annotated[str | None, Query(description="QUERY of `session list`; empty: every session.")] = None,
 ) -> Json:
-    """List sessions, the newest first."""
+    """List sessions. Without `q`, `kind` and `is` the live ones, the newest first; else of all, the latest used."""
+    if q is not None or kind or flags:
+        query = " ".join((*(f"is:{flag}" for flag in flags), q or ""))
+        sessions = read_list(engine, viewer, query, kind, limit=limit + 1, after=after or "")
+        return page(request, [listed_row(engine, session) for session in sessions], limit, key="chain_id")
     found = engine.work.list(limit + 1 if after is None else _ALL, all_live=True)
     if after is not None:
         place = next((number for number, one in enumerate(found) if one.session.session_id == after), None)
@@ -131,10 +149,17 @@ def list_sessions(
     return page(request, [session_row(one) for one in found], limit)
 
 
-@router.get("/sessions/{session_id}", **serves("session status"), response_model=bodies.SessionDetail)
-def show(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
+@router.get(
+    "/sessions/{session_id}",
+    **serves("session status"),
+    response_model=bodies.SessionDetail | bodies.RecordedDetail,
+)
+def show(session_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """Show a session and its last messages."""
-    work = find_work(engine, session_id)
+    try:
+        work = find_work(engine, session_id)
+    except NotFound:
+        return _show_recorded(engine, viewer, session_id)
     key = work.session.session_id
     clients = ClientsChanged() if work.pid is None else engine.live.clients(key)
     told = {
@@ -187,14 +212,20 @@ def list_messages(
     request: Request,
     session_id: SessionId,
     engine: TheEngine,
-    _viewer: Anyone,
+    viewer: Anyone,
     after: Annotated[str | None, Query(max_length=100, description="The id of the last message known.")] = None,
     limit: Annotated[int, Query(ge=1, le=_MOST_MESSAGES)] = _MOST_MESSAGES,
 ) -> Json:
     """List messages, oldest first."""
-    work = find_work(engine, session_id)
-    found = engine.work.messages(work.session.session_id, after, limit + 1)
-    return page(request, [message_row(one) for one in found], limit)
+    try:
+        work = find_work(engine, session_id)
+    except NotFound:
+        with open_recorded(engine, viewer, session_id) as stored:
+            start = 0 if after is None else find_place(stored.entries, after) + 1
+            messages = tuple(map(make_message, stored.entries.page(start, limit + 1)))
+    else:
+        messages = engine.work.messages(work.session.session_id, after, limit + 1)
+    return page(request, [message_row(message) for message in messages], limit)
 
 
 @router.post(
@@ -360,23 +391,12 @@ def trace(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
-def session_row(work: LiveStatus) -> dict[str, Any]:
-    """Return a session as `SessionRow` has it."""
-    session, tree = work.session, work.worktree
-    return to_json(work) | {
-        "id": session.session_id,
-        "title": session.title,
-        "agent_id": session.runtime_id if session.model_name == UNKNOWN_MODEL else session.model_name,
-        "repo_path": session.workspace if tree is None else tree.repository,
-        "worktree_path": session.workspace,
-        "status": work.rest_status,
-        "queued": len(work.queue),
-        "error_message": work.error or None,
-        "block_while_running": session.opening.block_while_running,
-        "created_at": milliseconds(session.created_at),
-        "last_activity_at": milliseconds(session.updated_at),
-        "closed_at": None if session.closed_at is None else milliseconds(session.closed_at),
-    }
+def _show_recorded(engine: Engine, viewer: Viewer, identity: str) -> Json:
+    with open_recorded(engine, viewer, identity) as stored:
+        start = max(0, len(stored.entries) - _LAST_MESSAGES)
+        last = [message_row(make_message(entry)) for entry in stored.entries.page(start, _LAST_MESSAGES)]
+        row = listed_row(engine, SessionOfList(stored.listed, None))
+    return Json(row | {"messages": last})
 
 
 def session_detail(engine: Engine, work: LiveStatus) -> dict[str, Any]:
@@ -389,23 +409,6 @@ def session_detail(engine: Engine, work: LiveStatus) -> dict[str, Any]:
         "artifact_dir": files.artifacts,
         "agent_log_hint": files.agent_log_hint,
     }
-
-
-def message_row(message: Message) -> dict[str, Any]:
-    """Return a message as `MessageRow` has it."""
-    return {
-        "id": message.message_id,
-        "turn_id": message.turn_id,
-        "role": message.role,
-        "content": message.content,
-        "created_at": message.created_at,
-        "status": message.status,
-    }
-
-
-def milliseconds(at: datetime) -> int:
-    """Return a time as the contract has it (A6)."""
-    return int(at.timestamp() * 1000)
 
 
 def _text(body: bodies.NewMessage) -> str:

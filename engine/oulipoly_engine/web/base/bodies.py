@@ -143,6 +143,51 @@ class SessionRow(BaseModel):
     closed_at: int | None
 
 
+class Segment(BaseModel):
+    """A part of a session, on one account."""
+
+    account: str
+    session_id: str
+    started_at: str
+    ended_at: str | None
+    is_active: bool
+    turns: int
+
+
+class ListedSession(BaseModel):
+    """A session of any kind, by the keys of `session list --json`."""
+
+    id: str
+    chain_id: str
+    session_id: str | None = Field(description="The CLI's own.")
+    kind: SessionKind
+    status: str
+    account: str
+    cli: str
+    model: str
+    cli_model: str | None
+    name: str | None
+    title: str | None
+    note: str | None
+    pinned: bool
+    forked_from: str | None
+    workspace: str | None
+    first_used_at: str
+    last_used_at: str
+    turns: int
+    assistant_turns: int
+    sidechain_turns: int
+    side_chains: int
+    transcript: str | None
+    transcript_state: str
+    transcript_bytes: int | None
+    purge_at: str | None
+    at_risk_in_days: float | None
+    kept_copy: bool | None
+    segments: list[Segment]
+    live: SessionRow | None = Field(description="How it stands; null: it was not begun as a live session.")
+
+
 class MessageRow(BaseModel):
     """One message."""
 
@@ -152,6 +197,12 @@ class MessageRow(BaseModel):
     content: str
     created_at: int
     status: str
+
+
+class RecordedDetail(ListedSession):
+    """One that was not begun as a live session, and its last 20 messages."""
+
+    messages: list[MessageRow]
 
 
 class SessionDetail(SessionRow):

@@ -14,6 +14,7 @@ from oulipoly_engine.web.api.sessions import download
 from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages import entries
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
+from oulipoly_engine.web.pages.recorded import read_whole_text, show_recorded
 from oulipoly_engine.web.pages.requests import cards
 from oulipoly_engine.web.pages.weights import cut_beginning, cut_end, weight_of
 from oulipoly_engine.web.pages.words import standing_of
@@ -54,7 +55,10 @@ def routes() -> list[BaseRoute]:
 
 
 def _show(page: Page) -> Response:
-    work = find_work(page.engine, page.path["session_id"])
+    try:
+        work = find_work(page.engine, page.path["session_id"])
+    except NotFound:
+        return show_recorded(page)
     key, live = work.session.session_id, page.engine.live
     before, after = page.number("before"), page.number("after")
     last = live.events(key, before, _EVENTS)
@@ -115,10 +119,17 @@ def _titles(numbered: tuple[Numbered, ...]) -> Mapping[str, str]:
 
 
 def _show_entry(page: Page) -> Response:
-    work = find_work(page.engine, page.path["session_id"])
     seq, begin = int(page.path["seq"]), page.number("from", 0) or 0
-    found = [one for one in page.engine.live.events_after(work.session.session_id, seq - 1, 1) if one.seq == seq]
-    text = entries.whole_text(found[0]) if found else ""
+    try:
+        session = find_work(page.engine, page.path["session_id"]).session
+    except NotFound:
+        identity = page.path["session_id"]
+        title, text = read_whole_text(page, seq)
+    else:
+        identity = session.session_id
+        title = session.title
+        found = [one for one in page.engine.live.events_after(identity, seq - 1, 1) if one.seq == seq]
+        text = entries.whole_text(found[0]) if found else ""
     if not text:
         raise NotFound(f"this session has nothing to show at {seq}")
     piece = cut_beginning(text[begin:], _PIECE)
@@ -126,7 +137,8 @@ def _show_entry(page: Page) -> Response:
     return page.show(
         "text.html",
         heading=f"Entry {seq}",
-        session=work.session,
+        identity=identity,
+        title=title,
         text=piece,
         later=f"?from={end}" if len(text) > end else "",
         earlier=f"?from={max(0, begin - _PIECE)}" if begin else "",
@@ -144,7 +156,8 @@ def _show_log(page: Page) -> Response:
     return page.show(
         "text.html",
         heading="Log",
-        session=work.session,
+        identity=work.session.session_id,
+        title=work.session.title,
         text=cut_end(text, _LOG_BUDGET),
         later="",
         earlier="",

@@ -11,15 +11,18 @@ from oulipoly_engine.core.worktrees.worktree_refusals import SetupNotAllowed
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.records import replace
 from oulipoly_engine.web.api.engine import work_of
+from oulipoly_engine.web.api.listing import SessionOfList, read_list
 from oulipoly_engine.web.api.machine import list_folders
 from oulipoly_engine.web.api.sessions import read_wish
 from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.base.errors import status_of
 from oulipoly_engine.web.pages import setup
 from oulipoly_engine.web.pages.page import Page, get, post
-from oulipoly_engine.web.pages.words import ORDER, standing_of
+from oulipoly_engine.web.pages.words import ORDER, Standing, standing_of, standing_of_listed
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
@@ -52,12 +55,20 @@ def sort_for_person(works: tuple[LiveStatus, ...]) -> list[LiveStatus]:
 
 
 def _list(page: Page) -> Response:
-    begin = page.number("from", 0) or 0
-    every = page.query.get("all") == "1"
-    found = sort_for_person(page.engine.work.list(_MOST, all_live=every))
-    rows = [(work, standing_of(work)) for work in found[begin : begin + _PAGE]]
-    more = begin + _PAGE if len(found) > begin + _PAGE else None
-    return page.show("sessions.html", rows=rows, more=more, every=every)
+    query, after, wrong = page.query.get("q", ""), page.query.get("after", ""), ""
+    sessions: list[SessionOfList] = []
+    try:
+        sessions = read_list(page.engine, page.viewer, query, limit=_PAGE + 1, after=after)
+    except UsageInvalid as error:
+        wrong = error.message
+    now = page.engine.surroundings.clock.now()
+    rows = [(session, _standing(session, now)) for session in sessions[:_PAGE]]
+    more = sessions[_PAGE - 1].listed.session.chain_id if len(sessions) > _PAGE else ""
+    return page.show("sessions.html", rows=rows, more=more, q=query, wrong=wrong)
+
+
+def _standing(session: SessionOfList, now: datetime) -> Standing:
+    return standing_of_listed(session.listed, now) if session.live is None else standing_of(session.live)
 
 
 def _show_form(page: Page) -> Response:

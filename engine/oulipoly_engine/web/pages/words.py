@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.sessions.facets import STATUSES
+from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from oulipoly_engine.facade.live.standing import LiveStatus
+    from oulipoly_engine.facade.sessions.types import ListedSession
 
 # What more there is to say of a status, where nothing went wrong.
 _DETAILS = {
@@ -61,3 +66,8 @@ def standing_of(work: LiveStatus) -> Standing:
     elif work.pid is None:
         detail = work.error or detail
     return Standing(STATUSES.get(work.word, work.word), detail)
+
+
+def standing_of_listed(listed: ListedSession, now: datetime) -> Standing:
+    """Return the word of a session that was not begun here, and when it was used last."""
+    return Standing(STATUSES[listed.facets.status], ago(from_text(listed.session.last_used_at), now))

@@ -10,6 +10,7 @@ from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, SessionOptions, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.search.query import Query, parse
+from oulipoly_engine.core.sessions.facets import LIVE_KINDS
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds
 from oulipoly_engine.store.base.db import open_store
@@ -124,8 +125,8 @@ def test_what_is_recorded_and_live_and_work_is_one_row_of_its_strongest_kind(hom
 
 def test_the_list_of_live_sessions_is_this_list_with_a_filter(home):
     begun = {"talks", "works", "ended", "queued", "starts", "lost", "reopened"}
-    listing = home.list(only_live=True)
-    waiting = home.list("is:waiting", only_live=True)
+    listing = home.list(kinds=LIVE_KINDS)
+    waiting = home.list("is:waiting", kinds=LIVE_KINDS)
 
     assert (begun, len(begun)) == ({row.facets.live_id for row in listing.rows}, listing.total)
     assert {"talks", "works"} == {row.facets.live_id for row in waiting.rows}

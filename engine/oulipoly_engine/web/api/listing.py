@@ -1,0 +1,133 @@
+"""The one list of sessions as a device may see it, and what those hold that CLIs alone have written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.sessions.facets import LIVE_KINDS, SessionKind
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts.entry_text import extract_text, text_of
+from oulipoly_engine.core.worktrees.work import Message
+from oulipoly_engine.errors import SessionAmbiguous, SessionIdInvalid, SessionNotFound, UsageInvalid
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.facade.live import standing
+from oulipoly_engine.facade.sessions.catalogue import to_json
+from oulipoly_engine.records import Record
+from oulipoly_engine.web.access.viewer import Viewer
+from oulipoly_engine.web.api.engine import NotFound
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.live.standing import LiveStatus
+    from oulipoly_engine.facade.sessions.transcripts import StoredTranscript
+    from oulipoly_engine.facade.sessions.types import Entry, EntryPages, ListedSession
+
+_LONGEST_OUTPUT = 2_000  # characters of what a tool gave, where a message holds nothing else
+_PAGE = 500  # entries read at once
+
+
+class SessionOfList(Record):
+    """A session of the list."""
+
+    listed: ListedSession
+    live: LiveStatus | None  # how it stands, of one that was begun as a live session
+
+    @property
+    def identity(self) -> str:
+        """Return the id by which its page is found."""
+        return self.listed.facets.live_id or self.listed.session.chain_id
+
+
+def read_list(
+    engine: Engine, viewer: Viewer, query: str, kinds: Collection[SessionKind] = (), *, limit: int, after: str = ""
+) -> list[SessionOfList]:
+    """Return the sessions that a query fits and a device may see, the latest used first. Raises UsageInvalid.
+
+    kinds: of these alone; none given: of every one. after: those behind this chain.
+    """
+    engine.sessions.transcripts.glance()
+    asked: Collection[SessionKind] | None = kinds or None
+    if not viewer.may_see_recorded:
+        asked = LIVE_KINDS.intersection(kinds or LIVE_KINDS)
+    catalogue = engine.sessions.catalogue
+    table = catalogue.table(catalogue.query(query), limit=limit, kinds=asked, after=after)
+    live_ids = [listed.facets.live_id for listed in table.rows if listed.facets.live_id]
+    statuses = engine.live.describe(live_ids, asks_hosts=False)
+    return [SessionOfList(listed, statuses.get(listed.facets.live_id)) for listed in table.rows]
+
+
+@contextmanager
+def open_recorded(engine: Engine, viewer: Viewer, identity: str) -> Iterator[StoredTranscript]:
+    """Lend a session that was not begun here. Raises NotFound, to a link for somebody else of each."""
+    if not viewer.may_see_recorded:
+        raise NotFound(f"there is no live session {identity!r}")
+    try:
+        with engine.sessions.transcripts.open_stored(identity, with_side_chains=False) as stored:
+            yield stored
+    except (SessionIdInvalid, SessionNotFound, SessionAmbiguous) as error:
+        raise NotFound(error.message) from error
+
+
+def find_place(entries: EntryPages, entry_id: str) -> int:
+    """Return where an entry stands. Raises UsageInvalid."""
+    for start in range(0, len(entries), _PAGE):
+        for place, entry in enumerate(entries.page(start, _PAGE), start):
+            if entry.entry_id == entry_id:
+                return place
+    raise UsageInvalid(f"there is no message {entry_id!r} in this session")
+
+
+def make_message(entry: Entry) -> Message:
+    """Return an entry as a message, without its secrets; of one that nobody has said, how its output begins."""
+    text = extract_text(entry.body) or text_of(entry.body)[:_LONGEST_OUTPUT]
+    at = milliseconds(from_text(entry.timestamp))
+    role: Literal["user", "assistant"] = "assistant" if entry.role == "assistant" else "user"
+    return Message(entry.entry_id, entry.entry_id, role, redact(text), at, "completed")
+
+
+# Rows ----------------------------------------------------------------------------------------------------------------
+def listed_row(engine: Engine, session: SessionOfList) -> dict[str, Any]:
+    """Return a session as `ListedSession` has it."""
+    live = None if session.live is None else session_row(session.live)
+    return to_json(session.listed, engine.surroundings.clock.now()) | {"id": session.identity, "live": live}
+
+
+def session_row(work: LiveStatus) -> dict[str, Any]:
+    """Return a session as `SessionRow` has it."""
+    session = work.session
+    tree = work.worktree
+    return standing.to_json(work) | {
+        "id": session.session_id,
+        "title": session.title,
+        "agent_id": session.runtime_id if session.model_name == UNKNOWN_MODEL else session.model_name,
+        "repo_path": session.workspace if tree is None else tree.repository,
+        "worktree_path": session.workspace,
+        "status": work.rest_status,
+        "queued": len(work.queue),
+        "error_message": work.error or None,
+        "block_while_running": session.opening.block_while_running,
+        "created_at": milliseconds(session.created_at),
+        "last_activity_at": milliseconds(session.updated_at),
+        "closed_at": None if session.closed_at is None else milliseconds(session.closed_at),
+    }
+
+
+def message_row(message: Message) -> dict[str, Any]:
+    """Return a message as `MessageRow` has it."""
+    return {
+        "id": message.message_id,
+        "turn_id": message.turn_id,
+        "role": message.role,
+        "content": message.content,
+        "created_at": message.created_at,
+        "status": message.status,
+    }
+
+
+def milliseconds(at: datetime) -> int:
+    """Return a time as the contract has it (A6)."""
+    return int(at.timestamp() * 1000)
