@@ -255,10 +255,10 @@ class LiveConnections(LiveRequests):
             if starts:
                 session = self.find(identity)
                 after = self._last_number(session.session_id)
-                told = self._order_started(session, order)
+                answer = self._order_started(session, order)
                 if isinstance(order, Compact | Review):
                     self._hear(session, after, verb, verb, lambda event: isinstance(event, TurnStarted | TurnEnded))
-                return told
+                return answer
             with self.connect(identity) as client:
                 return client.order(order)
         except HostUnreachable as error:

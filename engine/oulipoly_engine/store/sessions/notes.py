@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from peewee import fn
-
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live.sessions import first_line
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import fn
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.sessions import NoteRow, SegmentRow
 
@@ -53,7 +52,8 @@ def annotate(store: Store, chain_id: str, note: str | None, now: datetime) -> No
 
 def find_first_name(store: Store, session_id: str) -> str:
     """Return what a live session began as, its title or its first message; empty: it has none yet."""
-    turn, session = LiveTurnRow, LiveSessionRow
+    turn = LiveTurnRow
+    session = LiveSessionRow
     query = turn.select(turn.input).where(turn.session_id == session_id, turn.kind == "user")
     title = fn.json_extract(session.opening, "$.title")
     with store.read():
