@@ -12,20 +12,9 @@ _BUNDLES = ("core/accounts/clis/", "core/live/wires/", "drivers/")
 _NAMES = {*CLIS, *WIRES}
 # What still names them; a number may only fall.
 _LEFT = {
-    "adapters/bundled.py": 2,  # a group of a pattern, `plain`
-    "adapters/scripts/turns.py": 2,  # what Gemini writes
-    "cli/quota/report.py": 2,  # words of an option (contract)
-    "config/base/legacy.py": 6,  # forms of configuration that are past
-    "config/load.py": 1,  # the account of that name (contract)
-    "config/migration/migrate.py": 1,  # as above
-    "config/schema/accounts.py": 2,  # a kind of the older form
+    "adapters/scripts/turns.py": 1,  # the type of Gemini's answers in its transcripts
+    "config/base/legacy.py": 2,  # runtimes of a form of configuration that is past
     "core/accounts/accounts.py": 1,  # the account of that name (contract)
-    "core/quota/quota_source.py": 4,  # a one-shot, which loads no bundles
-    "core/sessions/sessions.py": 7,  # each row of a list, which loads no bundles
-    "core/setup/commands.py": 4,  # programs that the set-up agent may start
-    "service/sessions/catalogue.py": 1,  # each row of a list
-    "service/sessions/owner.py": 1,
-    "service/transcripts/files.py": 1,
 }
 
 

@@ -8,27 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts.turn_script import Told
 
 NAMES = ("anthropic-usage", "chatgpt-usage", "zai-usage")
-TURN_NAMES = ("claude-code-turns", "codex-turns", "gemini-turns", "opencode-turns")
-# How the names of transcripts begin, by the adapter that reads them; opencode has a database.
-TRANSCRIPT_PREFIXES = {"claude-code-turns": "", "codex-turns": "rollout-", "gemini-turns": "session-"}
+TURN_NAMES = tuple(f"{known.adapter}-turns" for known in ADAPTERS.values())
+# How the names of transcripts begin, by the adapter that reads them.
+TRANSCRIPT_PREFIXES = {f"{one.adapter}-turns": one.prefix for one in ADAPTERS.values() if one.calls}
 PLACE_NAMES = (
-    "claude-code-cwd",
-    "claude-code-locate-transcript",
-    "codex-cwd",
-    "codex-locate-transcript",
-    "gemini-cwd",
-    "gemini-locate-transcript",
-    "opencode-cwd",
+    *(f"{known.adapter}-cwd" for known in ADAPTERS.values()),
+    *(f"{known.adapter}-locate-transcript" for known in ADAPTERS.values() if known.has_locator),
 )
 # A command that means the same to `sh` and to us: a bare name and one absolute path, perhaps quoted, or one below `~/`.
 _BARE_CALL = re.compile(
-    r"\s*(?P<name>[a-z-]+)\s+(?:(?P<plain>[A-Za-z0-9/._~@+,=-]+)|(?P<home>~/)?'(?P<quoted>[^']+)')\s*", re.ASCII
+    r"\s*(?P<name>[a-z-]+)\s+(?:(?P<bare>[A-Za-z0-9/._~@+,=-]+)|(?P<home>~/)?'(?P<quoted>[^']+)')\s*", re.ASCII
 )
 
 
@@ -145,7 +141,7 @@ def _bare_call(command: str, home: Path, names: Sequence[str]) -> tuple[str, Pat
     match = _BARE_CALL.fullmatch(command)
     if match is None or match["name"] not in names:
         return None
-    path = match["plain"] or f"{match['home'] or ''}{match['quoted']}"
-    below_home = path.startswith("~/") and (match["plain"] is not None or match["home"] is not None)
+    path = match["bare"] or f"{match['home'] or ''}{match['quoted']}"
+    below_home = path.startswith("~/") and (match["bare"] is not None or match["home"] is not None)
     place = home / path[2:].lstrip("/") if below_home else Path(path)
     return (match["name"], place) if place.is_absolute() else None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oulipoly_engine.config import model_files, small_files
 from oulipoly_engine.config.base.problem import Level, Loaded, settle, summary
-from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
+from oulipoly_engine.core.accounts.accounts import TAKES_NO_REPEATS, Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ModelUnknown
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import replace
@@ -86,7 +86,7 @@ def read_model(
     """Return a model and its problems, None when it has an error; for the commands that show everything."""
     path = (models_dir or paths.models) / f"{name}.toml"
     loaded = model_files.read(paths, path)
-    if loaded.value is None or not any(member.account == "codex" for member in loaded.value.members):
+    if loaded.value is None or not any(member.account == TAKES_NO_REPEATS for member in loaded.value.members):
         return loaded
     known = small_files.read_accounts(paths).value if accounts is None else accounts
     faults = tuple(model_files.overlaps(loaded.value, known))

@@ -11,13 +11,13 @@ from pathlib import Path
 from oulipoly_engine import __version__
 from oulipoly_engine.config.base.problem import Level, Problem
 from oulipoly_engine.config.edit import undo
+from oulipoly_engine.core.accounts.clis.adapters import transcripts_folder
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.checks import accounts as account_checks
 from oulipoly_engine.core.checks import places as place_checks
 from oulipoly_engine.core.checks import surroundings, work
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, count, sort_findings, to_document, to_lines
-from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.errors import ConfigInvalid, RunnerError
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.live.catalogue import read_catalogue

@@ -8,8 +8,8 @@ import pytest
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec
+from oulipoly_engine.core.accounts.clis.adapters import quota_command
 from oulipoly_engine.core.quota.burn import learn
-from oulipoly_engine.core.quota.quota_source import quota_command
 from oulipoly_engine.core.quota.readings import parse_reading
 from oulipoly_engine.core.quota.staleness import dynamic_ttl_s, is_routing_stale, is_stale
 from oulipoly_engine.core.quota.windows import QuotaState, Window

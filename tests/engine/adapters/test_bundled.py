@@ -20,7 +20,7 @@ from oulipoly_engine.adapters.bundled import (
 )
 from oulipoly_engine.adapters.scripts import places, turns
 from oulipoly_engine.adapters.scripts.usage import VENDORS
-from oulipoly_engine.core.quota.quota_source import derive_source
+from oulipoly_engine.core.accounts.clis.adapters import derive_source
 
 HOME = Path("/home/user")
 ROOT = Path(__file__).resolve().parents[3]

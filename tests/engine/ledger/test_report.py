@@ -9,6 +9,7 @@ import pytest
 from genai_prices import Usage, calc_price
 
 from oulipoly_engine.adapters import price_list
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.ledger.calls import Place, Tokens
 from oulipoly_engine.core.ledger.prices import Rate, rate_at
 from oulipoly_engine.core.ledger.report import Share, value_of
@@ -79,7 +80,7 @@ def test_csv_holds_the_same_rows(agents, configured):
 def test_filters_and_dates_narrow(agents, configured):
     everything = document(agents, "--by", "account")["total"]["calls"]
 
-    parts = [document(agents, "--cli", cli)["total"]["calls"] for cli in ("claude", "codex")]
+    parts = [document(agents, "--cli", cli)["total"]["calls"] for cli in CLIS]
 
     assert everything == sum(parts)
     assert 0 == document(agents, "--until", "2026-11-01")["total"]["calls"]

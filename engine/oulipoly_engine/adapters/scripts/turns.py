@@ -44,6 +44,7 @@ _HEAD, _TAIL = 1024, 64  # bytes that must be unchanged for a file to be read on
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
 _NOTES_A_FILE = 3  # damaged lines named one by one; the rest is counted
 
+_ANSWER = "gemini"  # the type of what Gemini answers, in its transcripts
 _MISUSED, _NO_FOLDER, _NO_STATE = 1, 2, 3
 NO_OBJECT = "not a JSON object"
 NO_META = "a message of no session, left out: no `session_meta` with an id stands before it"
@@ -158,7 +159,7 @@ def gemini_turns(record: Json, session_id: str | None) -> Iterator[Turn]:
 
 
 def _gemini_turn(message: Json, session_id: str | None) -> Turn | None:
-    role = {"user": "user", "gemini": "assistant"}.get(str(message.get("type")))
+    role = {"user": "user", _ANSWER: "assistant"}.get(str(message.get("type")))
     turn_id, at = message.get("id"), message.get("timestamp")
     if session_id is None or role is None or not (_is_text(turn_id) and _is_text(at)):
         return None
@@ -237,7 +238,7 @@ def _gemini_line(text: bytes, place: Place) -> Sequence[Turn]:
     named = record.get("sessionId") or (patch.get("sessionId") if isinstance(patch, dict) else None)
     place.session_id = named if isinstance(named, str) and named else place.session_id
     found = list(gemini_turns(record, place.session_id))
-    if not found and "$set" not in record and record.get("type") in ("user", "gemini"):
+    if not found and "$set" not in record and record.get("type") in ("user", _ANSWER):
         place.problem = _describe_lack(record, ("id", "timestamp")) or (None if place.session_id else NO_SESSION)
     return _add_source(found, place)
 

@@ -10,6 +10,7 @@ from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.progress import Progress
 from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS
 from oulipoly_engine.core.ledger import report
 from oulipoly_engine.core.ledger.report import COLUMNS, Grouping, Line
 from oulipoly_engine.core.text.columns import plain, table
@@ -39,7 +40,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--until", metavar="DATE", help="to a day, included, or up to a time")
     parser.add_argument("--account", metavar="ACCOUNT", help="of this account alone")
     parser.add_argument("--model", help="of this model alone, as the CLI names it")
-    parser.add_argument("--cli", choices=("claude", "codex"), help="of this CLI alone")
+    parser.add_argument("--cli", choices=tuple(ADAPTERS), help="of this CLI alone")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
     options = parser.parse(arguments)

@@ -9,6 +9,7 @@ from typing import Any
 
 from oulipoly_engine.config.base.problem import Fault
 from oulipoly_engine.core.accounts.accounts import StorageSpec, StorageType
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS
 
 # What an account's entry holds today and a model's file held in older configurations.
 OLD_ENTRY_KEYS = ("command", "resume", "session_capture", "session_storage", "resume_acceptance", "prompt_mode")
@@ -17,12 +18,9 @@ _WORD = re.compile(r'(?:"[^"]*"|[^\s"])+')
 _BARE = re.compile(r"[A-Za-z0-9/._~-]+")
 _ASSIGNMENT = re.compile(r"[A-Z][A-Za-z0-9_]*=")
 _TAKES_VALUE = ("-u", "-e", "-S")
-_FAMILIES = {
-    "claude-code": StorageType.CLAUDE_CODE,
-    "codex": StorageType.CODEX_SESSION,
-}
+_FAMILIES = {known.adapter: known for known in ADAPTERS.values() if known.storage_type}
 RUNTIMES = {"codex": "Codex CLI", "claude": "Claude Code"}  # of `[cli_agent_runtime]`: kind and id, and its name
-_FOLDER_KEYS = {"claude_code": "projects_dir", "codex": "sessions_dir"}
+FOLDER_KINDS = {family.replace("-", "_"): family for family in _FAMILIES}  # of storage that named a folder
 
 
 def split_command(line: str) -> tuple[str, ...]:
@@ -83,26 +81,21 @@ def script_storage(family: str, root_word: str) -> dict[str, str]:
         "kind": "script",
         "cwd_script": f"{family}-cwd {root_word}",
         "transcript_script": f"{family}-locate-transcript {root_word}",
-        "storage_type": _FAMILIES[family].value,
+        "storage_type": _FAMILIES[family].storage_type,
     }
 
 
 def storage_from_folder(kind: str, folder: str, home: Path) -> StorageSpec:
     """Return the storage that a legacy kind, "claude_code" or "codex", stands for."""
-    block = script_storage(family_of(kind), folder_word(folder, home))
+    block = script_storage(FOLDER_KINDS[kind], folder_word(folder, home))
     return StorageSpec(
         block["cwd_script"], block["transcript_script"], StorageType(block["storage_type"]), expand(folder, home)
     )
 
 
-def family_of(kind: str) -> str:
-    """Return the family of a legacy storage kind."""
-    return "codex" if kind == "codex" else "claude-code"
-
-
 def folder_key(kind: str) -> str:
     """Return the key that holds a legacy storage kind's folder."""
-    return _FOLDER_KEYS[kind]
+    return f"{_FAMILIES[FOLDER_KINDS[kind]].below}_dir"
 
 
 def adapter_root(script: str) -> tuple[str, str] | None:

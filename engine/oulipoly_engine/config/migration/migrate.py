@@ -341,12 +341,12 @@ def _usable_model(file: TomlFile) -> TomlFile:
 
 def _as_script(key: str, value: Any, home: Path) -> Any:  # noqa: ANN401 - plain TOML values
     """Return a storage block of a folder kind as scripts, and anything else as it is."""
-    if key != "session_storage" or not isinstance(value, dict) or value.get("kind") not in ("claude_code", "codex"):
+    if key != "session_storage" or not isinstance(value, dict) or value.get("kind") not in legacy.FOLDER_KINDS:
         return value
     folder = value.get(legacy.folder_key(value["kind"]))
     if not isinstance(folder, str) or not folder.strip():
         return value
-    return legacy.script_storage(legacy.family_of(value["kind"]), legacy.folder_word(folder, home))
+    return legacy.script_storage(legacy.FOLDER_KINDS[value["kind"]], legacy.folder_word(folder, home))
 
 
 def _plain(item: Any) -> Any:  # noqa: ANN401 - any TOML item

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from oulipoly_engine.config.base import legacy
 from oulipoly_engine.config.base.problem import Fault
 from oulipoly_engine.config.schema.fields import AboveZero, Filled, OneOf, Table, Text, Variable
 
@@ -91,7 +92,7 @@ class AcceptanceTable(Table):
 class StorageTable(Table):
     """`[account.session_storage]`; the kinds with a folder are the older form."""
 
-    kind: Annotated[str, OneOf("script", "claude_code", "codex")] = Field(
+    kind: Annotated[str, OneOf("script", *legacy.FOLDER_KINDS)] = Field(
         description="`script`; the others are the older form, with a folder."
     )
     cwd_script: Text | None = Field(None, description="A command that prints the folder of a session.")
@@ -105,9 +106,8 @@ class StorageTable(Table):
     def refusals(self) -> Iterator[Fault]:
         """Find a key that the kind needs."""
         if self.kind != "script":
-            folders = {"claude_code": ("projects_dir", self.projects_dir), "codex": ("sessions_dir", self.sessions_dir)}
-            key, folder = folders[self.kind]
-            if folder is None:
+            key = legacy.folder_key(self.kind)
+            if getattr(self, key) is None:
                 yield Fault((key,), f'kind = "{self.kind}" needs `{key}`', f"add `{key}`")
             return
         if not (self.cwd_script or "").strip():

@@ -216,13 +216,15 @@ def group_name(model: str) -> tuple[str, str | None]:
     return group, facet if tilde else None
 
 
+TAKES_NO_REPEATS = "codex"  # the account that is checked; those of any other name are not (contract, section 2.3)
+
+
 def codex_overlap(account: str, account_args: Sequence[str], model_args: Sequence[str]) -> str | None:
     """Return the first part of the model's arguments that the account `codex` has already; None when there is none.
 
     Codex refuses a repeated argument. `-c KEY=VALUE` counts as one part, and so does `--config`, its long name.
-    Accounts of any other name are not checked (contract, section 2.3).
     """
-    if account != "codex":
+    if account != TAKES_NO_REPEATS:
         return None
     taken = {part for part, _ in _parts(account_args)}
     return next((shown for part, shown in _parts(model_args) if part in taken), None)

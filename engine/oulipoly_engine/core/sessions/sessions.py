@@ -12,14 +12,13 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 
-from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageType
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS, CLIS_BY_STORAGE
 from oulipoly_engine.core.search.query import AT_RISK, Field, FieldName, Query, pattern
 from oulipoly_engine.core.sessions.facets import Facets
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.records import Record
 
-CLAUDE_KEEPS_DAYS = 30  # Claude Code's own default of `cleanupPeriodDays` (seen in 2.1)
-_KINDS = ("claude", "codex", "opencode", "gemini")
 _OTHER = "other"
 _NAMED = 12  # of what there is, where something was asked for that there is not
 
@@ -124,13 +123,12 @@ def cli_kind(account: Account | None, scripts: SessionScripts | None, transcript
     Told by the command's name, else by its storage or its turn script, else by the place of a transcript of it.
     """
     words = [] if account is None else re.split(r"[^a-z]+", os.path.basename(account.command or "").lower())  # noqa: PTH119 - pure
-    kind = next((kind for kind in _KINDS for word in words if word.startswith(kind)), None)
+    kind = next((kind for kind in ADAPTERS for word in words if word.startswith(kind)), None)
     if kind is None and account is not None and account.storage is not None:
-        types = {StorageType.CLAUDE_CODE: "claude", StorageType.CODEX_SESSION: "codex"}
-        kind = types.get(account.storage.storage_type)
+        kind = CLIS_BY_STORAGE.get(account.storage.storage_type)
     told = "" if scripts is None else scripts.turn_script
     for text in (told, transcript or ""):
-        kind = kind or next((kind for kind in _KINDS if kind in text.lower()), None)
+        kind = kind or next((kind for kind in ADAPTERS if kind in text.lower()), None)
     return kind or _OTHER
 
 
@@ -140,9 +138,10 @@ def purge_at(kind: str, mtime_ms: int | None, keeps_days: float | None) -> datet
     keeps_days: `cleanupPeriodDays` of the account's settings, None for the default. Source: Claude Code 2.1 deletes at
     its start what was changed so long ago; the other CLIs keep theirs.
     """
-    if kind != "claude" or mtime_ms is None:
+    default = ADAPTERS[kind].keeps_days if kind in ADAPTERS else None
+    if default is None or mtime_ms is None:
         return None
-    days = CLAUDE_KEEPS_DAYS if keeps_days is None else keeps_days
+    days = default if keeps_days is None else keeps_days
     try:
         return datetime.fromtimestamp(mtime_ms / 1000, UTC) + timedelta(days=days)
     except (OverflowError, ValueError, OSError):

@@ -14,7 +14,7 @@ from oulipoly_engine.core.setup.actions import RunCommand
 from oulipoly_engine.errors import RequestRefused
 
 LOOK_UPS = ("which", "type")  # answered by us: no program is started, so nobody is asked
-ALLOWED = (*LOOK_UPS, "claude", "codex", "opencode", "gemini", "npm", "npx", "curl", "bash")
+ALLOWED = (*LOOK_UPS, *CLIS, "npm", "npx", "curl", "bash")
 TIMEOUT_S = 300.0  # npm installs CLIs of 200 MB
 SHOWN = 16_000  # characters of each stream that a person is shown
 _WARNINGS: Mapping[str, str] = {

@@ -18,9 +18,9 @@ from oulipoly_engine.config.edit.undo import Step, write_step
 from oulipoly_engine.config.edit.write_files import FileChange, read_text
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.core.accounts.clis.account_files import HEAD, Login, name_of
+from oulipoly_engine.core.accounts.clis.adapters import transcripts_folder
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
-from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, replace

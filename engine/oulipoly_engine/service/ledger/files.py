@@ -12,8 +12,7 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
-from oulipoly_engine.core.accounts.clis.cli import Transcripts
-from oulipoly_engine.core.accounts.clis.table import CLIS
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS, Transcripts
 from oulipoly_engine.core.ledger.calls import Damage, Found, Reader
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.regular_files import DEEPEST, check_regular
@@ -33,7 +32,7 @@ class Source(Record):
     @property
     def transcripts(self) -> Transcripts:
         """Return what is known of transcripts of its CLI."""
-        return CLIS[self.cli].transcripts or Transcripts("")
+        return ADAPTERS[self.cli]
 
 
 class TranscriptFile(Record):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
-from oulipoly_engine.core.quota.quota_source import transcripts_folder
+from oulipoly_engine.core.accounts.clis.adapters import transcripts_folder
 from oulipoly_engine.service.ledger.files import Source
 from oulipoly_engine.service.quota.codex_notes import folder_of
 

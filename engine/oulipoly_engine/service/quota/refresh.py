@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine import stopping
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
-from oulipoly_engine.core.quota.quota_source import codex_sessions_root
+from oulipoly_engine.core.accounts.clis.adapters import codex_sessions_root
 from oulipoly_engine.core.quota.staleness import (
     CLOCK_TOLERANCE,
     count_expected_windows,

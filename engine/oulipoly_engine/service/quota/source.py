@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
-from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_command
+from oulipoly_engine.core.accounts.clis.adapters import codex_sessions_root, quota_command
 
 
 def find_command(account: Account, scripts: SessionScripts | None, home: Path) -> str | None:

@@ -243,7 +243,7 @@ class Catalogue(Record):
         standing = transcript_head.look_at(path)
         if standing is None:
             return ListedSession(session, kind, has_transcript=False, facets=own)
-        gone_at = purge_at(kind, standing.mtime_ms, self._keeps_days(path)) if kind == "claude" else None
+        gone_at = purge_at(kind, standing.mtime_ms, self._keeps_days(path))
         return ListedSession(
             session, kind, has_transcript=True, size_bytes=standing.size_bytes, purge_at=gone_at, facets=own
         )

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.accounts.clis.adapters import CLIS_BY_STORAGE
 from oulipoly_engine.process.liveness import is_alive, start_ticks
 from oulipoly_engine.regular_files import read_regular
 
@@ -25,9 +26,9 @@ def open_elsewhere(storage_type: StorageType, root: Path, session_id: str) -> st
     """
     if storage_type is StorageType.CLAUDE_CODE:
         pid = next((pid for pid, state in claude_sessions(root) if state.get("sessionId") == session_id), None)
-        return None if pid is None else f"claude, process {pid}"
+        return None if pid is None else f"{CLIS_BY_STORAGE[storage_type]}, process {pid}"
     if storage_type is StorageType.CODEX_SESSION and _is_locked(_codex_lock(root, session_id)):
-        return "codex"
+        return CLIS_BY_STORAGE[storage_type]
     return None
 
 

@@ -13,17 +13,17 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import place_call, turn_call
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageType
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS, CLIS_BY_STORAGE
 from oulipoly_engine.core.accounts.session_ids import is_session_id
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import DEEPEST, read_regular
 
-CLEANUP_DAYS = 30.0  # Claude Code's default for cleanupPeriodDays (2.1.50 to 2.1.329)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _ROOTS = {  # below the folder that a variable of the account's names
     StorageType.CLAUDE_CODE: ("CLAUDE_CONFIG_DIR", "projects"),
     StorageType.CODEX_SESSION: ("CODEX_HOME", "sessions"),
 }
-_KINDS = {"claude-code": StorageType.CLAUDE_CODE, "codex": StorageType.CODEX_SESSION}
+_KINDS = {one.adapter: StorageType(one.storage_type) for one in ADAPTERS.values() if one.storage_type}
 
 
 class Home(Record):
@@ -38,14 +38,15 @@ class Home(Record):
 
         Claude Code deletes at its start what has not been written for `cleanupPeriodDays` of its settings.
         """
-        if self.storage_type is not StorageType.CLAUDE_CODE:
+        keeps_days = ADAPTERS[CLIS_BY_STORAGE[self.storage_type]].keeps_days
+        if keeps_days is None:
             return None
         days: object = None
         with suppress(OSError, ValueError, RecursionError):
             settings = json.loads(read_regular(self.root.parent / "settings.json"))
             days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
         is_days = isinstance(days, (int, float)) and not isinstance(days, bool) and 0 <= days < 100_000
-        return timedelta(days=float(days) if is_days and isinstance(days, (int, float)) else CLEANUP_DAYS)
+        return timedelta(days=float(days) if is_days and isinstance(days, (int, float)) else keeps_days)
 
 
 class FoundFile(Record):

@@ -4,7 +4,7 @@ import subprocess
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec
-from oulipoly_engine.core.quota.quota_source import derive_source, quota_command
+from oulipoly_engine.core.accounts.clis.adapters import derive_source, quota_command
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec
-from oulipoly_engine.core.quota.quota_source import codex_sessions_root, derive_source, transcripts_folder
+from oulipoly_engine.core.accounts.clis.adapters import codex_sessions_root, derive_source, transcripts_folder
 
 
 def account(cwd_script=None):

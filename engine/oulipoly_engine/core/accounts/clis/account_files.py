@@ -7,7 +7,8 @@ import re
 from pathlib import PurePosixPath
 
 from oulipoly_engine.core.accounts.accounts import KeyringSpec
-from oulipoly_engine.core.accounts.clis.cli import Cli, Transcripts
+from oulipoly_engine.core.accounts.clis.adapters import Transcripts
+from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.records import Record, asdict
 

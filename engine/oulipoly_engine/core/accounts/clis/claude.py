@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from oulipoly_engine import variables
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS
 from oulipoly_engine.core.accounts.clis.cli import (
     NAMELESS,
     ApiKey,
@@ -22,9 +23,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Place,
     PrivateFile,
     Profile,
-    QuotaSource,
     Status,
-    Transcripts,
 )
 from oulipoly_engine.core.accounts.clis.documents import read_object, text_of
 from oulipoly_engine.core.accounts.clis.extensions import USUAL_FORM, Location, McpServers
@@ -90,8 +89,7 @@ CLAUDE = Cli(
     api_key=ApiKey(
         _key_files, keyring=InKeyring(variables.API_KEY, files=(_settings(f"printenv {variables.API_KEY}"),))
     ),
-    quota=QuotaSource("anthropic-usage", ".credentials.json"),
-    transcripts=Transcripts("claude-code", "projects", "claude_code", calls="claude:ClaudeReader"),
+    transcripts=ADAPTERS["claude"],
     skills=Location(".claude/skills", "CLAUDE_CONFIG_DIR", "skills"),
     live=LiveProtocol("claude", tested=("2.1.197",)),
     # Beside its usual folder, inside any other. Other keys of an entry are passed over.

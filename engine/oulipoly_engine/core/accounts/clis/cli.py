@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
+from oulipoly_engine.core.accounts.clis.adapters import QuotaSource, Transcripts
 from oulipoly_engine.core.accounts.clis.extensions import Location, McpServers
 from oulipoly_engine.records import Record, field
 
@@ -63,25 +64,6 @@ class Launch(Record):
     answer_words: tuple[str, ...] = ()  # further arguments of a one-shot that only answers: no tools, no session kept
     can_forbid_tools: bool = False  # with `answer_words` it has none that reads, runs or changes anything
     test_words: tuple[str, ...] = ()  # further arguments of a test prompt, which is asked in any folder
-
-
-class Transcripts(Record):
-    """Which of our adapters read its sessions."""
-
-    adapter: str  # the names of adapters begin with it: `codex` for `codex-turns`
-    below: str = ""  # their folder, in the CLI's own
-    storage_type: str = ""  # of [session_storage]; empty: there is none, so no transcript can be located for a move
-    has_locator: bool = True
-    prefix: str = ""  # of a transcript's name
-    calls: str = ""  # the ledger's reader, `codex:CodexReader` of `core/ledger`; empty: they are in one database
-    tells_forks: bool = False  # a session's transcript says of which other one it is a fork
-
-
-class QuotaSource(Record):
-    """Which usage adapter reads its quota."""
-
-    adapter: str
-    credentials: str  # the file it is given, in the CLI's folder
 
 
 class LoginCommand(Record):
@@ -210,12 +192,16 @@ class Cli(Record):
     logout: LoginCommand | None = None  # with a hint: it asks something, so that it needs a terminal
     status: Status | None = None
     api_key: ApiKey | None = None
-    quota: QuotaSource | None = None
     transcripts: Transcripts | None = None
     models: ModelList | None = None
     live: LiveProtocol | None = None
     skills: Location | None = None  # the folder whose folders are its skills
     mcp: tuple[McpServers, ...] = ()  # the first is what it reads and what is written; others are of the past
+
+    @property
+    def quota(self) -> QuotaSource | None:
+        """Return which usage adapter reads its quota; None: no endpoint tells it."""
+        return None if self.transcripts is None else self.transcripts.quota
 
     @property
     def install(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oulipoly_engine import variables
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS
 from oulipoly_engine.core.accounts.clis.cli import (
     NAMELESS,
     ApiKey,
@@ -20,9 +21,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Place,
     PrivateFile,
     Profile,
-    QuotaSource,
     Status,
-    Transcripts,
 )
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_claims, read_object, text_of
 from oulipoly_engine.core.accounts.clis.extensions import Location, McpForm, McpServers
@@ -136,10 +135,7 @@ CODEX = Cli(
     logout=LoginCommand(("logout",)),
     status=Status(_read_status, ("login", "status"), ("auth.json", "config.toml")),
     api_key=ApiKey(words=("login", "--with-api-key"), keyring=InKeyring(variables.API_KEY, files=(_BY_VARIABLE,))),
-    quota=QuotaSource("chatgpt-usage", "auth.json"),
-    transcripts=Transcripts(
-        "codex", "sessions", "codex_session", prefix="rollout-", calls="codex:CodexReader", tells_forks=True
-    ),
+    transcripts=ADAPTERS["codex"],
     models=ModelList(("debug", "models"), _read_models),
     live=LiveProtocol("codex", options=("-c", "--config", "--strict-config"), tested=("0.169.0",)),
     skills=Location(".codex/skills", "CODEX_HOME", "skills"),

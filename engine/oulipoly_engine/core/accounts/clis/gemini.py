@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS
 from oulipoly_engine.core.accounts.clis.cli import (
     NAMELESS,
     ApiKey,
@@ -18,7 +19,6 @@ from oulipoly_engine.core.accounts.clis.cli import (
     PrivateFile,
     Profile,
     Status,
-    Transcripts,
 )
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_object, text_of
 from oulipoly_engine.core.accounts.clis.extensions import Location, McpForm, McpServers
@@ -72,7 +72,7 @@ GEMINI = Cli(
     login=LoginCommand((), "choose how to log in, then leave with /quit"),
     status=Status(_read_status, files=("google_accounts.json", "oauth_creds.json", "settings.json", ".env")),
     api_key=ApiKey(_key_files, keyring=InKeyring(_KEY, files=(_SETTINGS,))),
-    transcripts=Transcripts("gemini", "tmp", prefix="session-", calls="gemini:GeminiReader"),
+    transcripts=ADAPTERS["gemini"],
     live=LiveProtocol(
         "acp",
         ("--acp",),

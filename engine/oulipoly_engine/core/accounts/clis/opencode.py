@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from oulipoly_engine.core.accounts.clis.adapters import ADAPTERS
 from oulipoly_engine.core.accounts.clis.cli import (
     ApiKey,
     Cli,
@@ -18,7 +19,6 @@ from oulipoly_engine.core.accounts.clis.cli import (
     PrivateFile,
     Profile,
     Status,
-    Transcripts,
 )
 from oulipoly_engine.core.accounts.clis.documents import read_object, text_of
 from oulipoly_engine.core.accounts.clis.extensions import USUAL_FORM, Location, McpForm, McpServers
@@ -97,7 +97,7 @@ OPENCODE = Cli(
             "fireworks-ai",
         ),
     ),
-    transcripts=Transcripts("opencode", has_locator=False),
+    transcripts=ADAPTERS["opencode"],
     models=ModelList(("models",)),
     live=LiveProtocol("acp", ("acp",), options=(), tested=("1.18.33",)),
     skills=_in_configuration("skills"),

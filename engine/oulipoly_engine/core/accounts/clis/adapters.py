@@ -1,4 +1,7 @@
-"""Which command reads an account's quota: the configured one, else one derived from where its sessions lie. Pure."""
+"""Which of our adapters read a CLI's sessions and its quota: what one-shots and rows of lists need of a bundle. Pure.
+
+The bundles hold the same records; they are loaded only where more is asked.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,53 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.records import Record
 
-# Script that names a CLI's session folder -> usage adapter, and the credential file beside that folder (contract, 3.3).
-_ADAPTERS: Mapping[str, tuple[str, str]] = {
-    "claude-code-cwd": ("anthropic-usage", ".credentials.json"),
-    "claude-code-turns": ("anthropic-usage", ".credentials.json"),
-    "codex-cwd": ("chatgpt-usage", "auth.json"),
-    "codex-turns": ("chatgpt-usage", "auth.json"),
+
+class QuotaSource(Record):
+    """Which usage adapter reads its quota."""
+
+    adapter: str
+    credentials: str  # the file it is given, in the CLI's folder
+
+
+class Transcripts(Record):
+    """Which of our adapters read its sessions."""
+
+    adapter: str  # the names of adapters begin with it: `codex` for `codex-turns`
+    below: str = ""  # their folder, in the CLI's own
+    storage_type: str = ""  # of [session_storage]; empty: there is none, so no transcript can be located for a move
+    has_locator: bool = True
+    prefix: str = ""  # of a transcript's name
+    calls: str = ""  # the ledger's reader, `codex:CodexReader` of `core/ledger`; empty: they are in one database
+    tells_forks: bool = False  # a session's transcript says of which other one it is a fork
+    keeps_days: float | None = None  # how long the CLI leaves an untouched one, if its settings say nothing; None: ever
+    quota: QuotaSource | None = None  # None: no endpoint tells it
+
+
+ADAPTERS: Mapping[str, Transcripts] = {
+    "claude": Transcripts(
+        "claude-code",
+        "projects",
+        "claude_code",
+        calls="claude:ClaudeReader",
+        keeps_days=30.0,  # default of its `cleanupPeriodDays`, 2.1.50 to 2.1.329
+        quota=QuotaSource("anthropic-usage", ".credentials.json"),
+    ),
+    "codex": Transcripts(
+        "codex",
+        "sessions",
+        "codex_session",
+        prefix="rollout-",
+        calls="codex:CodexReader",
+        tells_forks=True,
+        quota=QuotaSource("chatgpt-usage", "auth.json"),
+    ),
+    "gemini": Transcripts("gemini", "tmp", prefix="session-", calls="gemini:GeminiReader"),
+    "opencode": Transcripts("opencode", has_locator=False),
 }
-_CODEX = ("codex-cwd", "codex-turns")
-_GEMINI = ("gemini-cwd", "gemini-turns")  # has transcripts, and no endpoint that tells its quota
-_OPENCODE = ("opencode-cwd", "opencode-turns")  # has a database, and no endpoint either
+CLIS_BY_ADAPTER: Mapping[str, str] = {known.adapter: cli for cli, known in ADAPTERS.items()}
+CLIS_BY_STORAGE: Mapping[str, str] = {known.storage_type: cli for cli, known in ADAPTERS.items() if known.storage_type}
 _BARE = re.compile(r"[A-Za-z0-9/._~-]+", re.ASCII)
 _WITH_VARIABLE = re.compile(r"[A-Za-z0-9/._~ ${}-]*\$[A-Za-z0-9/._~ ${}-]*", re.ASCII)
 
@@ -57,7 +96,7 @@ def codex_sessions_root(account: Account, scripts: SessionScripts | None) -> str
     storage = None if account.storage is None else account.storage.cwd_script
     for script in (storage, None if scripts is None else scripts.turn_script):
         found = None if script is None else _session_folder(script)
-        if found is not None and found[0] in _CODEX:
+        if found is not None and found[0] == "codex":
             return str(found[1])
     return None
 
@@ -72,32 +111,32 @@ def transcripts_folder(account: Account | None, scripts: SessionScripts | None) 
     for script in (storage, None if scripts is None else scripts.turn_script):
         found = None if script is None else _session_folder(script)
         if found is not None:
-            names = (("codex", _CODEX), ("gemini", _GEMINI), ("opencode", _OPENCODE))
-            return next((cli for cli, programs in names if found[0] in programs), "claude"), str(found[1])
+            return found[0], str(found[1])
     return None
 
 
 def _derive(script: str) -> str | None:
     found = _session_folder(script)
-    if found is None or found[0] not in _ADAPTERS:
+    if found is None:
         return None
-    program, root = found
-    if root.parent == root or str(root) == "~":
+    cli, root = found
+    quota = ADAPTERS[cli].quota
+    if quota is None or root.parent == root or str(root) == "~":
         return None
-    adapter, credentials = _ADAPTERS[program]
-    return f"{adapter} {_shell_word(str(root.parent / credentials))}"
+    return f"{quota.adapter} {_shell_word(str(root.parent / quota.credentials))}"
 
 
 def _session_folder(script: str) -> tuple[str, PurePosixPath] | None:
-    """Return the known program that a script begins with and the folder it is given."""
+    """Return the CLI whose sessions a script tells of, and the folder that it is given."""
     try:
         words = shlex.split(script)
     except ValueError:  # an open quote: the shell will refuse it as well
         return None
     if len(words) < 2 or words[1].startswith("-"):
         return None
-    program = PurePosixPath(words[0]).name
-    return (program, PurePosixPath(words[1])) if program in (*_ADAPTERS, *_GEMINI, *_OPENCODE) else None
+    adapter, _, verb = PurePosixPath(words[0]).name.rpartition("-")
+    cli = CLIS_BY_ADAPTER.get(adapter)
+    return (cli, PurePosixPath(words[1])) if cli is not None and verb in ("cwd", "turns") else None
 
 
 def _shell_word(path: str) -> str:
