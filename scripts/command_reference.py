@@ -282,7 +282,8 @@ def _setting_row(rule: rules.Rule) -> str:
     notes = rule.notes or ("",) * len(rule.choices)
     words = [f"`{choice}`{note and f': {note}'}" for choice, note in zip(rule.choices, notes, strict=True)]
     choices = f" {' · '.join(words)}" if words and rule.kind == "choice" else ""
-    return f"| `{rule.name}` | {default} | {rule.description}{choices} |\n"
+    option = f" For one start: `agents {rule.option}`." if rule.option else ""
+    return f"| `{rule.name}` | {default} | {rule.description}{choices}{option} |\n"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -72,7 +72,13 @@ def test_get_tells_scripts_the_file_too(paths, capfd):
     assert 0 == main(["config", "get", "models.opus.ada.args", "--json"])
 
     expected = {"key": "models.opus.ada.args", "value": ["--fast"], "file": str(paths.models / "opus.toml")}
-    assert expected | {"source": "line 4"} == json.loads(capfd.readouterr().out)
+    assert expected | {"source": "line 4", "option": None} == json.loads(capfd.readouterr().out)
+
+
+def test_get_tells_the_option_that_stands_above_the_file(paths, capfd):
+    assert 0 == main(["config", "get", "app.read_only", "--json"])
+
+    assert "--read-only" == json.loads(capfd.readouterr().out)["option"]
 
 
 def test_set_keeps_comments_and_tells_the_old_value(paths, capfd):

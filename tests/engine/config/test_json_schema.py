@@ -9,7 +9,9 @@ import pytest
 import yaml
 
 from oulipoly_demo.world_files import CONFIG, Setting, texts
+from oulipoly_engine.cli.base.commands import OF_THE_APP
 from oulipoly_engine.config.schema.documents import FILES, json_schema
+from oulipoly_engine.config.schema.fields import OPTION
 
 README = (Path(__file__).parents[3] / "README.md").read_text()
 KINDS = {  # of the document that a value may have by the types that its schema names
@@ -21,7 +23,7 @@ KINDS = {  # of the document that a value may have by the types that its schema 
     "object": dict,
 }
 WORDS = set(re.findall(r"\S+", "$schema $defs $ref title description default examples type enum anyOf items minItems"))
-WORDS |= {"minimum", "exclusiveMinimum", "properties", "required", "additionalProperties", "x-taplo"}
+WORDS |= {"minimum", "exclusiveMinimum", "properties", "required", "additionalProperties", "x-taplo", OPTION}
 
 
 def fits(value, schema, document):
@@ -68,6 +70,12 @@ def test_choices_say_what_they_mean_where_editors_look():
     rule = json_schema("config")["properties"]["tie_rule"]
 
     assert len(rule["enum"]) == len(rule["x-taplo"]["docs"]["enumValues"])
+
+
+def test_options_that_stand_above_app_toml_are_options_of_the_app():
+    keys = json_schema("app")["properties"].values()
+
+    assert {*OF_THE_APP} - {"--linear"} == {key[OPTION] for key in keys if OPTION in key}
 
 
 EXAMPLES = [

@@ -35,7 +35,8 @@ def _get(context: Context, prog: str, arguments: list[str]) -> int:
     name, setting = context.engine.configuration.settings.find(options.key)
     value = _value_of(setting)
     if options.json:
-        output.write_json({"key": name, "value": value, "file": str(setting.file), "source": setting.source})
+        where = {"file": str(setting.file), "source": setting.source, "option": setting.option or None}
+        output.write_json({"key": name, "value": value} | where)
     elif value is None:
         diagnostics.note(f"[{name} is not set]")
     else:

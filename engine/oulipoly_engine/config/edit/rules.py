@@ -11,7 +11,7 @@ from oulipoly_engine.config.base.problem import Fault, KeyPath, Level
 from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.app import AppTable, CommandTable
 from oulipoly_engine.config.schema.faults import check
-from oulipoly_engine.config.schema.fields import NameOf, OneOf, Table, find_nested_table
+from oulipoly_engine.config.schema.fields import OPTION, NameOf, OneOf, Table, find_nested_table
 from oulipoly_engine.config.schema.models import MemberTable, ModelTable
 from oulipoly_engine.config.schema.settings import SettingsTable
 from oulipoly_engine.config.toml.toml_file import TomlFile
@@ -45,6 +45,7 @@ class Rule(Record):
     choices: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # a sentence for each choice; empty: they speak for themselves
     names: str = ""  # what its value names: "accounts", "models", "themes"
+    option: str = ""  # of `agents`, that stands above the file for one start; empty: the file alone says it
 
 
 def list_rules(table: type[Table], *, with_tables: bool = False) -> Iterator[Rule]:
@@ -70,7 +71,9 @@ def _rule(name: str, field: FieldInfo) -> Rule:
         kind = next((kind for one, kind in kinds if _has(field.annotation, one)), "text")
     choices = TRUTH if kind == "switch" else choices
     default, notes = _default(field.get_default()), () if words is None else words.notes
-    return Rule(name, field.description or "", default, kind, choices, notes, names)
+    extra = field.json_schema_extra
+    option = str(extra.get(OPTION, "")) if isinstance(extra, dict) else ""
+    return Rule(name, field.description or "", default, kind, choices, notes, names, option)
 
 
 def _has(annotation: object, kind: type) -> bool:

@@ -47,6 +47,7 @@ class Setting(Record):
     kind: Kind = "text"
     choices: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # a sentence for each choice; empty: they speak for themselves
+    option: str = ""  # of `agents`, that stands above the file for one start
     names: str = ""  # what its value names, "accounts", "models" or "themes"; it has to be there
     items: tuple[str, ...] = ()  # of a list of texts
     fault: str | None = None  # what is wrong with it now
@@ -340,6 +341,7 @@ def _make(
         kind=rule.kind,
         choices=known.get(rule.names, rule.choices),
         notes=rule.notes,
+        option=rule.option,
         names=rule.names if rule.names in (*known, "themes") else "",
         items=tuple(map(str, value)) if isinstance(value, list) else (),
         fault=rules.find_slip(file, path) if value is not None else None,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from oulipoly_engine.config.base.app_settings import PANES, PLACEHOLDERS, RUNS, list_placeholders
 from oulipoly_engine.config.base.problem import Fault
-from oulipoly_engine.config.schema.fields import Filled, NameOf, OneOf, Table, Text, make_whole_check
+from oulipoly_engine.config.schema.fields import OPTION, Filled, NameOf, OneOf, Table, Text, make_whole_check
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.core.text.inline_programs import find_inline_programs
@@ -43,9 +43,11 @@ class AppTable(Table):
         "full", description="The line of keys below."
     )
     motion: Annotated[str, OneOf("full", "reduced", notes=_MOTIONS)] = Field(
-        "full", description="Whether anything moves by itself."
+        "full", description="Whether anything moves by itself.", json_schema_extra={OPTION: "--no-anim"}
     )
-    read_only: bool = Field(False, description="Whether the app changes nothing.")
+    read_only: bool = Field(
+        False, description="Whether the app changes nothing.", json_schema_extra={OPTION: "--read-only"}
+    )
     escape_leaves: bool = Field(False, description="Whether Escape, pressed twice in haste, leads out of a terminal.")
     keys: Annotated[dict[str, str], make_whole_check('a table of texts, `"pools.drain" = "ctrl+d"`')] = Field(
         {}, description='The keys of an action, separated by commas, or "none".'

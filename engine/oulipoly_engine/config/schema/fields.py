@@ -22,6 +22,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from oulipoly_engine.config.base.problem import Fault, describe_value
 
+OPTION = "x-option"  # in the JSON Schema of a key: the option of `agents` that stands above the file, for one start
 REFUSED = "refused"  # the kind of the errors that `refusal` makes
 
 
