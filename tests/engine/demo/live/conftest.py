@@ -10,21 +10,32 @@ import time
 
 import pytest
 
+from oulipoly_engine.core.live.events import NativeIdChanged, RequestOpened, SessionOpened, TurnEnded
 from oulipoly_engine.core.live.lines import LineSplitter
-from oulipoly_engine.drivers.base import Opening
+from oulipoly_engine.drivers.acp import AcpDriver
+from oulipoly_engine.drivers.base import Opening, Resolution
+from oulipoly_engine.drivers.claude import ClaudeDriver
+from oulipoly_engine.drivers.codex import CodexDriver
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 NEW = "00000000-0000-4000-8000-00000000000{}"
+DRIVERS = {"claude": ClaudeDriver, "codex": CodexDriver, "acp": AcpDriver}
 
 
 class Live:
     """One process and its driver."""
 
-    def __init__(self, driver_type, home, opening, **environment):
+    def __init__(self, wire, home, opening, **environment):
+        driver_type = DRIVERS[wire]
         self.driver, self.events = driver_type(opening), []
-        variables = {"DEMO_CLAUDE_HOME": str(home), "DEMO_ACCOUNT": "demo-claude1", "DEMO_PACE": "0"}
+        vendor = "codex" if wire == "codex" else "claude"
+        variables = {
+            f"DEMO_{vendor.upper()}_HOME": str(home),
+            "DEMO_ACCOUNT": f"demo-{vendor}1",
+            "DEMO_PACE": "0",
+        }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "oulipoly_demo.clis.agent_cli", "claude", *driver_type.words(opening)],
+            [sys.executable, "-m", "oulipoly_demo.clis.agent_cli", vendor, *driver_type.words(opening)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -57,6 +68,20 @@ class Live:
         self._turns += 1
         self.driver.send(f"turn-{self._turns}", text)
 
+    def answer(self, request, decision, **answers):
+        self.driver.answer(request.native_id, Resolution(decision, answers=answers))
+
+    def turn(self, text, *decisions, **answers):
+        """Let a turn run to its end, and answer what it asks."""
+        self.send(text)
+        for decision in decisions:
+            self.answer(self.until(RequestOpened), decision, **answers)
+        return self.until(TurnEnded)
+
+    @property
+    def native_id(self):
+        return self.of(SessionOpened, NativeIdChanged)[-1].native_id
+
     def of(self, *kinds):
         return [event for event in self.events if isinstance(event, kinds)]
 
@@ -68,17 +93,18 @@ class Live:
         self.driver.closing()
         self.pump()
         self.process.stdin.close()
+        return self.wait()
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.wait()
+
+    def wait(self):
+        """Read to the end and return the exit code."""
         while self._read():
             pass
         self.pump()
         return self.process.wait(PATIENCE_S)
-
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        while self._read():
-            pass
-        self.pump()
-        self.process.wait(PATIENCE_S)
 
     def release(self):
         if self.process.poll() is None:
@@ -101,14 +127,17 @@ class Live:
 
 @pytest.fixture
 def live(tmp_path):
-    """Start sessions; give the driver, fields of the opening, and `environment` for the CLI."""
+    """Start sessions; give the wire, fields of the opening, and `environment` for the CLI."""
     folder = tmp_path / "folder"
     folder.mkdir()
     started = []
 
-    def start(driver_type, environment=None, **fields):
-        opening = Opening(**{"cwd": str(folder), "new_id": NEW.format(len(started)), **fields})
-        session = Live(driver_type, tmp_path / "home", opening, **(environment or {}))
+    def start(wire, environment=None, **fields):
+        fields.setdefault("new_id", "" if wire == "codex" else NEW.format(len(started)))
+        if wire == "acp":
+            fields["start_words"] = ("--acp",)
+        opening = Opening(cwd=str(folder), **fields)
+        session = Live(wire, tmp_path / "home", opening, **(environment or {}))
         started.append(session)
         return session
 
