@@ -322,9 +322,9 @@ class LiveWorld:
         return self.scripted(f"{scene} {kill}", kind, cli="replayed_cli.py", kind=kind)
 
     def scripted(
-        self, mood="", name="scripted", program="", cli="scripted_codex.py", interpreter=sys.executable, **settings
+        self, mood="", name="scripted", program="", cli="scripted_cli.py", interpreter=sys.executable, **settings
     ):
-        """Add or change the runtime whose CLI does what messages say (`fixtures/scripted_codex.py`)."""
+        """Add or change the runtime whose CLI does what messages say (`fixtures/scripted_cli.py`)."""
         path = self.root / name
         if not program:
             path.write_text(f"#!{interpreter} -IS\n{(ROOT / 'tests' / 'fixtures' / cli).read_text()}")

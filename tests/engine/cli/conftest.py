@@ -10,7 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-FAKE = Path(__file__).parents[2] / "fixtures" / "fake_cli.py"
+SCRIPTED = Path(__file__).parents[2] / "fixtures" / "scripted_cli.py"
 USAGE = {"five_hour": None, "seven_day": {"utilization": 12.5, "resets_at": "2099-01-01T00:00:00Z"}}
 
 
@@ -42,7 +42,7 @@ def machine(home, vendor):
     """The environment of a machine on which claude and codex are installed."""
     (home / "bin").mkdir()
     for name in ("claude", "codex"):
-        (home / "bin" / name).write_text(f"#!{sys.executable}\n{FAKE.read_text()}")
+        (home / "bin" / name).write_text(f"#!{sys.executable}\n{SCRIPTED.read_text()}")
         (home / "bin" / name).chmod(0o755)
     return {"PATH": f"{home}/bin:/usr/bin:/bin", "ANTHROPIC_USAGE_BASE_URL": vendor, "CHATGPT_USAGE_BASE_URL": vendor}
 
@@ -55,7 +55,7 @@ def talk(home, machine):
         cli = pexpect.spawn(
             sys.executable,
             ["-m", "oulipoly_tui", *words],
-            env=dict(os.environ) | machine | {"FAKE_CLI": mood, "TERM": "xterm"} | variables,
+            env=dict(os.environ) | machine | {"SCRIPTED": mood, "TERM": "xterm"} | variables,
             cwd=str(home),
             encoding="utf-8",
             timeout=60,

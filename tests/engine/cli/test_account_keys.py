@@ -17,7 +17,7 @@ from oulipoly_engine.service.accounts import keyring_entries
 pytest.importorskip("keyring", reason="the optional package keyring is not installed")
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-FAKE = (FIXTURES / "fake_cli.py").read_text()
+SCRIPTED = (FIXTURES / "scripted_cli.py").read_text()
 KEY = "-".join(["sk", "ant", "api03", "0123456789"])  # no line of ours looks like a secret
 OTHER = KEY.replace("0", "9")
 VARIABLE = "AGENT_RUNNER_API_KEY"
@@ -27,7 +27,7 @@ VARIABLE = "AGENT_RUNNER_API_KEY"
 def machine(home):
     """The environment of a machine with a keyring; claude is the fake CLI, opencode only says its version."""
     (home / "bin").mkdir()
-    for name, text in (("claude", f"#!{sys.executable}\n{FAKE}"), ("opencode", "#!/bin/sh\necho 1.18.33\n")):
+    for name, text in (("claude", f"#!{sys.executable}\n{SCRIPTED}"), ("opencode", "#!/bin/sh\necho 1.18.33\n")):
         (home / "bin" / name).write_text(text)
         (home / "bin" / name).chmod(0o755)
     return {
@@ -36,7 +36,7 @@ def machine(home):
         "PYTHON_KEYRING_BACKEND": "file_keyring.FileKeyring",
         "FILE_KEYRING": str(home / "keyring.json"),
         "THE_KEY": KEY,
-        "FAKE_CLI": "tells-key",
+        "SCRIPTED": "tells-key",
     }
 
 

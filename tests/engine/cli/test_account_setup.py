@@ -22,7 +22,7 @@ def run(agents, machine):
     """Run our command without a terminal and return the finished process."""
 
     def run(*words, mood="", **variables):
-        return agents(*words, env=machine | {"FAKE_CLI": mood} | variables)
+        return agents(*words, env=machine | {"SCRIPTED": mood} | variables)
 
     return run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-FAKE = Path(__file__).parents[2] / "fixtures" / "live_cli.py"
+SCRIPTED = Path(__file__).parents[2] / "fixtures" / "scripted_cli.py"
 # opencode opens a session though its auth.json is empty: its key stands in its settings.
 OPENCODE = """#!/usr/bin/env python3
 import json, sys
@@ -41,9 +41,9 @@ def machine(home):
     """The environment of a machine on which claude and codex are installed; for `talk` too."""
     (home / "bin").mkdir()
     for name in ("claude", "codex"):
-        (home / "bin" / name).write_text(f"#!{sys.executable}\n{FAKE.read_text()}")
+        (home / "bin" / name).write_text(f"#!{sys.executable}\n{SCRIPTED.read_text()}")
         (home / "bin" / name).chmod(0o755)
-    return {"PATH": f"{home}/bin:/usr/bin:/bin"}
+    return {"PATH": f"{home}/bin:/usr/bin:/bin", "SCRIPTED_MAIL": "ann@example.com"}
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def by_id(document):
 
 
 def test_each_account_has_a_runtime_before_anything_is_started(read, home):
-    runtimes = by_id(read("list", LIVE_LOG=str(home / "log")))
+    runtimes = by_id(read("list", SCRIPTED_LOG=str(home / "log")))
 
     assert {"work": "claude", "other": "codex"} == {name: one["kind"] for name, one in runtimes.items()}
     assert {"degraded"} == {one["status"]["state"] for one in runtimes.values()}
@@ -88,7 +88,7 @@ def test_a_refresh_tells_version_login_and_models_and_is_kept(read, run):
     refreshed = by_id(read("refresh", "work"))["work"]
     kept = by_id(read("list"))["work"]
 
-    assert ("ready", "2.1.197", "ann@example.com") == (
+    assert ("ready", "2.1.197", "ann@example.com (max)") == (
         refreshed["status"]["state"],
         refreshed["version"],
         refreshed["account"],
@@ -129,7 +129,7 @@ def test_a_cli_that_may_lose_its_sessions_says_so(run, config):
 
 
 def test_a_version_that_was_not_tested_is_told(read):
-    runtime = by_id(read("refresh", "other", LIVE_CLI="newer"))["other"]
+    runtime = by_id(read("refresh", "other", SCRIPTED="newer"))["other"]
 
     assert "ready" == runtime["status"]["state"]
     assert "cli_runtime.version_untested" in [one["code"] for one in runtime["diagnostics"]]
@@ -152,7 +152,7 @@ def test_arguments_of_an_account_that_have_no_place_are_told_without_values(run)
 def test_each_way_to_fail_is_a_status_of_its_own(read, config, mood, state):
     (config / "config.toml").write_text("[runtimes.work]\nstartup_timeout_ms = 1500\n")
 
-    runtime = by_id(read("refresh", "work", LIVE_CLI=mood))["work"]
+    runtime = by_id(read("refresh", "work", SCRIPTED=mood))["work"]
 
     assert state == runtime["status"]["state"]
     assert [one for one in runtime["diagnostics"] if one["code"].startswith("claude_probe.")]
@@ -208,7 +208,7 @@ def test_what_is_wrong_with_an_entry_is_told_and_the_others_work(run, config):
 
 def test_a_proxys_password_is_nowhere(run, read, config):
     (config / "config.toml").write_text('[runtimes.work]\nproxy = "http://ann:CANARY@127.0.0.1:9"\n')
-    run("refresh", "work", LIVE_CLI="gone")
+    run("refresh", "work", SCRIPTED="gone")
 
     shown = f"{run('show', 'work').stdout}{run('list').stdout}{read('show', 'work')}"
 

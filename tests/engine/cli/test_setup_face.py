@@ -212,7 +212,7 @@ def test_from_an_empty_home_to_a_tested_pool(home, tmp_path, talk, world):
         ],
         "setup",
         "run",
-        FAKE_REPLIES=str(replies),
+        SCRIPTED_REPLIES=str(replies),
     )
 
     assert code == 0, shown

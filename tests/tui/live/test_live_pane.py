@@ -25,7 +25,7 @@ from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
 
 COMMAND = "rm -rf build"
-SCRIPTED = Path(__file__).resolve().parents[2] / "fixtures" / "scripted_codex.py"
+SCRIPTED = Path(__file__).resolve().parents[2] / "fixtures" / "scripted_cli.py"
 
 
 async def test_a_message_is_sent_by_enter_and_its_answer_is_shown(live):
