@@ -14,6 +14,7 @@ from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, SessionOptions
 from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.store.live import live_requests, live_sessions
 from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
@@ -79,6 +80,7 @@ ROWS = [
     ("order", "PUT", "/me/push", {"endpoint": "x", "keys": {"p256dh": "x", "auth": "x"}}),
     ("order", "DELETE", "/me/push", None),
     ("answer", "POST", "/confirm", {"code": "no"}),
+    ("answer", "POST", "/confirm", {}),
     ("order", "POST", "/requests/{request_id}", {"decision": "deny"}),
     ("answer", "POST", "/requests/{request_id}", {"decision": "approve"}),
     ("answer", "POST", "/requests/{request_id}", {"decision": "cancel"}),
@@ -364,6 +366,39 @@ def test_who_may_only_look_gets_no_form_of_an_order(app, place, monkeypatch):
         page = client_of(app, viewer, monkeypatch).get(place, headers={"accept": "text/html"})
 
         assert (403, False) == (page.status_code, "<form" in page.text)
+
+
+EVERYBODY = {*VIEWERS} - {"unpaired", "link"}
+MAY = {  # (who asks, what is said) -> who may say it
+    ("setup", "deny"): EVERYBODY,
+    ("setup", "approve"): {viewer for viewer in EVERYBODY if "answer" in VIEWERS[viewer]},
+    ("worktree", "deny"): EVERYBODY,
+    ("worktree", "approve"): {"view+answer+operate", "with terminal", "own user"},
+    ("device", "deny"): EVERYBODY,
+    ("device", "approve"): {"own user"},
+}
+
+
+@pytest.mark.parametrize(("origin", "decision"), MAY)
+def test_who_may_answer_what_by_who_asks(app, origin, decision, monkeypatch):
+    home, device = app.state.engine.web._home, app.state.engine.web._make("asks", ("view", "answer")).device.device_id
+    asker = {"setup": own_mark(), "worktree": "/w/.git", "device": device}[origin]
+    allowed = set()
+    for place, viewer in enumerate(VIEWERS):
+        prompt = Prompt(title="allow it", command="ls")
+        words = (f"qqqq{place}", "", "", "d", "command_approval", "pending", prompt, home.now())
+        with home.lend_store() as store:
+            live_requests.insert(store, LiveRequest(*words, origin=origin, asker=asker))
+        with monkeypatch.context() as patched:
+            answer = client_of(app, viewer, patched).post(f"/requests/qqqq{place}", json={"decision": decision})
+        if answer.status_code == 200:
+            allowed.add(viewer)
+
+    assert MAY[origin, decision] == allowed
+    grants = {grant.digest for grant in app.state.engine.grants.list()}
+    assert ((origin, decision) == ("worktree", "approve")) is ("d" in grants)
+    confirmed = {one.device_id for one in app.state.engine.web.devices() if one.is_confirmed(home.now())}
+    assert ((origin, decision) == ("device", "approve")) is (device in confirmed)
 
 
 def find_request(app):

@@ -103,6 +103,13 @@ def digest_of(request: LiveRequest) -> str:
     return hashlib.sha256(msgspec.json.encode(request.prompt)).hexdigest()[:16]
 
 
+def offered(request: LiveRequest) -> tuple[Decision, ...]:
+    """Return what a notice of a request offers: of worktrees and devices no yes, which takes more than its token."""
+    if request.kind in ("user_input", "other"):
+        return ()
+    return ("deny",) if request.origin in ("worktree", "device") else ("deny", "approve")
+
+
 def has_lapsed(request: LiveRequest, now: datetime) -> bool:
     """Tell whether a request that no session asks has waited too long."""
     life = LIFE.get(request.origin)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.records import Record
@@ -61,6 +62,14 @@ class Device(Record):
     def is_confirmed(self, now: datetime) -> bool:
         """Return whether a person at the computer has vouched for it lately."""
         return self.confirmed_until is not None and now < self.confirmed_until
+
+
+def confirmation_prompt(device: Device) -> Prompt:
+    """Return what who is at the computer is asked before a device is confirmed."""
+    title = f"Confirm the device {device.name} ({device.device_id})?"
+    scopes = ", ".join(device.scopes)
+    reason = f"For a quarter of an hour it may do what can put code on this computer. It may: {scopes}."
+    return Prompt(title, reason=f"{reason} Approve only what you have just asked for on it yourself.")
 
 
 def device_document(device: Device) -> dict[str, Any]:

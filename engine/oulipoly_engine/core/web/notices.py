@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from oulipoly_engine.core.checks.alerts import Alert, is_of_alert, to_line
+from oulipoly_engine.core.live.requests import offered
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.records import Record
 
@@ -64,12 +65,12 @@ def tell_request(webhook: str, request: LiveRequest, line: str, page: str, token
             "clear": True,
         }
         for label, decision in (("Allow", "approve"), ("Deny", "deny"))
-        if request.kind != "user_input"
+        if decision in offered(request)
     ]
     document = {
         "event": "request_opened",
         "request_id": request.request_id,
-        "session_id": request.session_id,
+        "session_id": request.session_id or None,
         "kind": request.kind,
         "message": line,
         "url": page,

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from oulipoly_engine.core.checks.alerts import is_of_alert
+from oulipoly_engine.core.live.requests import offered
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
@@ -101,7 +102,7 @@ def tell(notice_id: str, line: str) -> bytes:
 
 def tell_request(request: LiveRequest, line: str, token: str, *, may_approve: bool) -> bytes:
     """Return the message that tells of a request. token: for this request alone."""
-    decisions = [] if request.kind == "user_input" else ["deny", "approve"] if may_approve else ["deny"]
+    decisions = [decision for decision in offered(request) if may_approve or decision == "deny"]
     told = {"event": "request_opened", "request_id": request.request_id, "message": visible_line(line)}
     return _pad(told | {"decisions": decisions, "token": token})
 

@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.worktrees.worktree_refusals import SetupInvalid
 from oulipoly_engine.records import Record, asdict
 
@@ -64,6 +65,19 @@ def read_setup(text: str) -> Setup:
             _check_path(key, path)
     ports = _read_number("ports", table, 10, _MOST_PORTS, least=0)
     return Setup(**lists, ports=ports, timeout_s=_read_number("timeout_s", table, 600, _LONGEST_S, least=1))
+
+
+def ask_for_commands(repository: str, setup: Setup) -> Prompt:
+    """Return what a person is asked before the commands of a repository run: all of them, and what they find."""
+    parts = (("in each new worktree", setup.setup), ("before each removal", setup.teardown))
+    lines = [line for when, commands in parts if commands for line in (f"# {when}", *commands)]
+    files = (("copied from", setup.copy), ("linked to", setup.link))
+    reasons = (
+        f"{NAME} has a shell run these, as you, for every worktree of it, as long as they stay as they are.",
+        *(f"Files {how} your checkout: {', '.join(paths)}." for how, paths in files if paths),
+    )
+    title = f"Allow the set-up commands of {repository}?"
+    return Prompt(title, "\n".join(lines), cwd=repository, reason="\n".join(reasons))
 
 
 def setup_from(kept: Mapping[str, Any]) -> Setup:

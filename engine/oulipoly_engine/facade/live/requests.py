@@ -8,16 +8,20 @@ import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.web.devices import CONFIRMED_FOR
 from oulipoly_engine.errors import RequestNotFound, RequestRefused
 from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, Client
 from oulipoly_engine.store.live import live_requests
+from oulipoly_engine.store.web import devices
+from oulipoly_engine.store.worktrees import permissions
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.requests import Decision
     from oulipoly_engine.core.live.sessions import LiveRequest
+    from oulipoly_engine.store.base.db import Store
 
 
 class LiveRequests:
@@ -83,7 +87,7 @@ class LiveRequests:
         from oulipoly_engine.core.live import requests  # noqa: PLC0415 - as above
 
         status = requests.STATUS[decision]
-        with self._home.lend_store() as store:
+        with self._home.lend_store() as store, store.write():
             hosts.expire_left(store, self._home.clock, self._home.paths)
             is_first = live_requests.settle(
                 store,
@@ -94,9 +98,18 @@ class LiveRequests:
                 answered_by=self._client.name,
                 answers=answers,
             )
+            if is_first and decision == "approve":
+                self._grant(store, request)
         if not is_first:
             requests.check(self.find_request(request.request_id), decision, answers)
         return status
+
+    def _grant(self, store: Store, request: LiveRequest) -> None:
+        """Note what an approval allows, in the transaction of the answer."""
+        if request.origin == "worktree":
+            permissions.allow(store, request.asker, request.native_id, self._home.now())
+        elif request.origin == "device":
+            devices.confirm(store, request.asker, self._home.now() + CONFIRMED_FOR)
 
 
 def own_client(*, is_app: bool) -> Client:

@@ -19,6 +19,7 @@ from oulipoly_engine.core.web.devices import (
     ServerEntry,
     TooManyTries,
     clean_name,
+    confirmation_prompt,
     free_name,
     read_scopes,
     split_token,
@@ -27,10 +28,12 @@ from oulipoly_engine.core.web.replies import Reply
 from oulipoly_engine.errors import DeviceNotFound, IdAmbiguous, RequestRefused, ServerNotRunning, UsageInvalid
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.live.requests import own_client
 from oulipoly_engine.facade.web.push import PushAccess
 from oulipoly_engine.facade.web.settings import WebSettings, web_settings
 from oulipoly_engine.process.liveness import was_alive_at
 from oulipoly_engine.records import Record
+from oulipoly_engine.store.live import live_requests
 from oulipoly_engine.store.web import devices, replies, servers
 
 if TYPE_CHECKING:
@@ -190,9 +193,21 @@ class WebAccess:
         device = self._find(identity)
         if "operate" not in device.scopes and "answer" not in device.scopes:
             raise RequestRefused(f"the device {device.name!r} may only look: pair it anew with more scopes")
-        with self._home.lend_store() as store:
-            devices.confirm(store, device.device_id, self._home.now() + CONFIRMED_FOR)
+        now = self._home.now()
+        by = own_client(is_app=self._home.is_app).name
+        with self._home.lend_store() as store, store.write():
+            devices.confirm(store, device.device_id, now + CONFIRMED_FOR)
+            live_requests.approve_asked(store, "device", device.device_id, "", now, by)
         return device
+
+    def ask_confirmation(self, identity: str) -> str:
+        """Ask who is at the computer to confirm a device, and return the id of the request. Raises RequestRefused."""
+        device = self._find(identity)
+        prompt = confirmation_prompt(device)
+        now = self._home.now()
+        with self._home.lend_store() as store:
+            request = live_requests.ask_once(store, "device", device.device_id, "", "permission_approval", prompt, now)
+        return request.request_id
 
     def confirm_by_code(self, device_id: str, code: str, address: str) -> None:
         """Confirm a device by a code of `device pair`, which is used up. Raises PairingRefused or TooManyTries."""

@@ -91,10 +91,13 @@ class Worktrees:
 
     def allow_setup(self, repository: Path, digest: str) -> None:
         """Note that a person has seen and allowed the commands that a digest stands for."""
+        from oulipoly_engine.facade.live.requests import own_client  # noqa: PLC0415 - seldom anything is allowed
+
         self._home.refuse_if_read_only("allow commands")
         opened = open_repository(repository)
+        by = own_client(is_app=self._home.is_app).name
         with self._home.lend_store() as store:
-            permissions.allow(store, str(opened.git_folder), digest, self._home.now())
+            settings.allow(store, str(opened.git_folder), digest, self._home.now(), by)
 
     def main_folder(self, folder: Path) -> Path | None:
         """Return the folder of the repository that a folder belongs to, where its worktrees are made; None: to none."""

@@ -5,12 +5,11 @@ A question that is answered at once never gets there: it is written by the first
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from typing import TypeVar
 
-from oulipoly_engine.clock import Clock
+from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.live import requests as inbox
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.setup import requests
@@ -82,12 +81,9 @@ class Inbox:
         with suppress(StoreUnusable), self._lend_store() as store:  # else the question stands at its face alone
             if not self._id:
                 kind, prompt = requests.request_of(asked)
-                identity = f"setup_req_{secrets.token_urlsafe(16)[:21]}"
-                asker = own_mark()
                 now = self._clock.now()
-                request = LiveRequest(identity, "", "", "", kind, "pending", prompt, now, origin="setup", asker=asker)
-                live_requests.insert(store, request)
-                self._id = identity
+                request = live_requests.ask_once(store, "setup", own_mark(), to_text(now), kind, prompt, now)
+                self._id = request.request_id
             (request,) = live_requests.find(store, self._id)
             if request.status in ("answered", "cancelled"):
                 raise AnsweredElsewhere(request)

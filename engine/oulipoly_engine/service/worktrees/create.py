@@ -88,7 +88,7 @@ def _plan(resources: Resources, repository: Repository, wish: NewWorktree) -> tu
     base_commit = commit if base == (wish.base or stands_at) else commit_of(git, base) or commit
     setup = find_setup(repository, commit)
     if wish.runs_setup:
-        require_permission(resources.store, repository, setup)
+        require_permission(resources.store, repository, setup, resources.clock.now())
     now = resources.clock.now()
     worktree = Worktree(
         session_id=wish.session_id,

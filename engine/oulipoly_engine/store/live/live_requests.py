@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,8 +11,8 @@ import msgspec
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import states
-from oulipoly_engine.core.live.events import Prompt
-from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.core.live.events import Prompt, RequestKind
+from oulipoly_engine.core.live.sessions import LiveRequest, Origin
 from oulipoly_engine.records import prepare
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
@@ -83,6 +84,38 @@ def pending(store: Store, session_id: str | None = None) -> tuple[LiveRequest, .
         query = query.where(row.session_id == session_id)
     with store.read():
         return tuple(map(_read, store.rows(query.order_by(row.created_at, row.request_id))))
+
+
+def ask_once(  # noqa: PLR0913, RUF100 - who asks what
+    store: Store, origin: Origin, asker: str, native_id: str, kind: RequestKind, prompt: Prompt, now: datetime
+) -> LiveRequest:
+    """Write a request that no session asks, and return it, or the one for the same that waits.
+
+    native_id: what it is about, in the asker's own words. Of the same asker no other request waits on.
+    """
+    identity = f"{origin}_req_{secrets.token_urlsafe(16)[:21]}"
+    request = LiveRequest(identity, "", "", native_id, kind, "pending", prompt, now, origin=origin, asker=asker)
+    with store.write():
+        for known in _pending_of(store, origin, asker):
+            if known.native_id == native_id:
+                return known
+            settle(store, known.request_id, "cancelled", now, answered_by="it asks for something else")
+        insert(store, request)
+    return request
+
+
+def approve_asked(store: Store, origin: str, asker: str, native_id: str, now: datetime, by: str) -> None:
+    """Note that what a request asks for was allowed in another way."""
+    for request in _pending_of(store, origin, asker):
+        if request.native_id == native_id:
+            settle(store, request.request_id, "answered", now, decision="approve", answered_by=by)
+
+
+def _pending_of(store: Store, origin: str, asker: str) -> tuple[LiveRequest, ...]:
+    row = LiveRequestRow
+    mine = (row.status == "pending") & (row.origin == origin) & (row.asker == asker)
+    with store.read():
+        return tuple(map(_read, store.rows(row.select(*_FIELDS).where(mine))))
 
 
 def asking_sessions(store: Store) -> set[str]:

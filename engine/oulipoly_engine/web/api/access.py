@@ -66,8 +66,10 @@ def authority(request: Request, engine: TheEngine) -> _CertificateResponse:
 
 
 @router.post("/confirm", **serves("device confirm"), response_model=answer_bodies.Confirmed)
-def confirm(body: bodies.Pairing, request: Request, engine: TheEngine, viewer: Anyone) -> Json:
-    """Confirm the device by a code of `agents device pair`, for a quarter of an hour."""
+def confirm(body: bodies.Confirmation, request: Request, engine: TheEngine, viewer: Anyone) -> Json:
+    """Confirm the device by a code of `agents device pair`, for a quarter of an hour; or ask at the computer for it."""
+    if not body.code:
+        return Json({"confirmed": False, "request_id": engine.web.ask_confirmation(viewer.device_id)})
     engine.web.confirm_by_code(viewer.device_id, body.code, request.state.address)
     return Json({"confirmed": True})
 

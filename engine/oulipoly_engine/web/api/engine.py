@@ -14,6 +14,7 @@ from oulipoly_engine.core.live.requests import parse_decision
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.access.viewer import (
+    NotAllowed,
     Viewer,
     check_command,
     check_grant,
@@ -24,6 +25,7 @@ from oulipoly_engine.web.access.viewer import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from oulipoly_engine.core.live.requests import Decision
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.live.sessions import Begun, LiveSessions
     from oulipoly_engine.facade.live.standing import LiveStatus
@@ -134,10 +136,20 @@ def find_request(engine: Engine, identity: str) -> LiveRequest:
         raise NotFound(error.message) from error
 
 
+def check_answer(viewer: Viewer, request: LiveRequest, word: Decision) -> None:
+    """Raise NotAllowed or ConfirmationNeeded where a device may not say that to a request."""
+    says_yes = word in ("approve", "approve_for_session")
+    if says_yes and request.origin == "device" and not viewer.is_own_user:
+        raise NotAllowed("whoever is at the computer confirms a device, and no device: `agents requests approve` there")
+    check_command(viewer, ANSWERS[word])
+    if says_yes and request.origin == "worktree":
+        check_command(viewer, "worktree allow")
+
+
 def answer(
     engine: Engine,
     viewer: Viewer,
-    request_id: str,
+    request: LiveRequest,
     decision: str,
     *,
     reason: str = "",
@@ -148,9 +160,9 @@ def answer(
     word = parse_decision(decision)
     if word is None:
         raise UsageInvalid(f"{decision[:40]!r} is not an answer to a request")
-    check_command(viewer, ANSWERS[word])
+    check_answer(viewer, request, word)
     told = {key: tuple(values) for key, values in (answers or {}).items()}
-    return live_of(engine, viewer).answer(request_id, word, reason=reason, answers=told, digest=digest)
+    return live_of(engine, viewer).answer(request.request_id, word, reason=reason, answers=told, digest=digest)
 
 
 def live_of(engine: Engine, viewer: Viewer) -> LiveSessions:

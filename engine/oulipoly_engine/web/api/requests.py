@@ -32,7 +32,7 @@ def reply(request_id: RequestId, body: bodies.RequestAnswer, engine: TheEngine, 
     status = answer(
         engine,
         viewer,
-        found.request_id,
+        found,
         body.decision,
         reason=body.reason,
         answers=body.answers,

@@ -324,7 +324,7 @@ def approve(session_id: SessionId, body: bodies.Approval, engine: TheEngine, vie
     if work.pid is None or found is None:
         raise ApprovalGone(f"the session has no open request {body.call_id!r}")
     word = "approve_for_session" if body.decision == "approve" and body.scope == "session" else body.decision
-    return Json({"id": found.request_id, "status": answer(engine, viewer, found.request_id, word)})
+    return Json({"id": found.request_id, "status": answer(engine, viewer, found, word)})
 
 
 @router.get("/sessions/{session_id}/log", **serves("session log"), response_class=PlainTextResponse)

@@ -324,9 +324,10 @@ class Paired(Device):
 
 
 class Confirmed(BaseModel):
-    """The device was confirmed."""
+    """Whether the device was confirmed, or who is at the computer was asked to do it."""
 
-    confirmed: Literal[True]
+    confirmed: bool
+    request_id: str | None = None
 
 
 class PushState(BaseModel):

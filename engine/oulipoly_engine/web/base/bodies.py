@@ -351,6 +351,12 @@ class Comments(Body):
     comments: list[LineComment] = Field(min_length=1, max_length=200)
 
 
+class Confirmation(Body):
+    """A code that was shown on the computer."""
+
+    code: Name = Field("", description="Empty: ask who is at the computer, by a request.")
+
+
 class Pairing(Body):
     """A code that was shown on the computer."""
 

@@ -51,12 +51,15 @@ def _name_of(agent: str) -> str:
 
 def _show_confirm(page: Page) -> Response:
     back = page.query.get("back", "/")
-    return page.show("confirm.html", back=back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
+    is_ours = back.startswith("/") and not back.startswith(("//", "/\\"))
+    return page.show("confirm.html", is_asked=False, back=back if is_ours else "/")
 
 
 def _confirm(page: Page) -> Response:
-    body = bodies.Pairing.model_construct(code=page.field("code").strip())
-    page.ask(access.confirm, body=body, request=page.request)
+    code = page.field("code").strip()
+    page.ask(access.confirm, body=bodies.Confirmation.model_construct(code=code), request=page.request)
+    if not code:
+        return page.show("confirm.html", back=page.back("/"), is_asked=True)
     return page.go(page.back("/"))
 
 

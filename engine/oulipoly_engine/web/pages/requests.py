@@ -11,7 +11,8 @@ from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.requests import RequestStale, describe_end, digest_of
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
-from oulipoly_engine.web.api.engine import find_request
+from oulipoly_engine.web.access.viewer import ConfirmationNeeded, NotAllowed
+from oulipoly_engine.web.api.engine import check_answer, find_request
 from oulipoly_engine.web.api.requests import reply
 from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages.page import Page, get, post
@@ -36,6 +37,8 @@ class Card(Record):
     title: str  # of its session, or who asks else
     folder: str  # that its session works in; empty: no session asks
     is_shown_whole: bool
+    may_approve: bool
+    needs_confirmation: bool  # of the device, before it may
 
     @property
     def summary(self) -> str:
@@ -73,8 +76,21 @@ def cards(page: Page, requests: Iterable[LiveRequest], budget: int = _BUDGET) ->
             session = page.engine.live.find(request.session_id)
             title = session.title or request.session_id[:8]
             folder = session.workspace
-        told.append(Card(request, digest_of(request), title, folder, _size(request) <= _LONGEST))
+        told.append(
+            Card(request, digest_of(request), title, folder, _size(request) <= _LONGEST, *_may_approve(page, request))
+        )
     return told, len(requests) - len(told)
+
+
+def _may_approve(page: Page, request: LiveRequest) -> tuple[bool, bool]:
+    """Return whether the device may approve a request, and whether it might after a confirmation."""
+    try:
+        check_answer(page.viewer, request, "approve")
+    except ConfirmationNeeded:
+        return False, True
+    except NotAllowed:
+        return False, False
+    return True, False
 
 
 def _size(request: LiveRequest) -> int:

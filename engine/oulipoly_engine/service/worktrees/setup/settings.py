@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 
-from oulipoly_engine.core.worktrees.setup_file import NAME, Setup, read_setup
+from oulipoly_engine.core.worktrees.setup_file import NAME, Setup, ask_for_commands, read_setup
 from oulipoly_engine.core.worktrees.worktree_refusals import SetupInvalid, SetupNotAllowed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.regular_files import CONFIGURATION_LIMIT, read_regular
 from oulipoly_engine.service.worktrees.base.repository import Repository
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_requests
 from oulipoly_engine.store.worktrees import permissions
 
 
@@ -31,17 +33,28 @@ def find_setup(repository: Repository, commit: str) -> Setup:
         raise SetupInvalid(f"{NAME} cannot be read: {error.strerror or error}") from error
 
 
-def require_permission(store: Store, repository: Repository, setup: Setup) -> None:
-    """Raise SetupNotAllowed, which shows the commands, unless a person has allowed them."""
+def require_permission(store: Store, repository: Repository, setup: Setup, now: datetime) -> None:
+    """Raise SetupNotAllowed, which shows the commands, unless a person has allowed them; a request asks for it then."""
     if _is_allowed(store, str(repository.git_folder), setup):
         return
     shown = "; ".join(setup.commands)
+    prompt = ask_for_commands(str(repository.folder), setup)
+    asker = str(repository.git_folder)
+    request = live_requests.ask_once(store, "worktree", asker, setup.digest, "command_approval", prompt, now)
     raise SetupNotAllowed(
         f"{NAME} of {repository.folder} runs commands that nobody has allowed yet: {shown}. "
-        "`agents worktree allow` shows and allows them; `--no-setup` does without",
+        "`agents worktree allow` shows and allows them, as does the inbox; `--no-setup` does without",
         digest=setup.digest,
         commands=list(setup.commands),
+        request_id=request.request_id,
     )
+
+
+def allow(store: Store, git_folder: str, digest: str, now: datetime, by: str) -> None:
+    """Note that a person allows the commands that a digest stands for, and that the request for it is answered."""
+    with store.write():
+        permissions.allow(store, git_folder, digest, now)
+        live_requests.approve_asked(store, "worktree", git_folder, digest, now, by)
 
 
 def require_permission_still(store: Store, worktree: Worktree, setup: Setup) -> None:
