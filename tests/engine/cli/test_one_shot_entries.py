@@ -102,6 +102,20 @@ def test_a_run_that_is_killed_leaves_what_was_said_by_then(world, tmp_path):
     assert [("user", PROMPT), ("assistant", "begun\n")] == export(world, row["invocation_uuid"])
 
 
+def test_what_is_asked_is_found_while_it_runs_and_the_answer_behind_it(world, tmp_path):
+    world.account("a", f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo '{ANSWER}'")
+    world.model("m", "a")
+    line = [sys.executable, "-m", "oulipoly_tui", "-m", "m", PROMPT]
+    with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as runner:
+        identity = json.loads(runner.stderr.readline().partition(b"=")[2])["id"]
+        while not (found := json.loads(world.run("session", "search", "walrus", "--json").stdout)["hits"]):
+            pass
+        (tmp_path / "go").touch()
+
+    assert [identity] == [hit["session_id"] for hit in found]
+    assert [("user", PROMPT), ("assistant", f"{ANSWER}\n")] == export(world, identity)
+
+
 def test_where_nobody_looks_runs_enter_what_has_piled_up(world, ask):
     world.account("a", f"echo '{ANSWER}'")
     world.model("m", "a")

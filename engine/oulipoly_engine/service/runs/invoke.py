@@ -10,13 +10,13 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts import arguments
-from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, PromptMode, Settings
+from oulipoly_engine.core.accounts.accounts import Account, CaptureKind, Model, PoolMember, PromptMode, Settings
 from oulipoly_engine.core.balance.decision import Decision, ExclusionKind
 from oulipoly_engine.core.balance.explain import decision_to_json, exclusion_text
 from oulipoly_engine.core.runs import markers
@@ -149,10 +149,7 @@ class Invoker(Record, frozen=False):
             tried.append(chosen.account)
             self._tell_begin(it, chosen)
             self._publish(InvocationStarted(self.clock.now(), it.uuid, chosen.model_name, it.account.name))
-            with (
-                it.channel.lend(self.face.note),
-                it.text.lend(it.prompt, may_be_found=self._has_script(it.account.name)),
-            ):
+            with it.channel.lend(self.face.note), self._keep_text(it):
                 ended = self._finish(row_id, it, self._run(row_id, it, chosen))
             self._tell_end(it, chosen, ended.outcome)
             done = self._attach(it, ended, guard)
@@ -218,8 +215,11 @@ class Invoker(Record, frozen=False):
             resumes=chosen.resumes,
         )
 
-    def _has_script(self, account: str) -> bool:
-        return self.freshness is not None and account in self.freshness.scripts
+    def _keep_text(self, begun: Attempt) -> AbstractContextManager[None]:
+        """Keep what is asked and answered while it runs."""
+        has_script = self.freshness is not None and begun.account.name in self.freshness.scripts
+        tells_id = begun.account.capture.kind is not CaptureKind.NONE
+        return begun.text.lend(begun.prompt, may_be_told=tells_id, may_be_found=has_script)
 
     def _account(self, model: Model | None, chosen: Chosen) -> Account:
         account = self.accounts.get(chosen.account)

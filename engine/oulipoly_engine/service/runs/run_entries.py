@@ -16,7 +16,7 @@ from oulipoly_engine.core.runs.invocations import Category, Invocation
 from oulipoly_engine.core.runs.recovery import SPAWN_FAILED
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, BodyChunk, EntryLine, encode_body
-from oulipoly_engine.service.runs.run_text import read_file
+from oulipoly_engine.service.runs.run_text import SavedText, read_file
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
@@ -40,33 +40,39 @@ def _enter_file(store: Store, path: Path, now: datetime) -> int:
             if now.timestamp() - path.stat().st_mtime > _IS_FORGOTTEN_S:
                 path.unlink()
             return 0
-        if row.finished_at is None:
-            return 0
         text = read_file(path)
-        is_sought = text is not None and text.may_be_found and now - row.finished_at < _IS_SOUGHT
-        if is_sought and row.session_id is None:
+        if text is not None and row.session_id is None and _may_be_known_later(row, text, now):
             return 0
         if text is not None:
-            new = _enter(store, row, row.finished_at, text.prompt, text.answer)
-        path.unlink()
+            new = _enter(store, row, text, now)
+        if row.finished_at is not None:
+            path.unlink()
     return new
 
 
-def _enter(store: Store, row: Invocation, finished_at: datetime, prompt: str, answer: str) -> int:
-    was_asked = bool(answer) or row.error_category not in _WAS_NOT_ASKED
+def _may_be_known_later(row: Invocation, text: SavedText, now: datetime) -> bool:
+    """Tell whether the session of a run that has none may still be told or found."""
+    if row.finished_at is None:
+        return text.may_be_told or text.may_be_found
+    return text.may_be_found and now - row.finished_at < _IS_SOUGHT
+
+
+def _enter(store: Store, row: Invocation, text: SavedText, now: datetime) -> int:
+    """Enter the prompt, and once the run is over the answer: it is whole then."""
+    was_asked = bool(text.answer) or row.error_category not in _WAS_NOT_ASKED
     if row.account is None or not was_asked:
         return 0
     session_id = row.session_id or row.uuid
-    lines = [_make_line(row.uuid, session_id, 0, "user", row.created_at, prompt)]
-    if answer.strip():
-        lines.append(_make_line(row.uuid, session_id, 1, "assistant", finished_at, answer))
+    last_at = row.finished_at or now
+    lines = [_make_line(row.uuid, session_id, 0, "user", row.created_at, text.prompt)]
+    if row.finished_at is not None and text.answer.strip():
+        lines.append(_make_line(row.uuid, session_id, 1, "assistant", row.finished_at, text.answer))
     with store.write():
         if entries.has_transcript(store, row.account, session_id):
             return 0
-        new = entries.insert_new(store, row.account, lines, finished_at)
-        if new and chains.chain_of(store, row.account, session_id) is None:
-            times = {"started_at": to_text(row.created_at), "last_used_at": to_text(finished_at)}
-            chains.insert(store, row.account, session_id, row.model, **times, reason="initial")
+        new = entries.insert_new(store, row.account, lines, last_at)
+        if new and row.session_id is None:
+            chains.mint(store, row.account, session_id, row.model, last_at)
     return new
 
 

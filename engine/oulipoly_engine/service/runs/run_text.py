@@ -25,7 +25,8 @@ class SavedText(Record):
 
     prompt: str
     answer: str  # what of it was passed on; empty also where that is no text
-    may_be_found: bool  # a turn script may find the session of a CLI that tells no id
+    may_be_told: bool  # its CLI may tell the id of its session by the end
+    may_be_found: bool  # a turn script may find its session, behind the end too
 
 
 class RunText:
@@ -38,9 +39,9 @@ class RunText:
         self._left = _MOST_BYTES
 
     @contextmanager
-    def lend(self, prompt: str, *, may_be_found: bool) -> Iterator[None]:
-        """Write the prompt, and take the answer while the block runs. may_be_found: as `SavedText` has it."""
-        head = json.dumps({"prompt": prompt, "may_be_found": may_be_found})
+    def lend(self, prompt: str, *, may_be_told: bool, may_be_found: bool) -> Iterator[None]:
+        """Write the prompt, and take the answer while the block runs. The flags: as `SavedText` has them."""
+        head = json.dumps({"prompt": prompt, "may_be_told": may_be_told, "may_be_found": may_be_found})
         try:
             with suppress(OSError):
                 make_folder(self._path.parent)
@@ -86,7 +87,7 @@ def read_file(path: Path) -> SavedText | None:
     head, _, answer = path.read_bytes().partition(b"\n")
     try:
         document = json.loads(head)
-        text = SavedText(str(document["prompt"]), answer.decode("utf-8", "replace"), bool(document["may_be_found"]))
+        text = SavedText(answer=answer.decode("utf-8", "replace"), **document)
     except (ValueError, KeyError, TypeError):
         return None
     if "\0" in text.answer:
