@@ -1,4 +1,4 @@
-"""What a one-shot was asked and answered is in every face, whatever its CLI keeps and tells."""
+"""What a one-shot was asked and answered becomes entries, whatever its CLI keeps and tells."""
 
 import json
 import os
@@ -21,15 +21,6 @@ event_id_path = "thread_id"
 """
 TELLING = 'echo "{\\"type\\":\\"thread.started\\",\\"thread_id\\":\\"t-1\\"}"; printf "%s" \'ANSWER\' > "$3"'
 RESUMES = "[a.resume]\nkind = 'flag'\nflag = '--resume'\n"
-FACES = {
-    "list": ("session", "list"),
-    "show": ("session", "show", "{}", "--all"),
-    "export": ("session", "export", "{}"),
-    "document": ("session", "export", "{}", "--format", "markdown"),
-    "search": ("session", "search", "walrus"),
-    "trace": ("trace", "{}", "--inline-transcript", "--json"),
-}
-WITHOUT_ANSWER = ("list", "search")
 
 
 @pytest.fixture
@@ -46,19 +37,6 @@ def ask(world, markers):
 def export(world, session):
     lines = world.run("session", "export", session).stdout.splitlines()
     return [(each["role"], each["content"][0]["text"]) for each in map(json.loads, lines)]
-
-
-@pytest.mark.parametrize("face", FACES)
-def test_a_run_whose_cli_tells_no_id_and_keeps_nothing_is_in_it(world, ask, face):
-    world.account("a", f"echo '{ANSWER}'")
-    world.model("m", "a")
-    identity = ask()
-
-    answer = world.run(*(word.format(identity) for word in FACES[face]))
-
-    assert 0 == answer.returncode, answer.stderr
-    assert PROMPT in answer.stdout.decode()
-    assert (ANSWER in answer.stdout.decode()) is (face not in WITHOUT_ANSWER)
 
 
 def test_one_whose_cli_tells_an_id_is_entered_there_once_and_without_secrets(world, ask):

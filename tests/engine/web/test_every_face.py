@@ -1,0 +1,137 @@
+"""What was said in a session is in every face, whoever has heard it: entries are what all of them read."""
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.service.live.session_events import SessionEvents
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.runs import invocations
+
+AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
+RUNS = {kind: f"{number}f1c0b1e-5d0c-4c53-9a55-0c9f3a1b2c3d" for number, kind in enumerate(("terminal", "live"), 1)}
+NATIVE = {kind: f"{number}9e8cc00-616d-4640-bf1d-96f5391b1a2e" for number, kind in enumerate(("terminal", "live"), 3)}
+LIVE = "5b7b7d3e-0f0e-4a4e-8a0a-3c1f2a9d8e7f"
+STORAGE = """
+[claude.session_storage]
+kind = "script"
+cwd_script = "claude-code-cwd ROOT"
+transcript_script = "claude-code-locate-transcript ROOT"
+storage_type = "claude_code"
+"""
+
+
+@pytest.fixture
+def sessions(world, markers):
+    """A one-shot of a CLI that keeps nothing, a terminal's session with a transcript, a live one without: their ids."""
+    folder = world.home / ".claude" / "projects" / "-work"
+    folder.mkdir(parents=True)
+    world.account("plain", "echo 'answer of one-shot'")
+    world.account("claude", "true", STORAGE.replace("ROOT", str(folder.parent)))
+    world.model("m", "plain")
+    (world.config / "sessions.toml").write_text(f"[claude]\nturn_script = 'claude-code-turns {folder.parent}'\n")
+    done = world.run("-m", "m", "question of one-shot")
+    run = markers("OULIPOLY_INVOCATION", done.stderr)[0]["id"]
+    lines = [_record(number, role) for number, role in enumerate(("user", "assistant"))]
+    (folder / f"{NATIVE['terminal']}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    with closing(open_store(world.data / "state.db")) as store:
+        _begin_live(store)
+        for kind, account in (("terminal", "claude"), ("live", "mine")):
+            _record_run(store, kind, account)
+    return {"one-shot": (run, run), "terminal": (NATIVE["terminal"], RUNS["terminal"]), "live": (LIVE, RUNS["live"])}
+
+
+def _record(number, role):
+    words = {"user": "question", "assistant": "answer"}[role]
+    message = {"role": role, "content": [{"type": "text", "text": f"{words} of terminal"}]}
+    own = {"sessionId": NATIVE["terminal"], "uuid": f"u{number}", "timestamp": f"2026-01-01T00:00:0{number}Z"}
+    return json.dumps({"type": role, "cwd": "/work", "message": message} | own)
+
+
+def _begin_live(store):
+    native = NATIVE["live"]
+    live_sessions.insert(
+        store, LiveSession(LIVE, "/work", "mine", "acp", "m", AT, AT, native_id=native, title="question of live")
+    )
+    live_sessions.insert_turn(store, Turn("t1", LIVE, "user", "running", "question of live", "", AT))
+    events = SessionEvents(store, LIVE, SystemClock(), lambda _: None)
+    events.say(ev.SessionOpened(native))
+    for kind, text in (("user_message", "question of live"), ("agent_message", "answer of live")):
+        events.say(ev.ItemEnded(ev.Item(kind, kind, "completed", text), turn_id="t1"))
+    events.keep()
+    live_sessions.end_turn(store, "t1", "completed", AT, reply="answer of live")
+
+
+def _record_run(store, kind, account):
+    new = invocations.NewInvocation(
+        RUNS[kind], "m", account, None, AT, session_id=NATIVE[kind], capture_method="resumed"
+    )
+    with store.write():
+        invocations.end(store, invocations.begin(store, new), Outcome(True, 0, AT))
+
+
+COMMANDS = {
+    "session list": ("session", "list"),
+    "session search": ("session", "search", "question"),
+    "session show": ("session", "show", "{session}", "--all"),
+    "session export": ("session", "export", "{session}"),
+    "session export --format html": ("session", "export", "{session}", "--format", "html"),
+    "trace": ("trace", "{run}", "--inline-transcript", "--json"),
+}
+PLACES = {
+    "GET /sessions": ("/sessions?q=", "application/json"),
+    "GET /sessions/ID/messages": ("/sessions/{session}/messages", "application/json"),
+    "list page": ("/sessions", "text/html"),
+    "page": ("/sessions/{session}", "text/html"),
+}
+QUESTIONS_ALONE = ("session list", "session search", "GET /sessions", "list page")
+
+
+def find_missing(face, sessions, read):
+    """Return what of the sessions an answer of the face does not have. read: gives it for a session and a run."""
+    words = ("question",) if face in QUESTIONS_ALONE else ("question", "answer")
+    answers = {kind: read(session, run) for kind, (session, run) in sessions.items()}
+    return [f"{word} of {kind}" for kind in sessions for word in words if f"{word} of {kind}" not in answers[kind]]
+
+
+@pytest.mark.parametrize("face", COMMANDS)
+def test_a_session_of_each_kind_is_in_the_command(world, sessions, face):
+    world.run("session", "scan")
+
+    def read(session, run):
+        answer = world.run(*(word.format(session=session, run=run) for word in COMMANDS[face]))
+        assert 0 == answer.returncode, answer.stderr
+        return answer.stdout.decode()
+
+    assert [] == find_missing(face, sessions, read)
+
+
+@pytest.mark.parametrize("face", PLACES)
+def test_a_session_of_each_kind_is_in_the_answer_of_the_server(sessions, browse, face):
+    place, accepted = PLACES[face]
+    browser = browse("view", "answer", "operate", accept=accepted)
+    browser.get("/sessions?q=")
+
+    assert [] == find_missing(face, sessions, lambda session, _: browser.get(place.format(session=session)).text)
+
+
+def test_a_session_of_each_kind_is_in_the_archive_or_says_where_it_is(sessions, engine):
+    engine.sessions.transcripts.glance()
+    chains = {
+        listed.session.active.session_id: listed.session.chain_id
+        for listed in engine.sessions.catalogue.table(engine.sessions.catalogue.query("")).rows
+    }
+    kept = {
+        kind: engine.sessions.archive.keep([chains[NATIVE.get(kind, session)]])
+        for kind, (session, _) in sessions.items()
+    }
+
+    in_state_file = "Its messages are kept in the state file: its CLI has no transcript to copy"
+    assert {"one-shot": in_state_file, "terminal": "The session is in the archive", "live": in_state_file} == kept
