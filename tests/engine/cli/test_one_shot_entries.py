@@ -73,11 +73,11 @@ def test_a_run_that_is_killed_leaves_what_was_said_by_then(world, tmp_path):
         runner.kill()
     with suppress(ProcessLookupError):  # it may end with its runner
         os.killpg(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-    world.run("session", "list")
+    (listed,) = json.loads(world.run("session", "list", "is:failed", "--json").stdout)["conversations"]
 
     (row,) = world.rows("SELECT * FROM invocations")
-    assert "failed" == row["status"]
-    assert [("user", PROMPT), ("assistant", "begun\n")] == export(world, row["invocation_uuid"])
+    assert (row["invocation_uuid"], "failed") == (listed["session_id"], listed["status"])
+    assert [("user", PROMPT), ("assistant", "begun\n")] == export(world, listed["session_id"])
 
 
 def test_what_is_asked_is_found_while_it_runs_and_the_answer_behind_it(world, tmp_path):

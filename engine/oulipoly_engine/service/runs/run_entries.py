@@ -16,7 +16,7 @@ from oulipoly_engine.core.runs.invocations import Category, Invocation
 from oulipoly_engine.core.runs.recovery import SPAWN_FAILED
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, BodyChunk, EntryLine, encode_body
-from oulipoly_engine.service.runs.run_text import SavedText, read_file
+from oulipoly_engine.service.runs.run_text import SavedPrompt, read_answer, read_prompt
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
@@ -40,33 +40,33 @@ def _enter_file(store: Store, path: Path, now: datetime) -> int:
             if now.timestamp() - path.stat().st_mtime > _IS_FORGOTTEN_S:
                 path.unlink()
             return 0
-        text = read_file(path)
-        if text is not None and row.session_id is None and _may_be_known_later(row, text, now):
+        saved = read_prompt(path)
+        if saved is not None and row.session_id is None and _may_be_known_later(row, saved, now):
             return 0
-        if text is not None:
-            new = _enter(store, row, text, now)
+        answer = "" if row.finished_at is None else read_answer(path)  # it is whole then
+        was_asked = bool(answer) or row.error_category not in _WAS_NOT_ASKED
+        if saved is not None and was_asked:
+            new = _enter(store, row, saved.prompt, answer, now)
         if row.finished_at is not None:
             path.unlink()
     return new
 
 
-def _may_be_known_later(row: Invocation, text: SavedText, now: datetime) -> bool:
+def _may_be_known_later(row: Invocation, saved: SavedPrompt, now: datetime) -> bool:
     """Tell whether the session of a run that has none may still be told or found."""
     if row.finished_at is None:
-        return text.may_be_told or text.may_be_found
-    return text.may_be_found and now - row.finished_at < _IS_SOUGHT
+        return saved.may_be_told or saved.may_be_found
+    return saved.may_be_found and now - row.finished_at < _IS_SOUGHT
 
 
-def _enter(store: Store, row: Invocation, text: SavedText, now: datetime) -> int:
-    """Enter the prompt, and once the run is over the answer: it is whole then."""
-    was_asked = bool(text.answer) or row.error_category not in _WAS_NOT_ASKED
-    if row.account is None or not was_asked:
+def _enter(store: Store, row: Invocation, prompt: str, answer: str, now: datetime) -> int:
+    if row.account is None:
         return 0
     session_id = row.session_id or row.uuid
     last_at = row.finished_at or now
-    lines = [_make_line(row.uuid, session_id, 0, "user", row.created_at, text.prompt)]
-    if row.finished_at is not None and text.answer.strip():
-        lines.append(_make_line(row.uuid, session_id, 1, "assistant", row.finished_at, text.answer))
+    lines = [_make_line(row.uuid, session_id, 0, "user", row.created_at, prompt)]
+    if answer.strip():
+        lines.append(_make_line(row.uuid, session_id, 1, "assistant", last_at, answer))
     with store.write():
         if entries.has_transcript(store, row.account, session_id):
             return 0

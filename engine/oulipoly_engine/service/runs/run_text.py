@@ -13,18 +13,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oulipoly_engine.private_files import make_folder, open_private
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import Record
 
 _FOLDER = "unread"  # beside the result files
 _MOST_BYTES = 4 << 20  # of an answer
 _CUT = "\n[the rest of the answer was not kept]"
 
 
-class SavedText(Record):
-    """What a file holds."""
+class SavedPrompt(Record):
+    """The first line of a file."""
 
     prompt: str
-    answer: str  # what of it was passed on; empty also where that is no text
     may_be_told: bool  # its CLI may tell the id of its session by the end
     may_be_found: bool  # a turn script may find its session, behind the end too
 
@@ -40,7 +39,7 @@ class RunText:
 
     @contextmanager
     def lend(self, prompt: str, *, may_be_told: bool, may_be_found: bool) -> Iterator[None]:
-        """Write the prompt, and take the answer while the block runs. The flags: as `SavedText` has them."""
+        """Write the prompt, and take the answer while the block runs. The flags: as `SavedPrompt` has them."""
         head = json.dumps({"prompt": prompt, "may_be_told": may_be_told, "may_be_found": may_be_found})
         try:
             with suppress(OSError):
@@ -82,14 +81,17 @@ def list_files(folder: Path) -> tuple[Path, ...]:
         return ()
 
 
-def read_file(path: Path) -> SavedText | None:
-    """Return what a run's file holds; None where its runner was killed as it began. Raises OSError."""
-    head, _, answer = path.read_bytes().partition(b"\n")
+def read_prompt(path: Path) -> SavedPrompt | None:
+    """Return what a run was asked; None where its runner was killed as it began. Raises OSError."""
+    with path.open("rb") as file:
+        head = file.readline()
     try:
-        document = json.loads(head)
-        text = SavedText(answer=answer.decode("utf-8", "replace"), **document)
-    except (ValueError, KeyError, TypeError):
+        return SavedPrompt(**json.loads(head))
+    except (ValueError, TypeError):
         return None
-    if "\0" in text.answer:
-        return replace(text, answer="")
-    return text
+
+
+def read_answer(path: Path) -> str:
+    """Return what of a run's answer was passed on; empty also where that is no text. Raises OSError."""
+    _, _, answer = path.read_bytes().partition(b"\n")
+    return "" if b"\0" in answer else answer.decode("utf-8", "replace")

@@ -42,8 +42,8 @@ def _select_failed() -> Query:
     row, later = InvocationRow, InvocationRow.alias()
     is_same = (later.provider_name == row.provider_name) & (later.session_id == row.session_id)
     return (
-        row.select(row.provider_name, row.session_id)
-        .where((row.status == Status.FAILED) & row.session_id.is_null(False) & row.provider_name.is_null(False))
+        row.select(row.provider_name, fn.COALESCE(row.session_id, row.invocation_uuid))
+        .where((row.status == Status.FAILED) & row.provider_name.is_null(False))
         .where(~fn.EXISTS(later.select(SQL("1")).where(is_same & (later.id > row.id))))
     )
 
@@ -54,11 +54,15 @@ _all_failed = compile_query(_select_failed)
 @compile_query
 def _failed_among(accounts: Parameter, session_ids: Parameter) -> Query:
     row = InvocationRow
-    return _select_failed().where(row.provider_name.in_(each_of(accounts)), row.session_id.in_(each_of(session_ids)))
+    is_of = row.session_id.in_(each_of(session_ids)) | row.invocation_uuid.in_(each_of(session_ids))
+    return _select_failed().where(row.provider_name.in_(each_of(accounts)), is_of)
 
 
 def find_failed_sessions(store: Store, among: Collection[tuple[str, str]] | None = None) -> frozenset[tuple[str, str]]:
-    """Return the sessions, by account and the CLI's id, whose last run failed: all of them, or those of some."""
+    """Return the sessions, by account and the CLI's id, whose last run failed: all of them, or those of some.
+
+    A run whose CLI has told no id is there by its own.
+    """
     if among is None:
         return frozenset(store.rows(_all_failed()))
     accounts = sorted({account for account, _ in among})
