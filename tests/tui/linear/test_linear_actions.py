@@ -246,3 +246,10 @@ def test_a_name_is_left_by_an_empty_answer_and_taken_away_by_a_dash(talk):
     assert "A space before it makes help itself the answer." in named
     assert "1. roofs. Account eve." in talk(*IN, "Rename", "-")
     assert "1. Mend the roof. Account eve." in talk(*IN)
+
+
+def test_the_list_is_filtered_by_the_words_of_the_command(talk):
+    text = talk("Sessions", "List, read, change", "is:work", "List, read, change", "-is:work", "")
+
+    assert "0 sessions." in text
+    assert re.search(r"[1-9]\d* sessions?\.", text)

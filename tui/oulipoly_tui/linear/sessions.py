@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.commands.table import find
-from oulipoly_engine.core.sessions.sessions import Session, Sort, fits, sort_sessions
+from oulipoly_engine.core.sessions.sessions import Session, Sort
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.dialogue import Kind
@@ -16,6 +16,7 @@ from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.paths import expand_user
 from oulipoly_tui.linear import custom
 from oulipoly_tui.view import row_values, words
+from oulipoly_tui.view.sessions.groups import Grouping, groups
 from oulipoly_tui.view.sessions.sessions import badges, title_of
 from oulipoly_tui.view.transcript.transcript import Target
 
@@ -41,8 +42,10 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
         new = sessions.scans.read_new()
         talk.say(f"{new} new turns were read.")
     text = talk.ask("Words and fields that must fit, empty for all")
-    query, board = sessions.catalogue.query(text), sessions.catalogue.board()
-    found = sort_sessions((one.session for one in board.rows if fits(query, one.session, one.kind)), Sort.USED)
+    query = sessions.catalogue.query(text)
+    board = sessions.catalogue.board()
+    fitting = groups(board, query, Sort.USED, Grouping.NONE, snapshot.at)
+    found = [listed.session for group in fitting for listed in group.members]
     talk.say(f"{len(found)} session{'s' * (len(found) != 1)}.")
     for start in range(0, len(found), _AT_ONCE):
         page = found[start : start + _AT_ONCE]
@@ -127,6 +130,9 @@ def archive_all(talk: Talk, _snapshot: Snapshot) -> None:
 
 
 def _open(talk: Talk, one: Session, board: Board) -> None:
+    if not one.active.session_id:
+        talk.say("Nothing was said in it yet. Live sessions has it.")
+        return
     missing = "session unpin" if one.pinned_at is None else "session pin"
     actions = {
         _NAMES.get(name) or find(name).menu_line: order

@@ -104,7 +104,7 @@ class SessionCatalogue(SessionPart):
             upkeep.enter_runs(self._home, store)
             known = catalogue(self._home, store)
             left = self._home.write_along(store, lambda: describe(known, _DESCRIBING_S, counting=counting), 0)
-            listing = known.list(query, sort, limit, is_reversed=is_reversed, every_kind=True, kinds=kinds, after=after)
+            listing = known.list(query, sort, limit, is_reversed=is_reversed, kinds=kinds, after=after)
             unknown = () if listing.rows else known.unknown_values(query)
         return SessionTable(listing.rows, listing.total, left, unknown, has_state=True)
 

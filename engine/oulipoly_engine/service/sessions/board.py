@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.accounts.storage_root import storage_root
-from oulipoly_engine.core.search.query import Query
 from oulipoly_engine.core.sessions.facets import Facets
-from oulipoly_engine.core.sessions.sessions import Session
+from oulipoly_engine.core.sessions.sessions import Session, Sort, sort_sessions
 from oulipoly_engine.core.transcripts.entry_tree import EntryTree
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.sessions.catalogue import Catalogue, ListedSession, read_entry_tree
@@ -24,6 +23,7 @@ from oulipoly_engine.store.rewrite import replacements
 from oulipoly_engine.store.runs import spawned
 from oulipoly_engine.store.sessions import list_mark
 from oulipoly_engine.store.sessions.list_mark import Mark
+from oulipoly_engine.store.sessions.sessions import list_sessions
 from oulipoly_engine.store.transcripts.entry_pages import by_row
 
 Owner = tuple[str, str]  # (account, session id)
@@ -88,11 +88,12 @@ class Boards(Record):
         )
         replaced = replacements.find_undoable(self.store)
         failed = spawned.find_failed_sessions(self.store)
+        unrecorded = self.catalogue.list_unrecorded()
         if before is not None and before.mark == mark:
             rows = tuple(map(self._look_again, before.rows)) if looks else before.rows
         else:
-            rows = self._rows(before)
-        facets = self.catalogue.read_facets([row.session for row in rows], failed=failed)
+            rows = self._rows(before, unrecorded)
+        facets = self.catalogue.read_facets([row.session for row in rows], unrecorded, failed)
         told = (mark, live, left, forkable, failed, replaced, facets)
         is_same = before is not None and told == (
             before.mark,
@@ -118,10 +119,11 @@ class Boards(Record):
         new = self.catalogue.look(old.session)
         return old if new == old else new
 
-    def _rows(self, before: Board | None) -> tuple[ListedSession, ...]:
+    def _rows(self, before: Board | None, unrecorded: Iterable[Session]) -> tuple[ListedSession, ...]:
         """Return the rows; one that is as it was is the same object, so that whoever knows it keeps what he knows."""
         known = {} if before is None or before.by_chain is None else before.by_chain
-        rows = self.catalogue.list(Query()).rows
+        sessions = sort_sessions((*list_sessions(self.store), *unrecorded), Sort.USED)
+        rows = map(self.catalogue.look, sessions)
         return tuple(old if (old := known.get(one.session.chain_id)) == one else one for one in rows)
 
     def live(self) -> Iterator[Owner]:

@@ -41,8 +41,7 @@ from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations, spawned
 from oulipoly_engine.store.sessions import facts, live_origin
-from oulipoly_engine.store.sessions.sessions import latest
-from oulipoly_engine.store.sessions.sessions import list_sessions as list_stored_sessions
+from oulipoly_engine.store.sessions.sessions import latest, list_sessions
 from oulipoly_engine.store.transcripts.entry_pages import links
 
 _AT_ONCE = 100  # sessions described in a transaction
@@ -64,18 +63,6 @@ class Listing(Record):
 
     rows: tuple[ListedSession, ...]
     total: int
-
-
-def list_sessions(store: Store, query: Query | None = None, kinds: Kinds | None = None) -> tuple[Session, ...]:
-    """Return every session, or those that a query fits, in no order; nothing is read but the state file.
-
-    kinds: needed where the query asks for a `cli:`.
-    """
-    found = list_stored_sessions(store)
-    if query is None or query == Query():
-        return found
-    told = kinds or Kinds({}, {})
-    return tuple(one for one in found if fits(query, one, told.of(one)))
 
 
 def read_entry_tree(store: Store, account: str, session_id: str) -> tree.EntryTree:
@@ -166,25 +153,25 @@ class Catalogue(Record):
         limit: int | None = None,
         *,
         is_reversed: bool = False,
-        every_kind: bool = False,
         kinds: Collection[str] | None = None,
         after: str = "",
     ) -> Listing:
         """Return the sessions that a query fits, in order; the transcripts of those returned are looked at.
 
         Where it asks what is at risk, all of them are.
-        every_kind: with their facets, and with the live sessions of which nothing is recorded yet. kinds: of these
-        kinds alone. after: those behind this chain. Raises UsageInvalid where that is not in the list.
+        kinds: of these kinds alone. after: those behind this chain. Raises UsageInvalid where that is not in the list.
         """
-        unrecorded = dict(live_origin.list_unrecorded(self.store)) if every_kind else {}
+        unrecorded = self.list_unrecorded()
         is_usual = sort is Sort.USED and not is_reversed and query == Query() and kinds is None and not after
         if limit is not None and is_usual:  # what nearly every call asks for
             leading, total = latest(self.store, limit)
-            found = sort_sessions((*list_stored_sessions(self.store, leading), *unrecorded), sort)[:limit]
-            facets = self.read_facets(found, unrecorded) if every_kind else {}
+            found = sort_sessions((*list_sessions(self.store, leading), *unrecorded), sort)[:limit]
+            facets = self.read_facets(found, unrecorded)
             return Listing(tuple(self.look(one, facets) for one in found), total + len(unrecorded))
-        fitting = [session for session in unrecorded if fits(query, session, self.kinds.of(session))]
-        found = sort_sessions((*list_sessions(self.store, query, self.kinds), *fitting), sort, is_reversed=is_reversed)
+        sessions: Iterable[Session] = (*list_sessions(self.store), *unrecorded)
+        if query != Query():
+            sessions = (session for session in sessions if fits(query, session, self.kinds.of(session)))
+        found = sort_sessions(sessions, sort, is_reversed=is_reversed)
         facets = {}
         if kinds is not None or asks_for_facets(query):
             failed = spawned.find_failed_sessions(self.store)
@@ -201,9 +188,13 @@ class Catalogue(Record):
             found = [session for session in found if _risk_fits(query, self.look(session))]
         begin = _find_place(found, after) + 1 if after else 0
         shown = found[begin:][:limit]
-        if every_kind and not facets:
+        if not facets:
             facets = self.read_facets(shown, unrecorded)
         return Listing(tuple(self.look(one, facets) for one in shown), len(found))
+
+    def list_unrecorded(self) -> Mapping[Session, LiveStanding]:
+        """Return the live sessions of which nothing is recorded yet, and how they stand."""
+        return dict(live_origin.list_unrecorded(self.store))
 
     def read_facets(
         self,
@@ -223,7 +214,7 @@ class Catalogue(Record):
         """
         names = (FieldName.ACCOUNT, FieldName.CLI, FieldName.MODEL, FieldName.ROLE)
         asked = [one for one in query.of(*names) if not one.is_negated]
-        found = list_stored_sessions(self.store) if asked else ()
+        found = list_sessions(self.store) if asked else ()
         return tuple(text for one in asked if (text := unknown_value(one, self._texts(one.name, found))) is not None)
 
     def _texts(self, name: FieldName, found: Iterable[Session]) -> Iterable[str | None]:

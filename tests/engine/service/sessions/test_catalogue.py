@@ -13,11 +13,12 @@ from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, Stor
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Sort, cli_kind, purge_at
 from oulipoly_engine.service.search import catch_up, search
-from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, list_sessions, read_entry_tree
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, read_entry_tree
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.sessions import chains, notes
+from oulipoly_engine.store.sessions.sessions import list_sessions
 from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 from oulipoly_engine.testing import FakeClock
 

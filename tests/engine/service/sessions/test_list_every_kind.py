@@ -12,7 +12,9 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.facets import LIVE_KINDS
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.service.sessions.board import Boards
 from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds
+from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
 from oulipoly_engine.store.runs import invocations
@@ -68,7 +70,7 @@ class Home:
     def list(self, text="", limit=50, **more):
         query = parse(text, AT, lambda naive: naive.replace(tzinfo=UTC)) if text else Query()
         catalogue = Catalogue(self.store, Kinds({}, {}), None, self.paths)
-        return catalogue.list(query, limit=limit, every_kind=True, **more)
+        return catalogue.list(query, limit=limit, **more)
 
     def standing(self, text="", limit=50):
         rows = self.list(text, limit).rows
@@ -131,6 +133,23 @@ def test_the_list_of_live_sessions_is_this_list_with_a_filter(home):
     assert (begun, len(begun)) == ({row.facets.live_id for row in listing.rows}, listing.total)
     assert {"talks", "works"} == {row.facets.live_id for row in waiting.rows}
     assert ([], 2) == ([row for row in listing.rows if name_of(row) != row.facets.live_id], waiting.total)
+
+
+def test_the_board_of_the_app_has_what_the_list_has_and_learns_of_what_is_begun(home):
+    def read(before=None):
+        return boards.read(AT, before)
+
+    locator = Locator({}, {}, home.paths.data, home.paths.home, {})
+    boards = Boards(home.store, Catalogue(home.store, Kinds({}, {}), None, home.paths), locator)
+    board = read()
+    is_kept = read(board) is board
+    home.begin("new", is_recorded=False)
+    later = read(board)
+
+    assert is_kept
+    assert {name_of(row) for row in home.list().rows} == {name_of(row) for row in later.rows}
+    assert {"new"} == {name_of(row) for row in later.rows} - {name_of(row) for row in board.rows}
+    assert ("work", "queued") == (board.facets["queued"].kind, board.facets["queued"].status)
 
 
 @pytest.mark.parametrize(
