@@ -9,7 +9,8 @@ from typing import Any
 
 from textual.actions import parse
 
-from oulipoly_tui.actions.action import FRAME, LISTS, Action
+from oulipoly_engine.core.commands.needs import Need
+from oulipoly_tui.actions.action import FRAME, LISTS, STILL_OPENING, Action
 from oulipoly_tui.attention import Alerts
 from oulipoly_tui.base.app_interface import AppInterface
 from oulipoly_tui.commands import custom, frame_keys
@@ -17,8 +18,6 @@ from oulipoly_tui.commands.frame_keys import session_in_front
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.widgets.lines import VirtualList
-
-_NEEDS_ENGINE = ("search", "inbox", "new_work", "session_changes", "worktrees", "server")
 
 
 class KeyActions:
@@ -76,9 +75,20 @@ class KeyActions:
         if action.custom is not None:
             return custom.find_obstacle(self._app, action)
         if action.where == FRAME:
-            return self._reason_of_frame(action.method)
+            lacking = next((need for need in action.does.all_needs if self._lacks(need)), None)
+            return self._reason_of_frame(action) if lacking is None else lacking.value
         pane = self._app.frame.find(action.where)
-        return None if pane is None else pane.obstacle(action.method)
+        return None if pane is None else pane.reason_against(action)
+
+    def _lacks(self, need: Need) -> bool:
+        snapshot = self._app.snapshot
+        match need:
+            case Need.SESSION:
+                return session_in_front(self._app) is None
+            case Need.ACCOUNTS:
+                return snapshot is None or not snapshot.accounts
+            case _:
+                return False
 
     async def press(self, identity: str) -> None:
         """Do what an action's key does, or say why it does nothing now."""
@@ -137,8 +147,9 @@ class KeyActions:
         if isawaitable(done):
             await done
 
-    def _reason_of_frame(self, method: str) -> str | None:
+    def _reason_of_frame(self, action: Action) -> str | None:
         app = self._app
+        method = action.method
         if method == "stop_work" and not self._jobs.stoppable:
             return "nothing is under way that could be stopped"
         if method.startswith("pane("):
@@ -149,10 +160,5 @@ class KeyActions:
             return "nothing is wrong"
         if method == "next_attention" and not self._alerts.list_attention():
             return "there is no alert"
-        if method in _NEEDS_ENGINE and app.engine is None:
-            return "still opening: try again in a moment"
-        if method == "session_changes" and session_in_front(app) is None:
-            return "choose a live session first: its changes are shown"
-        if method == "refresh_all" and (app.snapshot is None or not app.snapshot.accounts):
-            return "no account is configured"
-        return None
+        is_early = app.engine is None and action.needs_engine and bool(action.line or action.does.name)
+        return STILL_OPENING if is_early else None

@@ -6,6 +6,8 @@ import pytest
 
 from oulipoly_engine.cli.base import commands
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.commands.needs import Need
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.store.base.db import open_store
 
@@ -41,7 +43,9 @@ LINES = [[*name.split(), *arguments] for name, many in NEEDING.items() for argum
 
 
 def test_every_command_that_needs_one_is_tried():
-    assert NEEDING.keys() - {""} == {entry.name for entry in commands.SUBCOMMANDS if entry.needs}
+    served = [entry.name for entry in commands.SUBCOMMANDS if entry.module and not entry.verbs]
+
+    assert NEEDING.keys() - {""} == {name for name in served if {Need.ACCOUNTS, Need.RECORDS} & {*find(name).needs}}
 
 
 @pytest.mark.parametrize("line", LINES, ids=" ".join)

@@ -3,14 +3,17 @@
 import json
 from collections import Counter
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from oulipoly_engine.cli.base import commands as command_line
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.commands.table import WORDS, every, find
 from oulipoly_engine.core.web.devices import OFFERED
 
 COMMANDS = every()
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_each_command_stands_once_where_its_first_word_leads():
@@ -52,6 +55,14 @@ def test_ids_of_sessions_are_completed_where_a_command_is_about_one():
     assert {name for name, kinds in first.items() if kinds == ["session"]} == about & {
         name for name, kinds in first.items() if kinds
     }
+
+
+def test_what_a_command_needs_is_said_in_one_place():
+    sources = [path for name in ("engine", "tui") for path in (ROOT / name).rglob("*.py") if path.name != "needs.py"]
+    texts = {path: path.read_text(encoding="utf-8") for path in sources}
+    again = [(path.name, need.value) for path, text in texts.items() for need in Need if f'"{need.value}"' in text]
+
+    assert [] == again
 
 
 def test_what_no_command_takes_back_can_be_agreed_to_on_the_command_line():

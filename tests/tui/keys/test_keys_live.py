@@ -211,6 +211,10 @@ async def test_f_forks_and_x_ends_the_process(talking):
         await one.at("Confirm")
         await one.press("y")
         await one.sees("● ended")
+        await write(one, "/interrupt")
+        await one.told("no turn runs")
+        await write(one, "/close")
+        await one.told("this session has no process now")
 
 
 @keys("live.queue", "Q")

@@ -96,9 +96,10 @@ async def test_a_disabled_account_is_not_read_and_a_pool_without_any_serves_nobo
 
 
 async def test_an_empty_world_has_no_account_to_choose(empty_world, hand):
-    names = ("why", "what_if", "one_shot", "repl", "pin", "drain", "disable", "reserve", "clear", "refresh")
+    of_model, of_account = ("why", "what_if", "one_shot", "repl", "pin"), ("drain", "disable", "reserve", "clear")
     async with hand() as one:
-        await refused(one, [(f"pools.{name}", "choose an account first") for name in names])
+        await refused(one, [(f"pools.{name}", "choose a model first") for name in of_model])
+        await refused(one, [(f"pools.{name}", "choose an account first") for name in (*of_account, "refresh")])
         await refused(one, [("frame.refresh", "no account is configured")])
 
 
@@ -170,7 +171,7 @@ async def test_a_transcript_that_is_not_open_says_how_one_is_opened(app_world, h
     async with hand("transcript") as one:
         rows = [row.id for row in TABLE if row.where == "transcript"]
         one.app.frame.find("transcript").query_one("#transcript-view").focus()
-        await refused(one, [(row, "no session is open: choose one under Sessions") for row in rows])
+        await refused(one, [(row, "choose a session first") for row in rows])
 
 
 async def test_a_transcript_says_what_there_is_not(transcript):

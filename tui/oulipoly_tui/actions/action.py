@@ -10,6 +10,7 @@ from oulipoly_engine.records import Record
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import CustomCommand
 
+STILL_OPENING = "still opening: try again in a moment"  # the engine, which most of it needs
 FRAME = "frame"  # works wherever no question is open
 LISTS = "lists"  # works in every list
 LIVE = "live"  # the pane of one live session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oulipoly_engine.core.commands.command import ACCOUNT
 from oulipoly_engine.core.commands.table import find
 from oulipoly_tui.actions.action import Action, own
 
@@ -28,7 +29,7 @@ ACTIONS = (
     Action("quota.burners", find("report"), _HERE, keys="b", method="burners", weight=7),
     Action(
         "quota.pools",
-        own("pools", "show the pools that this account serves", ("models",)),
+        own("pools", "show the pools that this account serves", ("models",), (ACCOUNT,)),
         _HERE,
         keys="w",
         method="pools",

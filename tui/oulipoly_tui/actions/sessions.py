@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oulipoly_engine.core.commands.command import SESSION
 from oulipoly_engine.core.commands.table import find
 from oulipoly_tui.actions.action import Action, own
 
@@ -79,7 +80,7 @@ ACTIONS = (
     ),
     Action(
         "sessions.mark",
-        own("mark", "mark it for a bulk action, or no longer", ("select", "multi-select", "tag")),
+        own("mark", "mark it for a bulk action, or no longer", ("select", "multi-select", "tag"), (SESSION,)),
         _HERE,
         keys="space",
         method="mark",
@@ -87,7 +88,12 @@ ACTIONS = (
     ),
     Action(
         "sessions.range",
-        own("range", "mark from here to where the cursor goes; again ends it", ("select range", "visual mode")),
+        own(
+            "range",
+            "mark from here to where the cursor goes; again ends it",
+            ("select range", "visual mode"),
+            (SESSION,),
+        ),
         _HERE,
         keys="v",
         method="range",

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from oulipoly_engine.core.commands.command import Argument
 from oulipoly_engine.core.commands.table import find
 from oulipoly_tui.actions.action import Action, own
 
 _HERE = "repl"
 _RUN = "oulipoly_tui.commands.terminals"
+_TERMINAL = Argument("terminal")  # the one that is shown
 
 ACTIONS = (
     Action("repl.enter", find("terminal type"), _HERE, keys="enter", method="enter", weight=9),
     Action(
         "repl.next",
-        own("next", "show the next terminal", ("next tab",)),
+        own("next", "show the next terminal", ("next tab",), (_TERMINAL,)),
         _HERE,
         keys="right,l,tab",
         method="next",
@@ -20,7 +22,7 @@ ACTIONS = (
     ),
     Action(
         "repl.previous",
-        own("previous", "show the terminal before", ("previous tab",)),
+        own("previous", "show the terminal before", ("previous tab",), (_TERMINAL,)),
         _HERE,
         keys="left,h,shift+tab",
         method="previous",
@@ -29,7 +31,10 @@ ACTIONS = (
     Action(
         "repl.copy",
         own(
-            "copy mode", "walk over the whole text by keys, select and copy", ("copy text", "scrollback", "select text")
+            "copy mode",
+            "walk over the whole text by keys, select and copy",
+            ("copy text", "scrollback", "select text"),
+            (_TERMINAL,),
         ),
         _HERE,
         keys="c",
@@ -38,7 +43,7 @@ ACTIONS = (
     ),
     Action(
         "repl.find",
-        own("find", "search the whole text", ("search scrollback", "grep")),
+        own("find", "search the whole text", ("search scrollback", "grep"), (_TERMINAL,)),
         _HERE,
         keys="slash",
         method="find",
@@ -46,7 +51,7 @@ ACTIONS = (
     ),
     Action(
         "repl.hand_over",
-        own("full screen", "give the terminal the whole screen", ("maximize terminal", "plain attach")),
+        own("full screen", "give the terminal the whole screen", ("maximize terminal", "plain attach"), (_TERMINAL,)),
         _HERE,
         keys="f",
         method="hand_over",
@@ -54,7 +59,7 @@ ACTIONS = (
     ),
     Action(
         "repl.close",
-        own("close tab", "put the terminal away; its program runs on", ("put away", "detach")),
+        own("close tab", "put the terminal away; its program runs on", ("put away", "detach"), (_TERMINAL,)),
         _HERE,
         keys="x",
         method="close",

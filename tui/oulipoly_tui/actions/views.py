@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.core.commands.command import Argument
+from oulipoly_engine.core.commands.command import SESSION, Argument
 from oulipoly_engine.core.commands.table import find
 from oulipoly_tui.actions.action import Action, own
 
@@ -12,7 +12,7 @@ _RUN = "oulipoly_tui.commands.views"
 ACTIONS = (
     Action(
         "sessions.copy",
-        own("copy", "copy its id, path or resume command", ("clipboard", "yank", "copy id")),
+        own("copy", "copy its id, path or resume command", ("clipboard", "yank", "copy id"), (SESSION,)),
         _HERE,
         keys="y",
         method="copy",

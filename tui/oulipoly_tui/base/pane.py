@@ -17,6 +17,8 @@ from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.checks.alerts import Alert
+    from oulipoly_engine.core.commands.command import Command
+    from oulipoly_engine.core.commands.needs import Need
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.snapshot import Snapshot
 
@@ -54,8 +56,21 @@ class Pane(Widget, can_focus=False):
     def take_event(self, event: Event) -> None:
         """Take an event of the engine. Called in the app's thread."""
 
-    def obstacle(self, action: str) -> str | None:
+    def reason_against(self, action: Action) -> str | None:
         """Say why an action of ours does nothing now, as a sentence; None: it works. The footer hides the others."""
+        lacking = self.find_lacking(action.does)
+        return self.obstacle(action.method) if lacking is None else lacking.value
+
+    def find_lacking(self, command: Command) -> Need | None:
+        """Return what a command needs and is not there now; None: there is all of it."""
+        return next((need for need in command.all_needs if self.lacks(need)), None)
+
+    def lacks(self, need: Need) -> bool:
+        """Return whether what some commands need is not there now."""
+        return False
+
+    def obstacle(self, action: str) -> str | None:
+        """Say why an action does nothing now though there is all that its command needs; None: it works."""
         return None
 
     def row_values(self) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_tui.actions.action import FRAME
+from oulipoly_tui.actions.action import FRAME, STILL_OPENING
 from oulipoly_tui.actions.custom import find_missing, prepare
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.screens import dialogs
@@ -30,7 +30,7 @@ def find_obstacle(app: AppInterface, action: Action) -> str | None:
     if pane is None or action.custom is None:
         return "its pane has not been opened yet"
     if app.engine is None:
-        return "still opening: try again in a moment"
+        return STILL_OPENING
     return find_missing(action.custom, pane.row_values())
 
 

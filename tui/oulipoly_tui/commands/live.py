@@ -6,7 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.orders import Order, Rename, SetModel
+from oulipoly_tui.actions.live import ACTIONS
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.orders.work import find_kind
 from oulipoly_tui.screens import dialogs
@@ -196,8 +198,8 @@ def model(app: AppInterface, arguments: list[str]) -> str | None:
 def _of_pane(app: AppInterface, action: str) -> str | None:
     pane: Any = app.frame.find(_PANE)
     if pane is None:
-        return "no live session is open"
-    reason: str | None = pane.obstacle(action)
+        return Need.SESSION.value
+    reason: str | None = pane.reason_against(next(row for row in ACTIONS if row.id == f"live.{action}"))
     if reason is None:
         getattr(pane, f"action_{action}")()
     return reason
@@ -206,6 +208,6 @@ def _of_pane(app: AppInterface, action: str) -> str | None:
 def _order(app: AppInterface, order: Order) -> str | None:
     pane: Any = app.frame.find(_PANE)
     if pane is None or pane.session is None:
-        return "no live session is open"
+        return Need.SESSION.value
     pane.order(order)
     return None

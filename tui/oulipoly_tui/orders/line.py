@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import ReadOnly
-from oulipoly_tui.actions.action import FRAME
+from oulipoly_tui.actions.action import FRAME, STILL_OPENING
 from oulipoly_tui.actions.registry import commands, search
 from oulipoly_tui.orders.choices import choices_of
 
@@ -65,7 +65,7 @@ def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
     if action.writes and app.options.read_only:
         return ReadOnly(f"run {name!r}").message
     if action.needs_engine and app.engine is None:
-        return "still opening: try again in a moment"
+        return STILL_OPENING
     needed = sum(not each.is_optional for each in action.arguments)
     if not needed <= len(arguments) <= len(action.arguments):
         return f"write {action.usage}"

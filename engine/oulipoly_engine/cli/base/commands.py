@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 OF_THE_APP = ("--linear", "--read-only", "--no-anim")  # options of the app, which takes nothing beside them
 
 
-ACCOUNTS, RECORDS = "accounts", "records"
-
-
 class Subcommand(NamedTuple):
     """One row."""
 
@@ -31,7 +28,6 @@ class Subcommand(NamedTuple):
     older: tuple[str, ...] = ()  # older spellings, which scripts use: they work, and no list shows them
     keeps_off: bool = False  # touches no state of ours, or is the way out of one that cannot be opened
     verbs: str = ""  # of a noun: what `--help` says of it
-    needs: str = ""  # ACCOUNTS: a configuration; RECORDS: that or a record; "": it has something to say without
 
     @property
     def summary(self) -> str:
@@ -53,8 +49,8 @@ _BRANCHES = "what sessions have changed"
 
 SUBCOMMANDS = (  # in each section the most used first
     Subcommand("session", "", _WORK, verbs="list, search, show, move, export, bundle … sessions"),
-    Subcommand("repl", "runs.repl", _WORK, needs=ACCOUNTS),
-    Subcommand("resume", "runs.resume", _WORK, needs=ACCOUNTS),
+    Subcommand("repl", "runs.repl", _WORK),
+    Subcommand("resume", "runs.resume", _WORK),
     Subcommand("worktree", "", _WORK, verbs="list, remove, restore, prune: the folders that sessions work in"),
     Subcommand("requests", "", _WORK, verbs="list, show, approve, deny, answer what live sessions ask"),
     Subcommand("turn", "", _WORK, verbs="resume: have a live session go on with a turn that was left"),
@@ -72,8 +68,8 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("quota", "", _ACCOUNTS, verbs="show, check, forecast"),
     Subcommand("account", "", _ACCOUNTS, verbs="add, list, show, log in, rename, remove, drain … accounts"),
     Subcommand("runtime", "", _ACCOUNTS, verbs="list, show, refresh: the CLIs that live sessions are opened on"),
-    Subcommand("why", "runs.why", _ACCOUNTS, needs=RECORDS),
-    Subcommand("report", "quota.report", _ACCOUNTS, needs=RECORDS),
+    Subcommand("why", "runs.why", _ACCOUNTS),
+    Subcommand("report", "quota.report", _ACCOUNTS),
     Subcommand("status", "quota.status", _ACCOUNTS),
     Subcommand("setup", "", _SET_UP, verbs="run: a model sets things up; detect, sync, memory"),
     Subcommand("doctor", "setup.doctor", _SET_UP, keeps_off=True),
@@ -85,10 +81,10 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("trace", "runs.trace", _SCRIPTS),
     Subcommand("wait", "runs.wait", _SCRIPTS),
     #
-    Subcommand("session list", "sessions.list", _FIND, needs=RECORDS),
-    Subcommand("session search", "sessions.search", _FIND, needs=RECORDS),
+    Subcommand("session list", "sessions.list", _FIND),
+    Subcommand("session search", "sessions.search", _FIND),
     Subcommand("session show", "sessions.show", _FIND),
-    Subcommand("session scan", "sessions.scan", _FIND, older=("session-scan",), needs=ACCOUNTS),
+    Subcommand("session scan", "sessions.scan", _FIND, older=("session-scan",)),
     Subcommand("session new", "live.session", _TALK),
     Subcommand("session send", "live.session", _TALK),
     Subcommand("session status", "live.session", _TALK),
@@ -109,7 +105,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("session pin", "sessions.note", _GO_ON),
     Subcommand("session unpin", "sessions.note", _GO_ON),
     Subcommand("session export", "sessions.export", _KEEP),
-    Subcommand("session archive", "sessions.archive", _KEEP, needs=RECORDS),
+    Subcommand("session archive", "sessions.archive", _KEEP),
     Subcommand("session bundle", "sessions.bundle", _KEEP),
     Subcommand("session unbundle", "sessions.bundle", _KEEP),
     Subcommand("session import-replace", "sessions.replace", _EDIT),
@@ -148,26 +144,26 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("terminal attach", "terminals", older=("attach",)),
     Subcommand("terminal kill", "terminals", older=("kill",)),
     #
-    Subcommand("quota show", "quota.usage", needs=ACCOUNTS),
-    Subcommand("quota check", "quota.quota_check", older=("quota-check",), needs=ACCOUNTS),
-    Subcommand("quota forecast", "quota.forecast", older=("forecast",), needs=ACCOUNTS),
+    Subcommand("quota show", "quota.usage"),
+    Subcommand("quota check", "quota.quota_check", older=("quota-check",)),
+    Subcommand("quota forecast", "quota.forecast", older=("forecast",)),
     #
     Subcommand("account add", "setup.account_add", _LOGINS),
-    Subcommand("account list", "quota.account", _LOGINS, needs=ACCOUNTS),
-    Subcommand("account show", "setup.account", _LOGINS, needs=ACCOUNTS),
-    Subcommand("account login", "setup.account", _LOGINS, needs=ACCOUNTS),
-    Subcommand("account test", "setup.account", _LOGINS, needs=ACCOUNTS),
-    Subcommand("account rename", "setup.account", _LOGINS, needs=ACCOUNTS),
-    Subcommand("account remove", "setup.account", _LOGINS, needs=ACCOUNTS),
+    Subcommand("account list", "quota.account", _LOGINS),
+    Subcommand("account show", "setup.account", _LOGINS),
+    Subcommand("account login", "setup.account", _LOGINS),
+    Subcommand("account test", "setup.account", _LOGINS),
+    Subcommand("account rename", "setup.account", _LOGINS),
+    Subcommand("account remove", "setup.account", _LOGINS),
     Subcommand("account undo", "setup.account", _LOGINS),
-    Subcommand("account export", "setup.account_backup", _LOGINS, needs=ACCOUNTS),
+    Subcommand("account export", "setup.account_backup", _LOGINS),
     Subcommand("account import", "setup.account_backup", _LOGINS),
-    Subcommand("account drain", "quota.account", _CONTROLS, needs=ACCOUNTS),
-    Subcommand("account undrain", "quota.account", _CONTROLS, needs=ACCOUNTS),
-    Subcommand("account disable", "quota.account", _CONTROLS, needs=ACCOUNTS),
-    Subcommand("account enable", "quota.account", _CONTROLS, needs=ACCOUNTS),
-    Subcommand("account reserve", "quota.account", _CONTROLS, needs=ACCOUNTS),
-    Subcommand("account clear", "quota.account", _CONTROLS, needs=ACCOUNTS),
+    Subcommand("account drain", "quota.account", _CONTROLS),
+    Subcommand("account undrain", "quota.account", _CONTROLS),
+    Subcommand("account disable", "quota.account", _CONTROLS),
+    Subcommand("account enable", "quota.account", _CONTROLS),
+    Subcommand("account reserve", "quota.account", _CONTROLS),
+    Subcommand("account clear", "quota.account", _CONTROLS),
     #
     Subcommand("runtime list", "live.runtime"),
     Subcommand("runtime show", "live.runtime"),

@@ -14,6 +14,7 @@ from oulipoly_engine.cli.base.questions import parse_agreed
 from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.live.turn_result import tell_result, watch
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy
 from oulipoly_engine.core.text.columns import plain
@@ -344,7 +345,7 @@ def _queue(context: Context, options: Namespace) -> int:
     if options.json:
         output.write_json({"schema_version": SCHEMA_VERSION, "queue": _queue_json(waiting)})
     elif not waiting:
-        diagnostics.note("no message waits")
+        diagnostics.note(Need.MESSAGE)
     else:
         output.write_lines(f"{place}  {one.message_id[:8]}  {plain(one.text)}" for place, one in enumerate(waiting, 1))
     return 0

@@ -21,15 +21,19 @@ def require_configuration(context: Context, command: Subcommand | None = None, a
 
     command: None: a prompt, or an option's work. arguments: behind the command; without one, an agent's name and words.
     """
-    needs = commands.ACCOUNTS if command is None else command.needs
-    if not needs or context.models_dir is not None or _HELP & set(arguments):
-        return
     paths = context.paths
-    if os.path.lexists(paths.providers) or _has_models(paths.models):
+    if context.models_dir is not None or os.path.lexists(paths.providers) or _has_models(paths.models):
         return
-    if needs == commands.RECORDS and context.engine.state_file.has_records():
+    # ruff: noqa: PLC0415 - with everything but a first start
+    from oulipoly_engine.core.commands.needs import Need
+    from oulipoly_engine.core.commands.table import find
+    from oulipoly_engine.errors import NotConfigured
+
+    needs = (Need.ACCOUNTS,) if command is None else find(command.name).needs
+    if not {Need.ACCOUNTS, Need.RECORDS} & {*needs} or _HELP & set(arguments):
         return
-    from oulipoly_engine.errors import NotConfigured  # noqa: PLC0415 - with everything but a first start
+    if Need.RECORDS in needs and context.engine.state_file.has_records():
+        return
 
     name = context.command
     message = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import ACCOUNT, Argument, destroys, reads, writes
+from oulipoly_engine.core.commands.needs import Need
 
 _RUNTIME = Argument("runtime")
 _CLI, _NAME = Argument("cli", is_optional=True), Argument("name", is_optional=True)
@@ -15,14 +16,21 @@ COMMANDS = (
         (_CLI, _NAME),
         ("new account", "log in", "sign in", "login"),
     ),
-    reads("account list", "accounts", "list accounts and what holds for them"),
-    reads("account show", "show account", "show an account's CLI, its home, who is logged in, its pools", (ACCOUNT,)),
+    reads("account list", "accounts", "list accounts and what holds for them", needs=(Need.ACCOUNTS,)),
+    reads(
+        "account show",
+        "show account",
+        "show an account's CLI, its home, who is logged in, its pools",
+        (ACCOUNT,),
+        needs=(Need.ACCOUNTS,),
+    ),
     writes(
         "account login",
         "log in again",
         "log in to an account again",
         (ACCOUNT,),
         ("login", "sign in again", "renew login", "re-login"),
+        needs=(Need.ACCOUNTS,),
     ),
     writes(
         "account test",
@@ -30,6 +38,7 @@ COMMANDS = (
         "send an account a prompt of one word",
         (ACCOUNT,),
         ("check account", "try account", "does it answer"),
+        needs=(Need.ACCOUNTS,),
     ),
     writes(
         "account rename",
@@ -37,6 +46,7 @@ COMMANDS = (
         "change an account's name; its readings and sessions follow",
         (ACCOUNT, Argument("name")),
         ("name account", "change name"),
+        needs=(Need.ACCOUNTS,),
     ),
     destroys(
         "account remove",
@@ -45,6 +55,7 @@ COMMANDS = (
         (ACCOUNT,),
         ("delete account", "forget account"),
         undo="account undo",
+        needs=(Need.ACCOUNTS,),
     ),
     destroys(
         "account undo",
@@ -52,11 +63,23 @@ COMMANDS = (
         "take back the last change of the accounts",
         synonyms=("revert setup", "account undo"),
     ),
-    writes("account export", "export accounts", "back up accounts and pools, without secrets"),
+    writes("account export", "export accounts", "back up accounts and pools, without secrets", needs=(Need.ACCOUNTS,)),
     writes("account import", "import accounts", "add what a backup has", (Argument("file"),)),
-    writes("account drain", "drain", "give an account no new work", (ACCOUNT,), ("pause", "stop using", "cordon")),
     writes(
-        "account undrain", "undrain", "give an account work again", (ACCOUNT,), ("unpause", "use again", "uncordon")
+        "account drain",
+        "drain",
+        "give an account no new work",
+        (ACCOUNT,),
+        ("pause", "stop using", "cordon"),
+        needs=(Need.ACCOUNTS,),
+    ),
+    writes(
+        "account undrain",
+        "undrain",
+        "give an account work again",
+        (ACCOUNT,),
+        ("unpause", "use again", "uncordon"),
+        needs=(Need.ACCOUNTS,),
     ),
     writes(
         "account disable",
@@ -64,14 +87,23 @@ COMMANDS = (
         "leave an account out, and do not read its quota",
         (ACCOUNT,),
         ("turn off", "exclude", "ignore account"),
+        needs=(Need.ACCOUNTS,),
     ),
-    writes("account enable", "enable", "take an account in again", (ACCOUNT,), ("turn on", "include")),
+    writes(
+        "account enable",
+        "enable",
+        "take an account in again",
+        (ACCOUNT,),
+        ("turn on", "include"),
+        needs=(Need.ACCOUNTS,),
+    ),
     writes(
         "account reserve",
         "set reserve",
         "keep a part of an account's windows unused",
         (ACCOUNT, Argument("percent")),
         ("keep unused", "keep free", "quota floor"),
+        needs=(Need.ACCOUNTS,),
     ),
     writes(
         "account clear",
@@ -79,6 +111,7 @@ COMMANDS = (
         "take an account's exhausted mark and its pause away",
         (ACCOUNT,),
         ("clear mark", "reset mark", "retry now"),
+        needs=(Need.ACCOUNTS,),
     ),
     reads("runtime list", "runtimes", "list runtimes, and how each stood when it was last asked"),
     reads(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import Argument, destroys, writes
+from oulipoly_engine.core.commands.needs import Need
 
 _VIEW = Argument("name", "views", is_rest=True)
 
@@ -15,5 +16,11 @@ COMMANDS = (
         ("save filter", "save search"),
     ),
     destroys("view delete", "delete view", "forget a saved view", (_VIEW,), ("remove filter",)),
-    writes("undo", "undo", "take back what was done last with a session", synonyms=("revert", "take back")),
+    writes(
+        "undo",
+        "undo",
+        "take back what was done last with a session",
+        synonyms=("revert", "take back"),
+        needs=(Need.UNDO,),
+    ),
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from oulipoly_engine.core.commands.needs import OF_ARGUMENTS, Need
+
 if TYPE_CHECKING:
     from oulipoly_engine.core.web.devices import Scope
 
@@ -39,9 +41,16 @@ class Command(NamedTuple):
     synonyms: tuple[str, ...] = ()  # what others call it: searches find it by them
     writes: bool = False  # changes something, or starts a program: not there in read-only mode
     destroys: bool = False  # what it ends or replaces is gone, or back by `undo` alone: a screen asks first
+    needs: tuple[Need, ...] = ()  # beside what its arguments say
     undo: str = ""  # the command that takes it back; "": none does, and the command line asks first too
     scope: Scope | None = None  # what a device of the server needs for it; None: nothing but this computer does it
     is_confirmed: bool = False  # the device was also confirmed within the last quarter of an hour
+
+    @property
+    def all_needs(self) -> tuple[Need, ...]:
+        """Return what must be there before it works, or be chosen, the first to be asked for first."""
+        chosen = (OF_ARGUMENTS.get(argument.name) for argument in self.arguments[:1] if not argument.is_optional)
+        return (*(need for need in chosen if need is not None), *self.needs)
 
     @property
     def sentence(self) -> str:

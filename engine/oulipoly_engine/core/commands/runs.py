@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import ACCOUNT, MODEL, SESSION, TEXT, Argument, destroys, reads, writes
+from oulipoly_engine.core.commands.needs import Need
 
 _RUN = Argument("run", choices="runs")
 
@@ -21,8 +22,15 @@ COMMANDS = (
         "talk to a model's CLI in a terminal, or go on with a session",
         (MODEL, Argument("account", "accounts", is_optional=True)),
         ("repl", "chat", "new terminal", "new tab"),
+        needs=(Need.ACCOUNTS,),
     ),
-    writes("resume", "resume with prompt", "send a prompt to a session, without a screen", (SESSION, TEXT)),
+    writes(
+        "resume",
+        "resume with prompt",
+        "send a prompt to a session, without a screen",
+        (SESSION, TEXT),
+        needs=(Need.ACCOUNTS,),
+    ),
     reads("trace", "trace", "show a run and everything it started", (_RUN,), ("sub-agents", "call tree", "spawned")),
     reads("wait", "wait", "wait for a run's end and print its result", (_RUN,)),
     destroys(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import ACCOUNT, SESSION, TEXT, Argument, destroys, reads, writes
+from oulipoly_engine.core.commands.needs import Need
 
 _SESSIONS = Argument("sessions", is_rest=True)
 _NOTE = Argument("text", is_rest=True, is_optional=True)
@@ -11,12 +12,13 @@ _ACCOUNT = Argument("account", "accounts", is_optional=True)
 
 COMMANDS = (
     # find and read
-    reads("session list", "list", "list the sessions of all accounts", scope="view"),
+    reads("session list", "list", "list the sessions of all accounts", scope="view", needs=(Need.RECORDS,)),
     reads(
         "session search",
         "search all",
         "search what was said in all sessions",
         synonyms=("full text search", "find message", "grep"),
+        needs=(Need.RECORDS,),
     ),
     reads(
         "session show", "read session", "read a session", (SESSION,), ("show messages", "view session"), scope="view"
@@ -26,6 +28,7 @@ COMMANDS = (
         "read",
         "read what the CLIs have written",
         synonyms=("scan", "reload", "ingest", "refresh sessions"),
+        needs=(Need.ACCOUNTS,),
     ),
     reads("session trace", "trace", "show what the turns of a session have done", (SESSION,), scope="view"),
     reads(
@@ -88,6 +91,7 @@ COMMANDS = (
         (SESSION,),
         ("stop", "cancel turn", "abort turn"),
         scope="operate",
+        needs=(Need.TURN,),
     ),
     writes(
         "session queue",
@@ -96,6 +100,7 @@ COMMANDS = (
         (SESSION,),
         ("queued messages", "pending messages", "take back"),
         scope="operate",
+        needs=(Need.MESSAGE,),
     ),
     reads(
         "session queue show",
@@ -118,6 +123,7 @@ COMMANDS = (
         "have the CLI shorten the session's past",
         (SESSION,),
         ("summarize", "free context"),
+        needs=(Need.COMPACTION, Need.NO_TURN),
     ),
     writes(
         "session review",
@@ -125,6 +131,7 @@ COMMANDS = (
         "have the CLI review what is not committed, or a branch",
         (SESSION,),
         ("code review",),
+        needs=(Need.REVIEW, Need.NO_TURN),
     ),
     writes(
         "session model",
@@ -132,6 +139,7 @@ COMMANDS = (
         "have later turns done by another model",
         (SESSION, Argument("name")),
         ("switch model", "model picker"),
+        needs=(Need.SET_MODEL,),
     ),
     destroys(
         "session close",
@@ -140,6 +148,7 @@ COMMANDS = (
         (SESSION,),
         ("close", "kill", "stop process"),
         undo="session send",
+        needs=(Need.PROCESS,),
     ),
     destroys(
         "session cancel", "cancel", "end the session's turn and its process by force", (SESSION,), scope="operate"
@@ -189,6 +198,7 @@ COMMANDS = (
         "keep copies before the CLIs delete transcripts",
         (_SESSIONS,),
         ("back up", "save copy", "preserve"),
+        needs=(Need.RECORDS,),
     ),
     writes(
         "session archive all",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import Argument, destroys, reads, writes
+from oulipoly_engine.core.commands.needs import Need
 
 _TERMINAL = Argument("terminal")
 
@@ -14,7 +15,13 @@ COMMANDS = (
         (Argument("command", is_rest=True),),
         ("shell", "execute"),
     ),
-    writes("terminal again", "new", "talk to the same model in another terminal", synonyms=("new tab",)),
+    writes(
+        "terminal again",
+        "new",
+        "talk to the same model in another terminal",
+        synonyms=("new tab",),
+        needs=(Need.TERMINAL,),
+    ),
     reads(
         "terminal list",
         "attach",

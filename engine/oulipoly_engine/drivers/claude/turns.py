@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.events import (
     AnyEvent,
     Item,
@@ -102,7 +103,7 @@ class Turns:
         """Return why the running turn would not take a message now, or nothing."""
         turn = self.current
         if turn is None or not turn.is_started:
-            return "no turn runs"
+            return Need.TURN.value
         if turn.is_interrupted or self.items.has("compaction"):
             return "the running turn takes no message"
         runs = has_request or self.items.has("command", "file_change", "tool", "plan")

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.checks.alerts import Alert, of_request
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.events import AnyEvent, OrderFailed, TurnEnded, TurnStarted
 from oulipoly_engine.core.live.orders import Close, Compact, Order, Review, verb_of
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionLost, SessionOpening
@@ -262,7 +263,7 @@ class LiveConnections(LiveRequests):
             with self.connect(identity) as client:
                 return client.order(order)
         except HostUnreachable as error:
-            raise NoTurnRuns("this session has no process now: nothing runs in it") from error
+            raise NoTurnRuns(Need.PROCESS) from error
 
 
 def refuse_fenced(session: LiveSession) -> None:

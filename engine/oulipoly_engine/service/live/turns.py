@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, orders, requests, states
 from oulipoly_engine.core.live.models import check_model
@@ -357,7 +358,7 @@ class SessionTurns:
         if turn is not None and expected and expected != turn.turn_id:
             raise RequestRefused(f"the turn {expected} does not run any more; {turn.turn_id} does")
         if turn is None or not self._driver.capabilities.steer:
-            why = "no turn runs" if turn is None else f"{self.session.runtime_kind} takes no message in a turn"
+            why = Need.TURN if turn is None else f"{self.session.runtime_kind} takes no message in a turn"
             sent = self._send(orders.Send(text))
             return sent | {"steered": False, "message": f"{why}: it goes as a turn of its own"}
         message = QueuedMessage(str(uuid.uuid4()), self.session.session_id, text, "queued", self._clock.now())
@@ -387,7 +388,7 @@ class SessionTurns:
 
     def _interrupt(self) -> dict[str, Any]:
         if self.turn is None:
-            raise requests.NoTurnRuns("no turn runs")
+            raise requests.NoTurnRuns(Need.TURN)
         self._driver.interrupt()
         return {"turn_id": self.turn.turn_id}
 
@@ -543,7 +544,7 @@ class SessionTurns:
         if self.failure is not None or not self.is_open:
             raise requests.SessionOpening(f"the session is not open yet: {what} it once it is")
         if self.turn is not None:
-            raise RequestRefused(f"a turn runs: wait for its end, or interrupt it, then {what}")
+            raise RequestRefused(Need.NO_TURN)
 
     def fail(self, event: ev.SessionFailed) -> None:
         """Take it that the session cannot be opened."""

@@ -77,7 +77,7 @@ class LiveAnswers:
         if request is not None:
             self._answer(request, "cancel")
 
-    def reason_against(self, request: OpenRequest, method: str) -> str | None:
+    def refuse_answer(self, request: OpenRequest, method: str) -> str | None:
         """Say why a request cannot be answered so now; None: it can."""
         reason = can(request, method)
         is_approval = request.kind != "user_input" and method in APPROVALS
@@ -92,7 +92,7 @@ class LiveAnswers:
             return None
         is_key = self.app.has_keys_under_way  # else a hint was clicked
         early = self.guard.refuse_key() if is_key else self.guard.refuse(monotonic())
-        reason = self.reason_against(request, method) or early
+        reason = self.refuse_answer(request, method) or early
         if reason is not None:
             self.app.say(reason[:1].upper() + reason[1:], severity="warning")
             return None

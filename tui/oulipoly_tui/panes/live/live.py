@@ -12,6 +12,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.markup import escape
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.keys.keymap import format_first_key
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.actions.action import Action
 
 _ANSWERS = ("approve", "approve_for_session", "deny", "deny_with_reason", "cancel_request")
-_NEEDS = {"compact": "compaction", "review": "review", "model": "set_model"}  # of the driver, as far as it is known
+_ABILITIES = {Need.COMPACTION: "compaction", Need.REVIEW: "review", Need.SET_MODEL: "set_model"}  # of drivers
 _EVERYWHERE = ("frame.palette", "frame.attention")  # rows whose keys work in the line that is written on too
 _TICK_S = 1.0
 _REST_S = 2.0  # without a key, until what is written is kept
@@ -119,29 +120,38 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         )
         return (*rows, *(row for row in (self._row(name) for name in _EVERYWHERE) if row is not None))
 
+    def reason_against(self, action: Action) -> str | None:
+        """Say why an action does nothing now: all but two are about the session that is open."""
+        if self.session is None and action.method not in ("choose_session", "new"):
+            return Need.SESSION.value
+        return super().reason_against(action)
+
+    def lacks(self, need: Need) -> bool:
+        """Return whether the session that is open has not what a command needs."""
+        match need:
+            case Need.REQUEST:
+                return self.request is None
+            case Need.TURN:
+                return self.talk.turn is None and not self.screen.get_selected_text()
+            case Need.NO_TURN:
+                return self.talk.turn is not None
+            case Need.MESSAGE:
+                return not self.talk.queue
+            case Need.PROCESS:
+                return self._connection is None
+            case Need.COMPACTION | Need.REVIEW | Need.SET_MODEL:
+                return bool(self._capabilities) and not self._capabilities.get(_ABILITIES[need])
+            case _:
+                return False
+
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
-        if action in ("choose_session", "new"):
-            return None
-        if self.session is None:
-            return "no live session is open: l lists them"
-        if action in _ANSWERS:
-            return "nothing is asked" if self.request is None else self.reason_against(self.request, action)
-        if action == "interrupt" and self.talk.turn is None and not self.screen.get_selected_text():
-            return "no turn runs"
-        if action == "edit_queue" and not self.talk.queue:
-            return "no message waits"
+        if action in _ANSWERS and self.request is not None:
+            return self.refuse_answer(self.request, action)
         if action == "changes" and not self.talk.diff:
             return "no turn has told what it changed"
-        if action == "close" and self._connection is None:
-            return "its process has ended already"
         if action == "unfold" and not self._has_fold:
             return "nothing is folded here"
-        needed = _NEEDS.get(action)
-        if needed is not None and self._capabilities and not self._capabilities.get(needed):
-            return f"its CLI cannot do that over {self.session.runtime_kind}"
-        if action in ("compact", "review") and self.talk.turn is not None:
-            return "a turn runs: wait for its end, or interrupt it"
         return None
 
     @property

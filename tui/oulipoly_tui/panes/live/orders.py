@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.commands.needs import Need
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.errors import AccountExhausted, ReadOnly, RunnerError
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.panes.live.jobs import fork_to, resume_turn
 from oulipoly_tui.screens import dialogs
-from oulipoly_tui.view.live.completion import own_command
+from oulipoly_tui.view.live.completion import OWN_COMMANDS, own_command
 from oulipoly_tui.view.transcript.spans import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from oulipoly_engine.core.commands.command import Command
     from oulipoly_engine.core.live.events import ModelInfo
     from oulipoly_engine.core.live.sessions import LiveSession
     from oulipoly_engine.facade.live.sessions import Begun
@@ -40,6 +43,7 @@ class LiveOrders:
     interrupting: str  # the turn that was asked to end
     draw_working: Callable[[], None]
     _key: Callable[[str], str]
+    find_lacking: Callable[[Command], Need | None]
 
     @property
     def composer(self) -> Composer:
@@ -159,6 +163,10 @@ class LiveOrders:
             self.open_session(self.session.session_id, anew=True)
 
     def _run_own(self, name: str, rest: str) -> None:
+        lacking = self.find_lacking(find(OWN_COMMANDS[name]))
+        if lacking is not None:
+            self.app.say(lacking.value)
+            return
         match name:
             case "rename" if rest:
                 self.order(orders.Rename(rest))
@@ -196,7 +204,7 @@ class LiveOrders:
     def _interrupt(self) -> None:
         """Have the running turn end; the working line says so until it has."""
         if self.talk.turn is None:
-            self.app.say("No turn runs")
+            self.app.say(Need.TURN.value)
             return
 
         def on_refused() -> None:

@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.base.pane import Pane, bindings
@@ -31,12 +32,6 @@ _DETAILS_FROM = 104  # columns of the pane at which the details find room beside
 _KEPT_SHOTS = 20
 _FIRST = ("pools.add_account", "pools.set_up", "pools.set_up_agent", "pools.demo")  # on the first screen
 _NEEDS_ACCOUNT = frozenset(("drain", "disable", "reserve", "clear", "refresh", "rename", "remove", "test", "log_in"))
-_NEEDS_MEMBER = frozenset(
-    (
-        *("why", "what_if", "one_shot", "start_repl", "pin", "drain", "reserve", "disable", "clear", "refresh"),
-        *("rename", "remove", "test", "log_in"),
-    )
-)
 
 
 class PoolsPane(Pane):
@@ -109,6 +104,10 @@ class PoolsPane(Pane):
         self.add_class("-log")
         self._draw_log()
 
+    def lacks(self, need: Need) -> bool:
+        """Return whether no account of a pool is under the cursor."""
+        return need in (Need.ACCOUNT, Need.MODEL) and self._find_member() is None
+
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
         is_empty = self._snapshot is None or not self._snapshot.pools
@@ -125,8 +124,6 @@ class PoolsPane(Pane):
             if not app.has_pane("repl"):
                 return "this version has no terminals yet"
         found = self._find_member()
-        if action in _NEEDS_MEMBER and found is None:
-            return "choose an account first"
         if action in ("one_shot", "start_repl") and found is not None and found[0].next_account is None:
             decision = found[0].decision
             return words.local(decision.error or "nobody can serve this model now", decision.now)

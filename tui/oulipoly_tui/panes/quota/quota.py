@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.markup import escape
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.view import row_values
@@ -90,10 +91,14 @@ class QuotaPane(Pane):
         """Put the cursor on a window's row; return whether there is such a one."""
         return self.query_one("#quota-list", VirtualList).go_to(key)
 
+    def lacks(self, need: Need) -> bool:
+        """Return whether no account is under the cursor."""
+        return need is Need.ACCOUNT and self._account() is None
+
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
-        if action in ("refresh", "pools", "burners") and self._account() is None:
-            return "choose an account first"
+        if action == "burners" and self._account() is None:
+            return Need.ACCOUNT.value
         if action == "burners" and self.has_class("-flat"):
             return "the window is too low to list what used it"
         if action in ("longer", "shorter") and self._snapshot is not None and not self._snapshot.accounts:

@@ -15,6 +15,7 @@ from textual.markup import escape
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import replace
 from oulipoly_tui.base.app_interface import app_of, engine_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession, Spawned
     from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.actions.action import Action
 
 _TYPING_S = 0.04  # a pause of typing before the list is narrowed
 _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
@@ -46,9 +48,6 @@ _SCAN_EVERY_S = 120.0
 _FILTER_SHOWN = 30  # columns of it on the pane's edge
 _RUN_FILTER_HINT = "is:failed, words, account: model: session: date:<7d -not"
 _FILTER_HINT = "words, account: cli: model: cwd: date:<7d is:pinned -not"
-_NEEDS_SESSION = frozenset(
-    ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
-) | {"export", "import_file", "edit_file", "bundle", "copy", "artifacts"}
 _EMPTY: tuple[Line, ...] = (
     (("No session is known yet.", "strong"),),
     (),
@@ -173,24 +172,30 @@ class SessionsPane(SessionOrder, SessionReading, SessionWork, SessionActions, Pa
         """Give the keys to the list."""
         self.query_one("#sessions-list", VirtualList).focus()
 
+    def lacks(self, need: Need) -> bool:
+        """Return whether there is no session to act on, or nothing to take back."""
+        match need:
+            case Need.SESSION:
+                return self.listed is None and not (self.marked and self._trace is None)
+            case Need.UNDO:
+                return not self.can_undo(self.listed)
+            case _:
+                return False
+
+    def reason_against(self, action: Action) -> str | None:
+        """Say why an action does nothing now. Work and runs that no session tells of are gone on with all the same."""
+        is_of_work = action.method == "resume" and self.work is not None
+        is_of_run = action.method == "artifacts" and self._traced is not None
+        return None if is_of_work or is_of_run else super().reason_against(action)
+
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
         is_order = action in ("sort", "group", "views") or action.startswith("sort_by")
         if action in ("find_next", "find_before"):
             return None if self.filter_text.strip() else "nothing is looked for: / filters the list"
-        if is_order or action in ("filter", "scan", "trace", "undo"):
-            if is_order and self._trace is not None:
-                return "the trace has its own order: t goes back to the list"
-            return "there is nothing to undo" if action == "undo" and not self.can_undo(self.listed) else None
-        if action in ("expand", "collapse"):
-            return None
+        if is_order and self._trace is not None:
+            return "the trace has its own order: t goes back to the list"
         listed = self.listed
-        if action == "resume" and self.work is not None:
-            return None
-        if action == "artifacts" and self._traced is not None:
-            return None
-        if action in _NEEDS_SESSION and listed is None and not (self.marked and self._trace is None):
-            return "choose a session first"
         return None if listed is None else self.obstacle_of(action, listed)
 
     # ---- the cursor

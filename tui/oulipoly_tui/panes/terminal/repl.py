@@ -11,6 +11,7 @@ from textual import constants, on
 from textual.binding import BindingType
 
 from oulipoly_engine.core.checks.alerts import Alert
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import Interrupted
 from oulipoly_tui.base.app_interface import app_of, engine_of
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
 
-_NEEDS_TAB = frozenset(("enter", "copy", "find", "hand_over", "close", "kill", "new", "next", "previous"))
 _ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
 
 
@@ -133,11 +133,13 @@ class ReplPane(TerminalTabs):
         self._choose(key)
         return True
 
+    def lacks(self, need: Need) -> bool:
+        """Return whether no terminal is open."""
+        return need is Need.TERMINAL and self._current is None
+
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
         current = self._current
-        if action in _NEEDS_TAB and current is None:
-            return "no terminal is open: choose a model under Pools and press r"
         if action == "enter" and current is not None and current.tab.is_ended:
             return "its program has ended: close it with x, or begin anew with r"
         if action == "enter" and current is not None and not current.is_drawn:

@@ -16,6 +16,7 @@ from textual.markup import escape
 from textual.timer import Timer
 from textual.widgets import Input
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.records import replace
 from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.base.pane import Pane, bindings
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         TranscriptGrew,
     )
     from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.actions.action import Action
     from oulipoly_tui.base.app_interface import AppInterface
 
 _EMPTY: tuple[Line, ...] = (
@@ -191,21 +193,27 @@ class TranscriptPane(SessionKeys, Pane):
         """Give the keys to the view."""
         self.view.focus()
 
+    def reason_against(self, action: Action) -> str | None:
+        """Say why an action does nothing now: all of them are about the session that is open."""
+        if self.target is None or self._follower is None:
+            return Need.SESSION.value
+        return super().reason_against(action)
+
+    def lacks(self, need: Need) -> bool:
+        """Return whether there is nothing to take back."""
+        return need is Need.UNDO and not (self._list is not None and self._list.can_undo(self._listed))
+
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
-        if self.target is None or self._follower is None:
-            return "no session is open: choose one under Sessions"
         if action in _NEEDS_ENTRY and self._entry is None:
             return "there is no turn here"
         if action == "copy_code" and self._code is None:
             return "there is no code block in this turn"
         if action in ("find_next", "find_before") and not self._needle:
             return "nothing is searched for: / finds"
-        if action == "undo":
-            pane = self._list
-            can_undo = pane is not None and pane.can_undo(self._listed)
-            return None if can_undo else "there is nothing to undo"
-        return self._session_obstacle(action, self.target) if action in _OF_SESSION else None
+        if self.target is None or action not in _OF_SESSION:
+            return None
+        return self._session_obstacle(action, self.target)
 
     # ---- keys
 

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import ReadOnly, RunnerError
 from oulipoly_tui.orders.work import find_committed, send_comments
@@ -154,7 +155,7 @@ class ChangesScreen(BranchOrders):
         if found is None or not found.git_available:
             return "there are no changes to look at"
         if name in _ON_FILES and file is None:
-            return "choose a file first"
+            return Need.FILE.value
         if name in _UNCOMMITTED and file is not None and file[0] == COMMITTED:
             return "this is committed: enter on a line of the diff comments it for the agent"
         if name in ("toggle_line", "comment"):

@@ -10,6 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
@@ -95,7 +96,7 @@ class ServerScreen(ActingScreen):
         if name == "end" and not self.servers:
             return "no server runs: s starts one"
         if name in ("revoke", "confirm") and self._chosen is None:
-            return "choose a device first"
+            return Need.DEVICE.value
         return None
 
     # ---- orders

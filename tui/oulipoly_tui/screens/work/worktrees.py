@@ -11,6 +11,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
@@ -83,7 +84,7 @@ class WorktreesScreen(ActingScreen):
         if name == "prune":
             return None if self.found else "there is no worktree"
         if one is None:
-            return "choose a worktree first"
+            return Need.WORKTREE.value
         is_gone = one.worktree.state == "removed"
         if name == "remove":
             return "it is removed already: r restores it" if is_gone else _in_use(one)

@@ -1,0 +1,40 @@
+"""What must be there before a command works, each with the one sentence that says that it is not. Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Need(StrEnum):
+    """What a command needs; its value is why it does nothing without, and the way out. No two are the same."""
+
+    ACCOUNTS = "no account is configured"
+    RECORDS = "no account is configured, and nothing is recorded"
+    ACCOUNT = "choose an account first"
+    MODEL = "choose a model first"
+    SESSION = "choose a session first"
+    WORKTREE = "choose a worktree first"
+    DEVICE = "choose a device first"
+    FILE = "choose a file first"
+    TERMINAL = "no terminal is open: choose a model under Pools and press r"
+    REQUEST = "nothing is asked"
+    TURN = "no turn runs"
+    NO_TURN = "a turn runs: wait for its end, or interrupt it"
+    MESSAGE = "no message waits"
+    PROCESS = "this session has no process now: nothing runs in it"
+    COMPACTION = "its CLI cannot compact over this protocol"  # what a driver can do: `drivers.base.Capabilities`
+    REVIEW = "its CLI cannot review over this protocol"
+    SET_MODEL = "its CLI cannot change the model over this protocol"
+    UNDO = "there is nothing to undo"
+
+
+OF_ARGUMENTS = {  # what is chosen, where a face shows it; else it is named
+    "account": Need.ACCOUNT,
+    "model": Need.MODEL,
+    "session": Need.SESSION,
+    "sessions": Need.SESSION,
+    "device": Need.DEVICE,
+    "file": Need.FILE,
+    "terminal": Need.TERMINAL,
+    "request": Need.REQUEST,
+}
