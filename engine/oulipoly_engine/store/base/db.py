@@ -109,7 +109,13 @@ class Store:
 
     @contextmanager
     def _join(self, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
-        """Run the block as one transaction. What it raises itself stays as it is, but for the database's own errors."""
+        """Run the block as one transaction. What it raises itself stays as it is, but for the database's own errors.
+
+        An inner one is part of the outer, which translates: an order to a live session takes thirty of them.
+        """
+        if self._connections.in_transaction():
+            yield
+            return
         with self._translate_errors():
             self._connections.mine()
         with _translate_errors(self.path, self._connections, _OWN_ERRORS), self._connections.join(mode):

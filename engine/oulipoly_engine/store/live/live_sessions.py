@@ -17,8 +17,10 @@ from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, rea
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions, Turn
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import asdict, prepare, replace
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.live import unsent_texts
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
@@ -175,14 +177,19 @@ def insert_turn(store: Store, turn: Turn) -> None:
         )
 
 
-def begin_turn(store: Store, turn_id: str, native_turn_id: str) -> bool:
-    """Note that the CLI works on a turn. Returns whether it may; False: it is over, or has another native id."""
+@compile_query
+def _turn_begun(turn_id: Parameter, told_id: Parameter, kept_id: Parameter) -> Query:
     row = LiveTurnRow
     allowed = row.status.in_(states.sources(states.TURN, "begin"))
-    same = row.native_turn_id.is_null() | (row.native_turn_id == native_turn_id)
-    told = {row.status: "running", row.native_turn_id: native_turn_id or None}
+    same = row.native_turn_id.is_null() | (row.native_turn_id == told_id)
+    told = {row.status: "running", row.native_turn_id: kept_id}
+    return row.update(told).where(row.turn_id == turn_id, allowed, same)
+
+
+def begin_turn(store: Store, turn_id: str, native_turn_id: str) -> bool:
+    """Note that the CLI works on a turn. Returns whether it may; False: it is over, or has another native id."""
     with store.write():
-        may_begin = store.run(row.update(told).where(row.turn_id == turn_id, allowed, same)) == 1
+        may_begin = store.run(_turn_begun(turn_id, native_turn_id, native_turn_id or None)) == 1
         if may_begin:
             unsent_texts.drop(store, turn_id)
     return may_begin

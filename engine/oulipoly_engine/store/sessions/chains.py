@@ -48,6 +48,11 @@ def _chain_of_runtime(runtime_id: Parameter, native_id: Parameter) -> Query:
     return live.select(segment.chain_id).join(segment, on=segment.session_id == live.native_id).where(mine)
 
 
+@compile_query
+def _chain_used(chain_id: Parameter, instant: Parameter) -> Query:
+    return ChainRow.update(last_used_at=instant).where(ChainRow.chain_id == chain_id)
+
+
 def mint(store: Store, account: str, session_id: str, model: str, now: datetime) -> str:
     """Return the chain of a session that a run of ours has just used, creating it with one segment if it is new.
 
@@ -59,7 +64,7 @@ def mint(store: Store, account: str, session_id: str, model: str, now: datetime)
         known = str(rows[0][0])
     instant = to_text(now)
     if known is not None:
-        store.run(ChainRow.update(last_used_at=instant).where(ChainRow.chain_id == known))
+        store.run(_chain_used(known, instant))
         return known
     return insert(store, account, session_id, model, started_at=instant, last_used_at=instant, reason="initial")
 

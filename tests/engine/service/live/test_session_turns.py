@@ -8,6 +8,7 @@ from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening
 from oulipoly_engine.service.live.turns import Process, SessionTurns
+from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_events, live_queue, live_sessions
 
@@ -248,3 +249,15 @@ def test_a_text_that_is_cut_off_is_kept_to_its_last_word(talk):
         one.event for one in talk.told if isinstance(one.event, ev.ItemEnded) and one.event.item.status == "interrupted"
     ]
     assert "the last word [redacted]" == ended.item.text
+
+
+def test_from_a_message_to_its_cli_no_statement_is_put_into_sql_anew(talk, monkeypatch):
+    written, write = [], Connections.get_sql_context
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("the first one pays")
+    talk.say(ev.TurnStarted("n"), ev.TurnEnded("completed"))
+    monkeypatch.setattr(Connections, "get_sql_context", lambda self: written.append(self) or write(self))
+    talk.send("hello")
+    talk.say(ev.TurnStarted("n"))
+
+    assert [] == written
