@@ -12,6 +12,7 @@ from oulipoly_tui.keys import keymap
 from oulipoly_tui.toasts import Toasts, toast_room
 from oulipoly_tui.view import words
 from oulipoly_tui.view.frame.attention import (
+    INBOX,
     PROBLEMS,
     alert_text,
     alerts_text,
@@ -74,6 +75,9 @@ class Alerts:
         pane = pane_of(found)
         if pane == PROBLEMS:
             self.list_problems()
+            return
+        if pane == INBOX:
+            self._app.order("inbox")
             return
         await self._app.frame.turn_to(pane)
         self._app.call_after_refresh(self._show, found)

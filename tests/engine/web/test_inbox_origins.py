@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,22 @@ def test_a_page_sends_a_device_to_its_confirmation_first(engine, browse, reposit
     assert "touch made" in page
     assert 'value="approve"' not in page
     assert "/confirm?back=" in page
+
+
+KILLED = """
+import os, signal, sys
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.store.worktrees import permissions
+
+permissions.allow = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+Engine().live.answer(sys.argv[1], "approve")
+"""
+
+
+def test_an_answer_that_is_killed_before_it_allows_anything_was_not_given(engine, repository):
+    request = refused(engine, repository)
+    killed = subprocess.run([sys.executable, "-c", KILLED, request.request_id], check=False)
+
+    assert -9 == killed.returncode
+    assert ((request,), ()) == (engine.live.requests(), engine.grants.list())
+    assert "answered" == engine.live.answer(request.request_id, "approve")

@@ -80,3 +80,11 @@ async def test_a_question_of_the_set_up_goes_when_it_is_answered_elsewhere(
         await settled(pilot, lambda: script.answers == [True])
         await settled(pilot, lambda: not isinstance(app.screen, Review))
         await settled(pilot, lambda: "approved by ann's phone" in "\n".join(screen_text(app)))
+
+
+async def test_the_next_alert_goes_to_the_inbox_where_no_session_asks(empty_world, running, settled):
+    async with running() as (app, pilot):
+        ask(app, "command_approval", Prompt("Run this command?", "npm ls"))
+        await settled(pilot, lambda: app.requests.open)
+        await pilot.press("f8")
+        await settled(pilot, lambda: isinstance(app.screen, InboxScreen))

@@ -221,9 +221,10 @@ def _answer_questions(talk: Talk, request: LiveRequest) -> bool:
             given = talk.choose("Answer", labels) or ""
         else:
             given = talk.ask("Answer" + (f": {', '.join(labels)}, or your own" if labels else "")).strip()
-        if not given:
+        if given:
+            answers[question.id] = (given,)
+        elif not question.is_optional:
             talk.say("It waits on.")
             return False
-        answers[question.id] = (given,)
     talk.engine.live.answer(request.request_id, "answer", answers=answers)
     return True

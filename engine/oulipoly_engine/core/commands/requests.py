@@ -1,4 +1,4 @@
-"""Commands on what live sessions ask of a person, and on turns that were left. Pure."""
+"""Commands on what is asked of a person, and on turns that were left. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COMMANDS = (
     reads(
         "requests list",
         "inbox",
-        "list what live sessions ask of you, over all of them",
+        "list what is asked of you, by live sessions and others",
         synonyms=("requests", "approvals", "questions", "waiting for you"),
         scope="view",
     ),
@@ -35,7 +35,7 @@ COMMANDS = (
     writes(
         "requests deny",
         "deny",
-        "deny what is asked; the turn goes on",
+        "deny what is asked; a turn goes on",
         (_REQUEST,),
         ("reject", "decline", "refuse", "no"),
         scope="view",

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
 
 PROBLEMS = "problems"  # the list of them, which is not a pane
+INBOX = "inbox"  # nor is this
 _PANES = {"window": "quota", "at-risk": "sessions", "request": "live", "terminal": "repl"}  # where a kind is seen
 
 
 def pane_of(alert: Alert) -> str:
-    """Return where an alert is seen; PROBLEMS: in the list."""
+    """Return where an alert is seen; PROBLEMS: in the list; INBOX: there, for no session asks."""
+    if alert.kind == "request" and not alert.subject:
+        return INBOX
     return _PANES.get(alert.kind, PROBLEMS)
 
 
