@@ -75,7 +75,8 @@ async def test_a_question_of_the_set_up_goes_when_it_is_answered_elsewhere(
         home = app.engine.web._home
         wrap = partial(Inbox, lend_store=home.lend_store, clock=home.clock, by="ann@desk")
         script = await begin(app, pilot, ("agree", RUN), wrap=wrap)
-        await settled(pilot, lambda: app.engine.live.requests())
+        await settled(pilot, lambda: app.requests.open)
+        assert not any("inbox" in note.message for note in app._notifications)  # its own screen asks
         app.engine.live.acting_as("ann's phone", is_person=True).answer(last(app).request_id, "approve")
         await settled(pilot, lambda: script.answers == [True])
         await settled(pilot, lambda: not isinstance(app.screen, Review))

@@ -1,4 +1,4 @@
-"""What live sessions ask: looked for when the state changes, counted in the header, told once."""
+"""What is asked, by live sessions and others: looked for when the state changes, counted in the header, told once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.checks.alerts import Alert, of_request
+from oulipoly_tui.base.app_interface import SET_UP
 from oulipoly_tui.keys import keymap
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ PANE = "live"
 
 
 class Requests:
-    """Knows the open requests of all live sessions."""
+    """Knows the open requests."""
 
     def __init__(self, app: Any) -> None:  # noqa: ANN401 - AppInterface, which names us
         self._app = app
@@ -76,7 +77,8 @@ class Requests:
         shown = (
             None if pane is None or app.frame.current is not pane or pane.session is None else pane.session.session_id
         )
-        unseen = [alert for alert in new if alert.subject != shown]
+        own = self._of_own_set_up()
+        unseen = [alert for alert in new if alert.subject != shown and alert.cause not in own]
         row = app.keys.find("frame.inbox")
         key = "" if row is None else f" · {keymap.format_first_key(row.keys)}: inbox"
         if unseen:
@@ -84,6 +86,12 @@ class Requests:
             app.say(f"{unseen[0].text}{more}{key}", severity="warning", is_listed=True)
         if new and not app.app_focus:
             app.alerts.notices.tell("agents", new[0].text[:_OUTSIDE])
+
+    def _of_own_set_up(self) -> set[str]:
+        """Return the requests of a set-up that runs in this app: its own screen asks, and says so while hidden."""
+        if not self._app.is_screen_installed(SET_UP):
+            return set()
+        return {request.request_id for request in self.open if request.origin == "setup"}
 
 
 def _read_requests(engine: Engine) -> tuple[Sequence[LiveRequest], Mapping[str, str]]:
