@@ -557,3 +557,22 @@ def test_who_keeps_tools_is_told_before_the_first_turn(model, engine):
     tools = next(n for n, one in enumerate(person.told) if isinstance(one, Status) and "keeps tools" in one.message)
     assert tools < kinds.index("Progress")
     assert person.told[-1] == Complete("s")
+
+
+def test_what_it_asks_can_be_answered_in_the_inbox(model, engine):
+    class Elsewhere(Person):
+        def agree(self, agreement, look):
+            self.agreements.append(agreement)
+            while True:
+                look()
+                for request in engine.live.requests():
+                    engine.live.answer(request.request_id, "approve")
+
+    model.says([{"type": "run_command", "command": "bash", "args": ["-c", "echo ran"], "description": "see"}])
+    person = Elsewhere()
+    end = engine.setup_agent.run(SetupWish("look"), person)
+
+    assert Outcome.DONE is end.outcome
+    assert ["ran\n"] == [shown.stdout for shown in person.shown if hasattr(shown, "stdout")]
+    (request,) = engine.live.requests(all_states=True)
+    assert ("setup", "approve", "echo ran" in request.prompt.command) == (request.origin, request.decision, True)

@@ -395,7 +395,9 @@ def test_set_up_commands_are_shown_whole_and_run_once_allowed(browser, repositor
     ):
         assert text in asked.text
     assert (403, [], ()) == (asked.status_code, Looked(asked.text).bad, browser.engine.work.list(9))
+    assert ["worktree"] == [request.origin for request in browser.engine.live.requests()]
     assert "of two</textarea>" in decide(browser, asked.text, "deny").text
+    assert () == browser.engine.live.requests()
     begun = decide(browser, asked.text, "allow")
     assert (
         "a \u200d <wish>\nof two"

@@ -203,6 +203,7 @@ def _allow(context: Context, options: Namespace) -> int:
         for line in _describe(asked.repository, asked.setup.setup, asked.setup.teardown):
             diagnostics.note(line)
         if not Questions(is_agreed=options.yes).confirm("Allow these commands?"):
+            context.engine.worktrees.refuse_setup(folder, asked.setup.digest)
             diagnostics.note("nothing was allowed")
             return 1
         context.engine.worktrees.allow_setup(folder, asked.setup.digest)

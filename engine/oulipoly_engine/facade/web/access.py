@@ -197,7 +197,7 @@ class WebAccess:
         by = own_client(is_app=self._home.is_app).name
         with self._home.lend_store() as store, store.write():
             devices.confirm(store, device.device_id, now + CONFIRMED_FOR)
-            live_requests.approve_asked(store, "device", device.device_id, "", now, by)
+            live_requests.settle_asked(store, "device", device.device_id, "", now, decision="approve", by=by)
         return device
 
     def ask_confirmation(self, identity: str) -> str:

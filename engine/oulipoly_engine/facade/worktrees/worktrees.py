@@ -29,7 +29,7 @@ from oulipoly_engine.service.worktrees.remove import Removal, RemovalWish
 from oulipoly_engine.service.worktrees.setup import settings
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_queue, live_sessions
+from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
 from oulipoly_engine.store.worktrees import permissions, worktrees
 
 __all__ = ["NewWorktree", "Pruned", "Removal", "RepositorySetup", "Settled", "WorktreeStatus", "Worktrees"]
@@ -91,13 +91,24 @@ class Worktrees:
 
     def allow_setup(self, repository: Path, digest: str) -> None:
         """Note that a person has seen and allowed the commands that a digest stands for."""
-        from oulipoly_engine.facade.live.requests import own_client  # noqa: PLC0415 - seldom anything is allowed
-
         self._home.refuse_if_read_only("allow commands")
         opened = open_repository(repository)
-        by = own_client(is_app=self._home.is_app).name
         with self._home.lend_store() as store:
-            settings.allow(store, str(opened.git_folder), digest, self._home.now(), by)
+            settings.allow(store, str(opened.git_folder), digest, self._home.now(), self._own_name)
+
+    def refuse_setup(self, repository: Path, digest: str) -> None:
+        """Note that a person has seen the commands and said no: nothing asks for them until they are needed again."""
+        self._home.refuse_if_read_only("refuse commands")
+        asker = str(open_repository(repository).git_folder)
+        now = self._home.now()
+        with self._home.lend_store() as store:
+            live_requests.settle_asked(store, "worktree", asker, digest, now, decision="deny", by=self._own_name)
+
+    @property
+    def _own_name(self) -> str:
+        from oulipoly_engine.facade.live.requests import own_client  # noqa: PLC0415 - seldom anything is allowed
+
+        return own_client(is_app=self._home.is_app).name
 
     def main_folder(self, folder: Path) -> Path | None:
         """Return the folder of the repository that a folder belongs to, where its worktrees are made; None: to none."""

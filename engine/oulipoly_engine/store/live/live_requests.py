@@ -104,11 +104,13 @@ def ask_once(  # noqa: PLR0913, RUF100 - who asks what
     return request
 
 
-def approve_asked(store: Store, origin: str, asker: str, native_id: str, now: datetime, by: str) -> None:
-    """Note that what a request asks for was allowed in another way."""
+def settle_asked(  # noqa: PLR0913, RUF100 - what was asked, and what became of it
+    store: Store, origin: Origin, asker: str, native_id: str, now: datetime, *, decision: str, by: str
+) -> None:
+    """Note that what a request asks for was allowed or denied in another way."""
     for request in _pending_of(store, origin, asker):
         if request.native_id == native_id:
-            settle(store, request.request_id, "answered", now, decision="approve", answered_by=by)
+            settle(store, request.request_id, "answered", now, decision=decision, answered_by=by)
 
 
 def _pending_of(store: Store, origin: str, asker: str) -> tuple[LiveRequest, ...]:

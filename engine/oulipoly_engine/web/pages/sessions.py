@@ -135,6 +135,8 @@ def _begin_as(page: Page, given: dict[str, str], *, runs_setup: bool = True) -> 
 def _decide_setup(page: Page) -> Response:
     """Go on with a session that its repository's commands have stopped, as a person says."""
     wish, decision = setup.read_wish_back(page), page.field("decision")
+    if decision in ("deny", "without"):
+        setup.refuse(page, wish)
     if decision == "deny":
         return _form(page, {"use_worktree": "", **wish} if "uses" in wish else wish)
     if decision == "without":

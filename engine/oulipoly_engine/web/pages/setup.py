@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError, UsageInvalid
@@ -60,6 +61,13 @@ def read_wish_back(page: Page) -> dict[str, str]:
     if not isinstance(wish, dict) or not all(isinstance(one, str) for one in wish.values()) or "repo_path" not in wish:
         raise UsageInvalid("the session's form is missing: begin again at /sessions/new")
     return wish
+
+
+def refuse(page: Page, wish: Mapping[str, str]) -> None:
+    """Say no to the commands that were shown, so that nothing asks for them any more."""
+    with suppress(RunnerError):  # a session can begin without them whatever the repository is
+        folder = find_repository(page.engine, page.viewer, wish["repo_path"])
+        page.engine.worktrees.refuse_setup(folder, page.field("digest"))
 
 
 def allow(page: Page, wish: Mapping[str, str]) -> None:

@@ -54,7 +54,7 @@ def allow(store: Store, git_folder: str, digest: str, now: datetime, by: str) ->
     """Note that a person allows the commands that a digest stands for, and that the request for it is answered."""
     with store.write():
         permissions.allow(store, git_folder, digest, now)
-        live_requests.approve_asked(store, "worktree", git_folder, digest, now, by)
+        live_requests.settle_asked(store, "worktree", git_folder, digest, now, decision="approve", by=by)
 
 
 def require_permission_still(store: Store, worktree: Worktree, setup: Setup) -> None:
