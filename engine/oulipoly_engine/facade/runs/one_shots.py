@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.archive.copies import KeptCopy
 
 _SHOWN_FAILURE = 300  # characters
-_MOST_UNREAD = 100  # runs whose texts wait to be entered: they still hold their secrets
+_MOST_UNREAD = 100  # runs whose texts wait to be entered
 
 __all__ = ["PROMPT_RESOLUTION", "Answered", "DispatchFailed", "Face", "Invoked", "OneShotRunner", "OneShots", "Request"]
 

@@ -82,13 +82,16 @@ def attempt(it: Attempt, face: Face, clock: Clock, started: Callable[[int], None
 
     started: is told the CLI's process id once it runs.
     """
-    done = _attempt(it, face, clock, started)
+    try:
+        done = _attempt(it, face, clock, started)
+    finally:
+        it.text.end()
     return replace(done, returned=it.channel.returned)
 
 
 def _attempt(it: Attempt, face: Face, clock: Clock, started: Callable[[int], None] | None) -> Attempted:
     def forward(data: bytes | memoryview) -> None:
-        it.text.add(data)  # first: who is killed between the two has kept what its reader has seen
+        it.text.add(data)  # first: it was said, even if our reader has gone
         face.stdout(data)
 
     held = OutputGate(forward, clock.monotonic)
@@ -134,6 +137,7 @@ def _run(
             sink.child = pid
         if started is not None:
             started(pid)
+        it.text.begin()
 
     try:
         finished = run(place.command, sink, begin)

@@ -10,7 +10,7 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,7 +42,7 @@ from oulipoly_engine.service.runs import final_write, orphans, results
 from oulipoly_engine.service.runs.attempt import Attempt, Attempted, Face, attempt, refuse_returned, with_category
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.service.runs.return_channel import NOTHING, ReturnChannel
-from oulipoly_engine.service.runs.run_text import RunText
+from oulipoly_engine.service.runs.run_text import RunText, SavedPrompt
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
@@ -149,7 +149,7 @@ class Invoker(Record, frozen=False):
             tried.append(chosen.account)
             self._tell_begin(it, chosen)
             self._publish(InvocationStarted(self.clock.now(), it.uuid, chosen.model_name, it.account.name))
-            with it.channel.lend(self.face.note), self._keep_text(it):
+            with it.channel.lend(self.face.note):
                 ended = self._finish(row_id, it, self._run(row_id, it, chosen))
             self._tell_end(it, chosen, ended.outcome)
             done = self._attach(it, ended, guard)
@@ -208,18 +208,18 @@ class Invoker(Record, frozen=False):
             prompt=request.prompt,
             env=env,
             channel=channel,
-            text=RunText(self.paths.results, identity),
+            text=self._make_text(identity, account, request.prompt),
             input_args=request.input_args,
             working_directory=request.working_directory,
             timeout_s=request.timeout_s,
             resumes=chosen.resumes,
         )
 
-    def _keep_text(self, begun: Attempt) -> AbstractContextManager[None]:
-        """Keep what is asked and answered while it runs."""
-        has_script = self.freshness is not None and begun.account.name in self.freshness.scripts
-        tells_id = begun.account.capture.kind is not CaptureKind.NONE
-        return begun.text.lend(begun.prompt, may_be_told=tells_id, may_be_found=has_script)
+    def _make_text(self, uuid: str, account: Account, prompt: str) -> RunText:
+        """Return what keeps the prompt and the answer of a run."""
+        has_script = self.freshness is not None and account.name in self.freshness.scripts
+        tells_id = account.capture.kind is not CaptureKind.NONE
+        return RunText(self.paths.results, uuid, SavedPrompt(prompt, may_be_told=tells_id, may_be_found=has_script))
 
     def _account(self, model: Model | None, chosen: Chosen) -> Account:
         account = self.accounts.get(chosen.account)

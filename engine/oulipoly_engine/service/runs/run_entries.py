@@ -13,8 +13,6 @@ from pathlib import Path
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.invocations import Category, Invocation
-from oulipoly_engine.core.runs.recovery import SPAWN_FAILED
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, BodyChunk, EntryLine, encode_body
 from oulipoly_engine.service.runs.run_text import SavedPrompt, read_answer, read_prompt
 from oulipoly_engine.store.base.db import Store
@@ -24,7 +22,6 @@ from oulipoly_engine.store.transcripts import entries
 
 _IS_SOUGHT = timedelta(hours=1)  # for which scans may still find the session of a run that has told none
 _IS_FORGOTTEN_S = 86_400.0  # the age of a file whose run the state file does not know
-_WAS_NOT_ASKED = (SPAWN_FAILED, Category.QUOTA_EXHAUSTED.value)
 
 
 def enter_runs(store: Store, files: Iterable[Path], now: datetime) -> int:
@@ -44,7 +41,7 @@ def _enter_file(store: Store, path: Path, now: datetime) -> int:
         if saved is not None and row.session_id is None and _may_be_known_later(row, saved, now):
             return 0
         answer = "" if row.finished_at is None else read_answer(path)  # it is whole then
-        was_asked = bool(answer) or row.error_category not in _WAS_NOT_ASKED
+        was_asked = bool(answer) or row.error_category != Category.QUOTA_EXHAUSTED
         if saved is not None and was_asked:
             new = _enter(store, row, saved.prompt, answer, now)
         if row.finished_at is not None:
@@ -77,5 +74,5 @@ def _enter(store: Store, row: Invocation, prompt: str, answer: str, now: datetim
 
 
 def _make_line(uuid: str, session_id: str, number: int, role: str, at: datetime, text: str) -> EntryLine:
-    body = encode_body((BodyChunk("text", redact(text)),))
+    body = encode_body((BodyChunk("text", text),))
     return EntryLine(session_id, f"{LIVE_IDS}{uuid}/{number:010}", to_text(at), role, body=body)

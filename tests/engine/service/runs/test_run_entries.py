@@ -1,21 +1,25 @@
 """Files of one-shots become entries: once, where no transcript has them, and not before their session is known."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.service.runs.run_entries import enter_runs
-from oulipoly_engine.service.runs.run_text import RunText, list_files
+from oulipoly_engine.service.runs.run_text import RunText, SavedPrompt, list_files, read_prompt
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, imported
 from oulipoly_engine.store.transcripts import entries
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
+KINDS = Path(__file__).parents[2] / "core" / "text" / "secret_kinds.json"
 RUN = "6f1c0b1e-5d0c-4c53-9a55-0c9f3a1b2c3d"
 TOLD, FOUND = {"may_be_told": True, "may_be_found": False}, {"may_be_told": False, "may_be_found": True}
 NEITHER = {"may_be_told": False, "may_be_found": False}
@@ -29,9 +33,10 @@ class Runs:
         self.row = invocations.begin(self.store, invocations.NewInvocation(RUN, "m", "a", None, AT))
 
     def write(self, flags=NEITHER, answer=b"answer"):
-        text = RunText(self.folder, RUN)
-        with text.lend("question", **flags):
-            text.add(answer)
+        text = RunText(self.folder, RUN, SavedPrompt("question", **flags))
+        text.begin()
+        text.add(answer)
+        text.end()
 
     def end(self, session_id=None, **more):
         outcome = Outcome(not more, 0, AT + timedelta(seconds=1), session_id=session_id, **more)
@@ -105,21 +110,20 @@ def test_a_run_whose_session_no_scan_finds_within_an_hour_is_one_of_its_own(runs
     assert chains.chain_of(runs.store, "a", RUN) is not None
 
 
-@pytest.mark.parametrize("category", ["spawn_error", "quota_exhausted"])
-def test_what_was_never_asked_is_no_session(runs, category):
+def test_what_an_account_without_quota_was_asked_is_no_session(runs):
     runs.write(answer=b"")
-    runs.end(error_category=category)
+    runs.end(error_category="quota_exhausted")
 
     assert (0, (), None) == (runs.enter(), list_files(runs.folder), chains.chain_of(runs.store, "a", RUN))
 
 
 def test_an_answer_that_is_too_long_ends_with_a_note(runs):
-    runs.write(answer=b"x" * (4 << 20) + b"y")
+    runs.write(answer=b"x" * (1 << 20) + b"y")
     runs.end()
     runs.enter()
 
     _, answer = runs.texts()
-    assert answer.endswith("x\n[the rest of the answer was not kept]")
+    assert answer.endswith("x\n[the rest was not kept]")
 
 
 def test_an_answer_that_is_no_text_is_left_out(runs):
@@ -128,6 +132,18 @@ def test_an_answer_that_is_no_text_is_left_out(runs):
     runs.enter()
 
     assert ["question"] == runs.texts()
+
+
+def test_no_file_holds_a_secret(tmp_path):
+    kept = []
+    texts = [text for _, text in json.loads(KINDS.read_text())]
+    for number, text in enumerate(texts):
+        run = RunText(tmp_path, f"{number:04}", SavedPrompt(text, **NEITHER))
+        run.begin()
+    for path in list_files(tmp_path):
+        kept.append(read_prompt(path).prompt)
+
+    assert [redact(text) for text in texts] == kept
 
 
 def test_what_was_heard_does_not_make_a_session_that_a_run_of_the_same_time_could_have_made(runs):
