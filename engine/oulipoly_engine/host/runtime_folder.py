@@ -195,33 +195,37 @@ def claim_name(folder: Path, name: str) -> tuple[HostFiles, int] | None:
     raise RuntimeFolderUnsafe(message)
 
 
-class _Held(Record):
-    """What descriptions of terminals and of live sessions have in common."""
+class Held(Record):
+    """What descriptions of terminals and of live sessions have in common, and what a terminal's tells besides."""
 
     id: str
     started_at: str
     session_id: str | None = None
     account: str | None = None
     exit_code: int | None = None  # None: what it holds still runs
+    model: str | None = None
+    label: str = ""
+    cwd: str | None = None
 
     @property
     def is_running(self) -> bool:
+        """Return whether what it holds still runs."""
         return self.exit_code is None
 
 
-def list_sessions(folder: Path) -> frozenset[tuple[str | None, str]]:
-    """Return account and id of the sessions that living hosts hold: as their descriptions have them, nothing tidied up.
+def list_running(folder: Path) -> tuple[Held, ...]:
+    """Return what runs in living hosts: as their descriptions have it, nothing tidied up.
 
     A folder that cannot be read has none.
     """
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names are enough, and there may be thousands
     except OSError:
-        return frozenset()
+        return ()
     identities = {match[1] for name in names if (match := _OURS.fullmatch(name))}
     places = [HostFiles(folder, identity) for identity in identities]
-    held = [read(place, _Held) for place in places if is_held(place)]
-    return frozenset((each.account, each.session_id) for each in held if each and each.session_id and each.is_running)
+    held = [read(place, Held) for place in places if is_held(place)]
+    return tuple(each for each in held if each and each.is_running)
 
 
 def is_held(place: HostFiles) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
     from oulipoly_engine.core.sessions.resolve import ResolvedSession
     from oulipoly_engine.facade.base.home import Home
+    from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.archive.archive import Archive
     from oulipoly_engine.store.base.db import Store
 
@@ -41,7 +42,7 @@ class SessionPart:
             try:
                 session = find_typed(store, text, self._home.now())
             except SessionNotFound:
-                _refuse_unspoken(store, text)
+                _refuse_unspoken(store, self._home.paths, text)
                 raise
             yield store, session
 
@@ -84,10 +85,15 @@ class SessionPart:
         self._home.listeners.publish(SessionsChanged(self._home.now()))
 
 
-def _refuse_unspoken(store: Store, text: str) -> None:
-    """Raise SessionNotFound, with what tells of it, for a live session that its CLI has not opened yet."""
+def _refuse_unspoken(store: Store, paths: Paths, text: str) -> None:
+    """Raise SessionNotFound, with what tells of it, for a live session or a terminal whose CLI has written nothing."""
+    from oulipoly_engine.service.sessions.facets import list_unrecorded_terminals  # noqa: PLC0415 - as the next
     from oulipoly_engine.store.live import live_sessions  # noqa: PLC0415 - with the redactor, only where one is missing
 
+    for session in list_unrecorded_terminals(store, paths):
+        if session.chain_id.startswith(text):
+            way = f"`agents terminal attach {session.chain_id}` shows it"
+            raise SessionNotFound(f"nothing was said in terminal {session.chain_id} yet: {way}", input=text)
     sessions = live_sessions.find(store, text)
     if len(sessions) == 1:
         session_id = sessions[0].session_id

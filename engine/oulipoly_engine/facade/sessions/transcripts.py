@@ -64,7 +64,7 @@ class SessionTranscripts(SessionPart):
             (found,) = list_sessions(store, (session.chain_id,))
             entries = EntryPages(store, session.account, session.session_id, with_side_chains=with_side_chains)
             yield StoredTranscript(
-                known.look(found, known.read_facets([found])),
+                known.look(found, known.read_facets([found], {})),
                 read_entry_tree(store, session.account, session.session_id),
                 entries,
             )

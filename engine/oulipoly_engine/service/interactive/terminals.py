@@ -12,6 +12,7 @@ import msgspec
 
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.sessions.facets import IN_TERMINAL, STATUSES
 from oulipoly_engine.core.text.redact import redact_argv
 from oulipoly_engine.errors import RunnerError, SpawnFailed, TerminalNotFound
 from oulipoly_engine.host import launcher
@@ -269,7 +270,8 @@ def to_json(terminal: Terminal) -> dict[str, object]:
     """Return a terminal as scripts get it."""
     document = asdict(terminal)
     del document["invocation_row"], document["began_ticks"]
-    return document | {"state": "running" if terminal.is_running else "ended"}
+    status = IN_TERMINAL.status if terminal.is_running else "closed"
+    return document | {"state": STATUSES[status], "kind": IN_TERMINAL.kind, "status": status}
 
 
 def _describe(launch: Launch) -> dict[str, Any]:

@@ -81,14 +81,14 @@ class Boards(Record):
         left: how many sessions are left undescribed. looks: look at every transcript again: no mark tells that somebody
         has deleted one.
         """
-        mark = list_mark.mark(self.store)
+        unrecorded = self.catalogue.list_unrecorded()
+        mark = (*list_mark.mark(self.store), *unrecorded)
         live = frozenset(self.live())
         forkable = frozenset(
             name for name, one in self.locator.accounts.items() if one.resume is not None and one.resume.fork_args
         )
         replaced = replacements.find_undoable(self.store)
         failed = spawned.find_failed_sessions(self.store)
-        unrecorded = self.catalogue.list_unrecorded()
         if before is not None and before.mark == mark:
             rows = tuple(map(self._look_again, before.rows)) if looks else before.rows
         else:

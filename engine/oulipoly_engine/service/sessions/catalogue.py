@@ -36,7 +36,7 @@ from oulipoly_engine.core.transcripts.entry_text import extract_text
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.service.sessions.facets import read_facets
+from oulipoly_engine.service.sessions.facets import list_unrecorded_terminals, read_facets
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations, spawned
@@ -192,20 +192,21 @@ class Catalogue(Record):
             facets = self.read_facets(shown, unrecorded)
         return Listing(tuple(self.look(one, facets) for one in shown), len(found))
 
-    def list_unrecorded(self) -> Mapping[Session, LiveStanding]:
-        """Return the live sessions of which nothing is recorded yet, and how they stand."""
-        return dict(live_origin.list_unrecorded(self.store))
+    def list_unrecorded(self) -> Mapping[Session, LiveStanding | None]:
+        """Return the live sessions and terminals of which nothing is recorded yet, and how live ones stand."""
+        terminals = () if self.paths is None else list_unrecorded_terminals(self.store, self.paths)
+        return dict.fromkeys(terminals) | dict(live_origin.list_unrecorded(self.store))
 
     def read_facets(
         self,
         sessions: Collection[Session],
-        unrecorded: Mapping[Session, LiveStanding] | None = None,
+        unrecorded: Mapping[Session, LiveStanding | None],
         failed: Collection[tuple[str, str]] | None = None,
     ) -> Mapping[str, Facets]:
         """Return the facets of sessions as `service.sessions.facets` does; none where nothing is known of hosts."""
         if self.paths is None:
             return {}
-        return read_facets(self.store, self.paths, sessions, (unrecorded or {}).values(), failed)
+        return read_facets(self.store, self.paths, sessions, [*filter(None, unrecorded.values())], failed)
 
     def unknown_values(self, query: Query) -> tuple[str, ...]:
         """Say which accounts, CLIs, models and roles a query names that nothing stored has, and which there are.

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from oulipoly_engine.core.sessions.facets import FAILED, IN_TERMINAL, Facets, LiveStanding, live_facets, seems_lost
-from oulipoly_engine.core.sessions.sessions import Session
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.sessions.sessions import Part, Session
 from oulipoly_engine.host import runtime_folder
+from oulipoly_engine.host.runtime_folder import Held
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs.spawned import find_failed_sessions
@@ -32,7 +34,7 @@ def read_facets(
     """
     chain_ids = None if len(sessions) > _MANY else [session.chain_id for session in sessions]
     standings = live_origin.list_standings(store, chain_ids) | {each.session_id: each for each in unrecorded}
-    living = {session_id for _, session_id in runtime_folder.list_sessions(paths.live_runtime)} if standings else set()
+    living = {held.session_id for held in runtime_folder.list_running(paths.live_runtime)} if standings else set()
     if any(seems_lost(standing, is_alive=standing.session_id in living) for standing in standings.values()):
         standings |= live_origin.list_standings(store, chain_ids)  # a host writes its end before it goes
     facets = _of_last_runs(store, sessions, failed) | _in_terminals(paths, sessions)
@@ -53,11 +55,33 @@ def _of_last_runs(
 
 
 def _in_terminals(paths: Paths, sessions: Collection[Session]) -> dict[str, Facets]:
-    held = runtime_folder.list_sessions(paths.runtime)
-    if not held:
+    terminals = runtime_folder.list_running(paths.runtime)
+    if not terminals:
         return {}
+    ids = {terminal.id for terminal in terminals}
+    held = {(terminal.account, terminal.session_id) for terminal in terminals}
     return {
         session.chain_id: IN_TERMINAL
         for session in sessions
-        if any((part.account, part.session_id) in held for part in session.parts)
+        if session.chain_id in ids or any((part.account, part.session_id) in held for part in session.parts)
     }
+
+
+def list_unrecorded_terminals(store: Store, paths: Paths) -> tuple[Session, ...]:
+    """Return the CLIs that run in a terminal and of which nothing is recorded yet, each with its terminal's id."""
+    terminals = runtime_folder.list_running(paths.runtime)
+    return tuple(_read_terminal(each) for each in terminals if each.account and not _is_recorded(store, each))
+
+
+def _is_recorded(store: Store, terminal: Held) -> bool:
+    from oulipoly_engine.store.sessions import chains  # noqa: PLC0415 - only where a terminal lives
+
+    return bool(terminal.session_id and chains.find_owning_chains(store, terminal.session_id))
+
+
+def _read_terminal(terminal: Held) -> Session:
+    at = terminal.started_at
+    part = Part(
+        terminal.account or "", terminal.session_id or "", at, None, title=terminal.label or None, cwd=terminal.cwd
+    )
+    return Session(terminal.id, terminal.model or UNKNOWN_MODEL, at, at, (part,))

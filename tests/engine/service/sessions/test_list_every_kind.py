@@ -12,6 +12,8 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.facets import LIVE_KINDS
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.interactive.terminals import to_json
 from oulipoly_engine.service.sessions.board import Boards
 from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds
 from oulipoly_engine.service.sessions.locate import Locator
@@ -20,6 +22,7 @@ from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.runs.invocations import NewInvocation
 from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.terminal.host.runtime_folder import Terminal
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 EARLIER = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -125,6 +128,19 @@ def test_what_is_recorded_and_live_and_work_is_one_row_of_its_strongest_kind(hom
     assert home.standing() == home.standing(limit=None)
 
 
+def test_a_cli_in_a_terminal_is_in_the_list_before_it_has_written_anything(home):
+    home.host(home.paths.runtime, "abcdef", account="ada", label="opus in /w", cwd="/w")
+    home.host(home.paths.runtime, "abcde0", account="ada", session_id="new-cli", model="opus")
+    home.host(home.paths.runtime, "abcde1", label="htop")  # no session of anybody's
+    terminals = home.list(kinds=["terminal"]).rows
+
+    assert {"plain", "abcdef", "new"} == {name_of(row) for row in terminals}
+    assert {("terminal", "running")} == {(str(row.facets.kind), row.facets.status) for row in terminals}
+    assert {"abcdef", "new", "plain"} < {name_of(row) for row in home.list("is:live").rows}
+    home.record("new")
+    assert {"plain", "abcdef", "new"} == {name_of(row) for row in home.list(kinds=["terminal"]).rows}
+
+
 def test_the_list_of_live_sessions_is_this_list_with_a_filter(home):
     begun = {"talks", "works", "ended", "queued", "starts", "lost", "reopened"}
     listing = home.list(kinds=LIVE_KINDS)
@@ -144,11 +160,12 @@ def test_the_board_of_the_app_has_what_the_list_has_and_learns_of_what_is_begun(
     board = read()
     is_kept = read(board) is board
     home.begin("new", is_recorded=False)
+    home.host(home.paths.runtime, "abcdef", account="ada", label="opus in /w", cwd="/w")
     later = read(board)
 
     assert is_kept
     assert {name_of(row) for row in home.list().rows} == {name_of(row) for row in later.rows}
-    assert {"new"} == {name_of(row) for row in later.rows} - {name_of(row) for row in board.rows}
+    assert {"new", "abcdef"} == {name_of(row) for row in later.rows} - {name_of(row) for row in board.rows}
     assert ("work", "queued") == (board.facets["queued"].kind, board.facets["queued"].status)
 
 
@@ -187,3 +204,12 @@ def test_a_value_that_cannot_be_costs_its_live_session_and_not_the_list(home):
 
     assert [("recorded", "closed"), ("live", "running")] == [standing["works"], standing["talks"]]
     assert "queued" not in standing
+
+
+def test_a_terminal_is_told_in_the_words_of_the_list():
+    terminal = Terminal("abcdef", "htop", "/w", 1, 2, "2026-11-22T12:00:00Z")
+    told = [to_json(one) for one in (terminal, replace(terminal, exit_code=1))]
+
+    assert [("running", "terminal", "running"), ("ended", "terminal", "closed")] == [
+        (one["state"], one["kind"], one["status"]) for one in told
+    ]
