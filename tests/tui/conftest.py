@@ -8,8 +8,10 @@ import time
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import pytest
+from textual import _callback
 from textual import app as textual_app
 from textual import pilot as textual_pilot
 from textual.css.model import RuleSet
@@ -88,6 +90,24 @@ def _styles_are_read_once():
         # Each node asks of each rule whether it fits; Textual hashes and compares them by identity too, but in Python.
         patch.setattr(RuleSet, "__hash__", object.__hash__)
         patch.setattr(RuleSet, "__eq__", object.__eq__)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _parameters_are_counted_once():
+    """Let Textual keep how many parameters a method has that a partial calls: it keeps that of all others."""
+    count, known = _callback._count_parameters, WeakKeyDictionary()
+
+    def count_once(called):
+        function = getattr(called, "__func__", None)
+        if function is None:
+            return count(called)
+        if function not in known:
+            known[function] = count(called)
+        return known[function]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_callback, "_count_parameters", count_once)
         yield
 
 

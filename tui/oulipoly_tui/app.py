@@ -150,7 +150,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
 
     def show_keys(self) -> None:
         """Show the keys that work now; for a pane in which that has changed without a key of its own."""
-        self.bars.show()
+        self.bars.show_soon()
 
     def layout_state(self) -> dict[str, object]:
         """Return what shall be the same at the next start; after the end, what it was then."""
@@ -186,13 +186,13 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
     def push_screen(self, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as Textual has it
         """Open a question, and let the footer show its keys."""
         opened = super().push_screen(*given, **options)
-        self.call_after_refresh(self.bars.show)
+        self.bars.show_soon()
         return opened
 
     def pop_screen(self) -> AwaitComplete:
         """Close it, and let the footer show the keys of what lay beneath."""
         closed = super().pop_screen()
-        self.call_after_refresh(self.bars.show)
+        self.bars.show_soon()
         return closed
 
     def say_too_soon(self) -> None:
@@ -218,16 +218,16 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
 
     def on_resize(self) -> None:
         """Fit the bars."""
-        self.call_after_refresh(self.bars.show)
+        self.bars.show_soon()
 
     def on_descendant_focus(self) -> None:
         """Show the keys of what has the focus."""
-        self.bars.show()
+        self.bars.show_soon()
 
     @on(VirtualList.Highlighted)
     def _row_changed(self) -> None:
         """Show the keys of the row under the cursor."""
-        self.bars.show()
+        self.bars.show_soon()
 
     @on(HintBar.Pressed)
     def _hint_pressed(self, message: HintBar.Pressed) -> None:
@@ -245,7 +245,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self.jobs.take_result(message)
         if message.job.title:
             self.bars.show_jobs()
-        self.call_after_refresh(self.bars.show)  # what came of it may let other keys work
+        self.bars.show_soon()  # what came of it may let other keys work
 
     @on(EventArrived)
     def _event_arrived(self, message: EventArrived) -> None:
@@ -255,7 +255,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
             self.live_settings.read()
         if type(message.event).__name__ == "StateChanged":
             self.requests.look_soon()
-        self.bars.show()
+        self.bars.show_soon()
 
     @on(ReplWanted)
     def _repl_wanted(self, message: ReplWanted) -> None:

@@ -35,6 +35,17 @@ class Bars:
         self._alerts = alerts
         self._jobs = jobs
         self._job_bar: JobBar | None = None  # once there has been any
+        self._is_wanted = False
+
+    def show_soon(self) -> None:
+        """Draw header and footer after what is under way, once, however often that is asked for until then."""
+        self._is_wanted = True
+        self._app.call_after_refresh(self._show_wanted)
+
+    def _show_wanted(self) -> None:
+        if self._is_wanted:
+            self._is_wanted = False
+            self.show()
 
     def show(self) -> None:
         """Draw header and footer."""

@@ -5,13 +5,14 @@ import re
 import sys
 from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
+from oulipoly_tui.bars import Bars
 from oulipoly_tui.base.pane import Pane
 from oulipoly_tui.base.table import PaneEntry
 from oulipoly_tui.bridge import EngineBridge
@@ -168,6 +169,21 @@ async def test_a_click_on_the_footer_is_as_good_as_the_key(app_world, running, s
         hint = next(hint for hint in app.frame.query_one("#footer").hints if hint.id == "pools.why")
         await pilot.click("#footer", offset=(hint.start + 1, 0))
         await settled(pilot, lambda: isinstance(app.screen, Reading))
+
+
+def test_bars_that_are_asked_for_often_are_drawn_once():
+    waiting, drawn = [], []
+    bars = Bars(SimpleNamespace(call_after_refresh=waiting.append), None, None)
+    bars.show = partial(drawn.append, "once")
+    for _ in range(3):
+        bars.show_soon()
+    for callback in waiting:
+        callback()
+
+    assert ["once"] == drawn
+    bars.show_soon()
+    waiting[-1]()
+    assert 2 == len(drawn)
 
 
 async def test_read_only_has_no_writing_key(app_world, running, screen_text):
