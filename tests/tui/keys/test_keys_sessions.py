@@ -225,7 +225,7 @@ async def test_an_edited_export_is_put_in_place_after_a_look_and_taken_back(sess
 async def test_u_offers_a_replacement_of_an_earlier_day_and_nothing_where_none_stands(sessions, talks, tmp_path):
     before = talks.door.path.read_bytes()
     async with sessions("Paint") as one:
-        assert "there is nothing to undo" == one.app.frame.find("sessions").obstacle("undo")
+        assert "there is nothing to undo" == one.app.reason_against(one.app.keys.find("sessions.undo"))
         target = tmp_path / "edited.jsonl"
         one.app.engine.sessions.files.export(DOOR, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
@@ -234,13 +234,15 @@ async def test_u_offers_a_replacement_of_an_earlier_day_and_nothing_where_none_s
         await one.press("y")
         await one.told("Session replaced")
     async with sessions("Paint") as one:
-        await one.until(lambda: one.app.frame.find("sessions").obstacle("undo") is None)
+        await one.until(lambda: one.app.reason_against(one.app.keys.find("sessions.undo")) is None)
         await one.press("u")
         await one.at("Review")
         await one.sees("+ Paint the door")
         await one.press("y")
         await one.told("Undone: session replaced")
-        await one.until(lambda: "there is nothing to undo" == one.app.frame.find("sessions").obstacle("undo"))
+        await one.until(
+            lambda: "there is nothing to undo" == one.app.reason_against(one.app.keys.find("sessions.undo"))
+        )
     assert before == talks.door.path.read_bytes()
 
 

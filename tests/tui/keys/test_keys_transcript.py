@@ -197,7 +197,7 @@ async def test_what_is_shown_moves_to_another_account_and_back(transcript):
 
     async with transcript() as one:
         await with_list_elsewhere(one)
-        assert "there is nothing to undo" == one.app.frame.find("transcript").obstacle("undo")
+        assert "there is nothing to undo" == one.app.reason_against(one.app.keys.find("transcript.undo"))
         await one.press("M")
         await one.at("Choice")
         assert "Move “Mend the roof please” where?" == one.title
