@@ -310,3 +310,23 @@ def test_the_first_frame_waits_for_no_engine_and_no_heavy_widget():
 
     assert done.returncode == 0, done.stderr
     assert [] == done.stdout.split()
+
+
+def test_a_completed_word_loads_no_parser(loaded, configured):
+    modules = loaded("__complete", "bash", "-m", "")
+
+    assert set() == modules & ({"argparse"} | _CHECKERS | _STATE | _PROCESSES - {"uuid"} | _SCREEN | _NETWORK)
+
+
+def test_what_is_loaded_is_not_walked_as_a_command_ends():
+    code = (
+        "import atexit, gc, sys\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 1000))\n"  # called after what main registers
+        "sys.argv = ['agents', '--version']\n"
+        "from oulipoly_tui.__main__ import main\n"
+        "sys.exit(main())"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+    assert "True" == done.stdout.splitlines()[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -27,6 +28,7 @@ def main() -> int:
         if bare_entry.is_for_pane(arguments[1:]):
             pane = bare_entry.BarePane()
     gc.set_threshold(_COLLECT_EVERY)  # the app has its own way (gc_tuning)
+    atexit.register(gc.freeze)  # else Python walks all that is loaded as it ends: 10 to 40 ms
     from oulipoly_engine.cli.main import main as headless  # noqa: PLC0415 - the app does not need it
     from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - as above
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
 from oulipoly_engine.cli.base import commands
-from oulipoly_engine.cli.base.parser import split, top_level
 from oulipoly_engine.cli.setup import first_steps, self_repair
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.facade import diagnostics, output
@@ -55,6 +54,8 @@ def _dispatch(arguments: list[str], pane: Pane | None, find_app_faults: FindAppF
         from oulipoly_engine.cli.completion import complete  # noqa: PLC0415 - 20 ms, only a shell asks
 
         return complete.run(arguments[1:])
+    from oulipoly_engine.cli.base.parser import split, top_level  # noqa: PLC0415 - argparse, 5 ms, not for a word
+
     before, name, rest = split(arguments)
     program = sys.argv[0].rpartition("/")[2]  # pathlib costs 5 ms, --version has 40
     if program in ("", "-c", "-m", "__main__.py", "pytest") or program.endswith(".py"):
