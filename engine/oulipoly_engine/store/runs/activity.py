@@ -125,7 +125,12 @@ def _long_ago() -> Query:
     return newest.select(fn.MAX(newest.id) - _NEWEST)
 
 
+@compile_query
+def _select_open_request() -> Query:
+    row = LiveRequestRow
+    return row.select(row.request_id).where(row.status == "pending").limit(1)
+
+
 def is_asked(store: Store) -> bool:
     """Tell whether a request of a live session is open; its process may be gone."""
-    row = LiveRequestRow
-    return bool(store.rows(row.select(row.request_id).where(row.status == "pending").limit(1)))
+    return bool(store.rows(_select_open_request()))

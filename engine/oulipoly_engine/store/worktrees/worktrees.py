@@ -10,7 +10,9 @@ from typing import Any
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.worktrees.worktrees import WORKTREE, Worktree
 from oulipoly_engine.records import asdict
+from oulipoly_engine.store.base.compiled import compile_query
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.models.worktrees import WorktreeRow
 
@@ -90,10 +92,14 @@ def list_worktrees(store: Store, states: Sequence[str] = (), repository: str | N
         return tuple(map(_read, store.rows(query.order_by(row.created_at, row.session_id))))
 
 
+@compile_query
+def _select_repositories() -> Query:
+    return WorktreeRow.select(WorktreeRow.repository).where(WorktreeRow.state == "ready").distinct()
+
+
 def list_repositories(store: Store) -> tuple[str, ...]:
     """Return the repositories, as the real paths, in which a session has a worktree now."""
-    row = WorktreeRow
-    return tuple(path for (path,) in store.rows(row.select(row.repository).where(row.state == "ready").distinct()))
+    return tuple(path for (path,) in store.rows(_select_repositories()))
 
 
 def _read(values: tuple[Any, ...]) -> Worktree:
