@@ -62,9 +62,9 @@ def test_stream_json_begins_with_init_and_ends_with_the_result(demo):
     done = run(demo, "-p", "--verbose", "--output-format", "stream-json", "--session-id", SESSION, stdin=b"hello")
 
     events = [json.loads(line) for line in done.stdout.splitlines()]
-    assert ["system", "rate_limit_event", "assistant", "result"] == [event["type"] for event in events]
+    assert ["system", "assistant", "rate_limit_event", "result"] == [event["type"] for event in events]
     assert {SESSION} == {event["session_id"] for event in events}
-    assert events[2]["message"]["id"] == transcript(demo)[1]["message"]["id"]
+    assert events[1]["message"]["id"] == transcript(demo)[1]["message"]["id"]
 
 
 def test_stream_json_needs_verbose(shared):

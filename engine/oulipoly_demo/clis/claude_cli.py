@@ -221,18 +221,18 @@ def _print(
 
 def _print_events(outcome: Outcome, text: str, context: CliContext, conversation: ClaudeConversation) -> None:
     failure = outcome.failure
-    of_session = {"session_id": conversation.session_id}
     record = conversation.answer
-    event: dict[str, Any] = {"type": "assistant", "message": dict(record["message"]), "parent_tool_use_id": None}
-    event |= of_session | {"uuid": record["uuid"]}
+    message: dict[str, Any] = {"type": "assistant", "message": dict(record["message"]), "parent_tool_use_id": None}
+    message |= {"uuid": record["uuid"]}
+    limit = {"type": "rate_limit_event", "rate_limit_info": rate_limit(failure, context), "uuid": ids.random_uuid()}
     if failure is None:
-        event["message"]["content"] = [{"type": "text", "text": text}]  # whole, where the transcript keeps a part
+        message["message"]["content"] = [{"type": "text", "text": text}]  # whole, where the transcript keeps a part
+        events = [message, limit]
     else:
-        event["error"] = failure.slug
-    if failure is None or failure.kind in ("429", "quota"):
-        info = {"type": "rate_limit_event", "rate_limit_info": rate_limit(outcome.failure, context)}
-        streams.say(json.dumps(info | of_session | {"uuid": ids.random_uuid()}))
-    streams.say(json.dumps(event, ensure_ascii=False))
+        message["error"] = failure.slug
+        events = [limit, message] if failure.kind in ("429", "quota") else [message]  # claude's order: why, then what
+    for event in events:
+        streams.say(json.dumps(event | {"session_id": conversation.session_id}, ensure_ascii=False))
 
 
 def _in_use(session_id: str) -> str:
