@@ -27,7 +27,9 @@ def agent(live):
 
 
 def test_it_tells_what_it_can(agent):
-    able = agent().driver.capabilities
+    session = agent()
+    session.turn("hello")  # the agent names its commands behind its reply that the session is open
+    able = session.driver.capabilities
 
     assert all((able.resume, able.fork, able.compaction, able.set_model))
 
