@@ -25,7 +25,7 @@ from oulipoly_tui.base.gc_tuning import (
     share_heap,
 )
 from oulipoly_tui.base.inbox import Requests
-from oulipoly_tui.base.messages import EventArrived, Job, ReplWanted, Wish, WorkDone
+from oulipoly_tui.base.messages import EventArrived, Job, KeysChanged, MenuWanted, ReplWanted, Wish, WorkDone
 from oulipoly_tui.base.table import PANES, PaneEntry
 from oulipoly_tui.bridge import EngineBridge
 from oulipoly_tui.commands import frame_keys
@@ -70,10 +70,11 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self.options = options or Options()
         self.keys = resolve_keys(self.options)
         self.now = now
-        self._frame = Frame(entries, self.options.saved)
+        self._frame = Frame(entries, self.options.saved, lambda key, pane: self.key_actions.take_unbound(key, pane))
         self.toasts = Toasts(self)
         self.jobs = Jobs(self, self.toasts, self._show_jobs)
         self.requests = Requests(self)
+        self.exports = {}
         self.alerts = Alerts(self, self.toasts, self.jobs)
         self.bars = Bars(self, self.alerts, self.jobs)
         self.bridge = EngineBridge(self, open_engine, self.alerts)
@@ -256,6 +257,18 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         if type(message.event).__name__ == "StateChanged":
             self.requests.look_soon()
         self.bars.show_soon()
+
+    @on(KeysChanged)
+    def _keys_changed(self, message: KeysChanged) -> None:
+        """Show the keys that work now, where they are those of the pane that has the keys."""
+        if message.pane == self._frame.current.id:
+            self.show_keys()
+
+    @on(MenuWanted)
+    async def _menu_wanted(self, message: MenuWanted) -> None:
+        """Turn to a pane, and offer what can be done with the row under its cursor."""
+        await self._frame.turn_to(message.pane)
+        self.action_menu()
 
     @on(ReplWanted)
     def _repl_wanted(self, message: ReplWanted) -> None:

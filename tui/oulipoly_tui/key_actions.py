@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import isawaitable
-from typing import Any
 
 from textual.actions import parse
 
 from oulipoly_engine.core.commands.needs import Need
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.actions.action import FRAME, LISTS, STILL_OPENING, Action
 from oulipoly_tui.attention import Alerts
 from oulipoly_tui.base.app_interface import AppInterface
@@ -98,7 +98,7 @@ class KeyActions:
         if row.where == LISTS:
             await self._run_of_list(row)
             return
-        pane: Any = self._app.frame.find(row.where)
+        pane = self._app.frame.find(row.where)
         reason = self.reason_against(row)
         if reason is not None:
             self._app.say(reason)
@@ -106,10 +106,22 @@ class KeyActions:
         if row.custom is not None:
             custom.run(self._app, row)
         elif pane is None:
-            await self._run_of_frame(row.method)
+            await _run(self.of_frame.__getitem__, row.method)
         else:
-            await self._app.run_action(row.method, default_namespace=pane)
+            await _run(pane.find_action, row.method)
         self._app.show_keys()
+
+    def take_unbound(self, key: str, pane: str) -> bool:
+        """Run the user's own command, or say what read-only mode has taken away; return whether a command runs."""
+        keys = self._app.keys
+        own = keys.find_own(key, pane)
+        if own is not None:
+            self._app.call_next(self._app.action_press, own.id)
+            return True
+        row = keys.withheld_at(key, pane)
+        if row is not None:
+            self._app.say(ReadOnly(f"do {keymap.format_key(key)} ({row.label})").message)
+        return False
 
     def press_hint(self, identity: str) -> None:
         """Do what a hint of the footer says that was clicked."""
@@ -141,12 +153,6 @@ class KeyActions:
             return
         await self._app.run_action(row.method, default_namespace=found)
 
-    async def _run_of_frame(self, method: str) -> None:
-        _, name, arguments = parse(method)
-        done = self.of_frame[name](*arguments)
-        if isawaitable(done):
-            await done
-
     def _reason_of_frame(self, action: Action) -> str | None:
         app = self._app
         method = action.method
@@ -162,3 +168,11 @@ class KeyActions:
             return "there is no alert"
         is_early = app.engine is None and action.needs_engine and bool(action.line or action.does.name)
         return STILL_OPENING if is_early else None
+
+
+async def _run(find: Callable[[str], Callable[..., object]], method: str) -> None:
+    """Run an action's method, which `find` gives by its name, with the arguments that stand behind it."""
+    _, name, arguments = parse(method)
+    done = find(name)(*arguments)
+    if isawaitable(done):
+        await done

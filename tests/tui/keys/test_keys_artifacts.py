@@ -206,7 +206,7 @@ async def test_a_run_has_a_list_of_its_own_and_an_address_is_opened_saved_and_re
     address = f"store://return/{RUN}/report.md/2"
     async with sessions(size=(120, 30)) as one:
         await one.press("t")
-        await one.until(lambda: one.app.frame.find("sessions")._trace is not None)
+        await one.until(lambda: one.app.frame.find("sessions").reading.trace is not None)
         one.app.frame.query_one("#sessions-list", VirtualList).go_to(f"i:{CHILD}")
         await one.press("c")
         await one.at("ArtifactsScreen")

@@ -146,7 +146,7 @@ async def test_a_conversation_says_what_it_cannot_do(sessions, talks):
         await refused(one, [("sessions.restore", "its transcript is there")])
         talks.roof.path.unlink()
         await one.press("S")
-        await one.until(lambda: one.app.frame.find("sessions").listed.has_transcript is False)
+        await one.until(lambda: one.app.frame.find("sessions").cursor.listed.has_transcript is False)
         await one.press("k", "j")
         gone = "its transcript is gone"
         await refused(

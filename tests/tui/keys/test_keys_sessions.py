@@ -154,7 +154,7 @@ async def test_resume_and_restore_look_at_the_disk_and_not_at_the_list(sessions,
     before = talks.roof.path.read_bytes()
     async with sessions() as one:
         await one.press("A")
-        await one.until(lambda: one.app.frame.find("sessions").board.kept)
+        await one.until(lambda: one.app.frame.find("sessions").reading.board.kept)
         talks.roof.path.unlink()
         await one.press("r")
         await one.told("its transcript is gone: B restores the archive's copy")
@@ -353,7 +353,7 @@ async def test_shift_v_keeps_what_is_shown_as_a_view_and_brings_it_back(sessions
         await one.sees("longest")
         await one.press("home", "enter")
         await one.sees("turns ▼")
-        await one.until(lambda: one.app.frame.find("sessions").view_name == "longest")
+        await one.until(lambda: one.app.frame.find("sessions").order.view_name == "longest")
 
 
 @keys("FailedRun", "r")

@@ -174,7 +174,7 @@ async def test_r_goes_on_with_it_in_a_terminal_and_f_in_a_new_session(transcript
 async def with_list_elsewhere(one):
     """Put the list's cursor on another session, while this one stays open."""
     await one.choose("sessions", "Paint")
-    assert "Paint the door" == one.app.frame.find("sessions").listed.session.title
+    assert "Paint the door" == one.app.frame.find("sessions").cursor.listed.session.title
     await one.sees("4 Transcript · Mend the roof please")
 
 
@@ -240,7 +240,7 @@ async def test_what_is_shown_is_written_to_a_file_and_imported_after_a_look(talk
 
 
 def is_listed_as_there(one):
-    board = one.app.frame.find("sessions").board
+    board = one.app.frame.find("sessions").reading.board
     return next(row.has_transcript for row in board.rows if row.session.active.session_id == ROOF)
 
 
@@ -266,7 +266,7 @@ async def test_r_says_that_the_transcript_is_gone_and_what_puts_it_back(talks, t
     async with transcript() as one:
         await one.turn_to("sessions")
         await one.press("A")
-        await one.until(lambda: one.app.frame.find("sessions").board.kept)
+        await one.until(lambda: one.app.frame.find("sessions").reading.board.kept)
         await one.turn_to("transcript")
         talks.roof.path.unlink()
         await one.press("r")
@@ -278,7 +278,7 @@ async def test_r_says_that_the_transcript_is_gone_and_what_puts_it_back(talks, t
 async def test_a_kept_copy_gives_way_to_the_transcript_that_is_back_when_it_is_opened_again(talks, sessions):
     async with sessions() as one:
         await one.press("A")  # all that the account has
-        await one.until(lambda: one.app.frame.find("sessions").board.kept)
+        await one.until(lambda: one.app.frame.find("sessions").reading.board.kept)
         talks.door.path.unlink()
         await one.choose("sessions", "Paint the d")
         await one.press("enter")

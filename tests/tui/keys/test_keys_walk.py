@@ -9,7 +9,7 @@ ROOF, DOOR = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "12")
 
 def chosen(one):
     """Return the session under the cursor."""
-    found = one.app.frame.find("sessions").listed
+    found = one.app.frame.find("sessions").cursor.listed
     return None if found is None else found.session.active.session_id
 
 

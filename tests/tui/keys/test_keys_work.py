@@ -165,7 +165,7 @@ async def test_changes_are_staged_by_file_hunk_and_line_and_discarded_with_an_un
     async with hand(size=(120, 40)) as one:
         _, folder = await begun(one)
         await one.turn_to("sessions")
-        await one.until(lambda: one.app.frame.find("sessions").works)
+        await one.until(lambda: one.app.frame.find("sessions").reading.works)
         await one.press("home", "j", "f12")
         await one.at("ChangesScreen")
         screen = one.app.screen

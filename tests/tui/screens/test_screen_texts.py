@@ -170,7 +170,7 @@ async def settings(walk):
 
 async def import_diff(walk):
     await walk.press("3", "home", "down")
-    chain = walk.app.frame.find("sessions").listed.session.chain_id
+    chain = walk.app.frame.find("sessions").cursor.listed.session.chain_id
     path = walk.root / "edited.jsonl"
     walk.engine.sessions.files.export(chain, ExportOptions(format="canonical-jsonl", redacting=False), path, force=True)
     text = path.read_text()

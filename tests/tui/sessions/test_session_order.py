@@ -180,7 +180,7 @@ async def test_the_order_is_the_same_at_the_next_start(listed):
         pane = app.frame.find("sessions")
         pane.restore(kept)
 
-        assert ("used", True) == (pane._sort, pane._is_reversed)
+        assert ("used", True) == (pane.order.sort, pane.order.is_reversed)
 
 
 async def test_a_view_is_kept_chosen_and_forgotten_and_u_brings_it_back(listed, app_world):
@@ -192,7 +192,7 @@ async def test_a_view_is_kept_chosen_and_forgotten_and_u_brings_it_back(listed, 
         await pilot.press("escape", "w")
         await until(lambda: len(titles(app)) == 2)
         app.order("session view", ["old one"])
-        await until(lambda: titles(app) == ["alpha"] and app.frame.find("sessions").view_name == "old one")
+        await until(lambda: titles(app) == ["alpha"] and app.frame.find("sessions").order.view_name == "old one")
         assert '[views."old one"]\nfilter = "alpha"' in (app_world.config / "app.toml").read_text()
         app.order("session view delete", ["old one"])
         await until(lambda: type(app.screen).__name__ == "Confirm")
@@ -221,7 +221,7 @@ async def test_what_is_at_risk_is_gone_to_and_archived_from_there(listed):
         while app.alerts._last is None or app.alerts._last.identity != wanted[0].identity:
             await pilot.press("alt+n")
         pane = app.frame.find("sessions")
-        await until(lambda: pane.listed is not None and pane.listed.session.chain_id == wanted[0].cause)
+        await until(lambda: pane.cursor.listed is not None and pane.cursor.listed.session.chain_id == wanted[0].cause)
         await pilot.press("A")
         app.work("again", lambda: None, lambda _: None)
         await until(lambda: app.engine.sessions.catalogue.board().kept)

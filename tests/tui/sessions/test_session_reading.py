@@ -4,26 +4,20 @@ from types import SimpleNamespace
 
 import pytest
 
-from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.stopping import Stopped
 from oulipoly_tui.panes.sessions.reading import SessionReading
-from oulipoly_tui.view.sessions.groups import Grouping
+from oulipoly_tui.panes.sessions.sorting import SessionOrder
 
 
-class Reader(SessionReading):
-    """The reading half alone, whose work is done when the test says so."""
+class Pane:
+    """A pane whose app does its work when the test says so."""
 
-    board = _index = _trace = None
-    _is_reversed = False
     display = True
-    _is_reading = _is_stale = _is_arranging = _is_changed = False
-    _text, _sort, _grouping = "", Sort.USED, Grouping.NONE
 
     def __init__(self):
-        super().__init__()
         self.jobs = []  # (name, what takes a result, what takes a failure)
-        self.soon = []
+        self.soon = []  # seconds
         catalogue = SimpleNamespace(board=print, query=lambda text: text)
         sessions = SimpleNamespace(catalogue=catalogue, scans=SimpleNamespace(read_new=print))
         self.app = SimpleNamespace(
@@ -33,46 +27,48 @@ class Reader(SessionReading):
             work=lambda name, _run, done, failed=None, **_more: self.jobs.append((name, done, failed)),
         )
 
-    def _soon(self, name, _delay_s, _act, **_more):
-        self.soon.append(name)
-
-    def _now(self):
-        return None
-
-    def _draw(self):
-        pass
+    def set_timer(self, delay_s, _act):
+        self.soon.append(delay_s)
 
     def query_one(self, *_args):
         return SimpleNamespace(remove_class=lambda _name: None)
 
 
-def test_what_was_asked_while_a_read_failed_is_read():
-    reader = Reader()
-    reader._read()
-    reader._read()
-    _name, done, _failed = reader.jobs.pop()
+@pytest.fixture
+def pane():
+    return Pane()
+
+
+@pytest.fixture
+def reading(pane):
+    order = SessionOrder(pane, print, print)
+    return SessionReading(pane, order, now=lambda: None, draw=lambda: None, show_filter=print)
+
+
+def test_what_was_asked_while_a_read_failed_is_read(pane, reading):
+    reading.read()
+    reading.read()
+    _name, done, _failed = pane.jobs.pop()
     done(StoreUnusable("locked"))
 
-    assert ["read"] == reader.soon
+    assert [1.0] == pane.soon
 
 
-def test_what_was_asked_while_an_arrangement_failed_is_arranged():
-    reader = Reader()
-    reader._index = SimpleNamespace(arrange=print)
-    reader._arrange()
-    reader._arrange()
-    _name, _done, failed = reader.jobs.pop()
+def test_what_was_asked_while_an_arrangement_failed_is_arranged(pane, reading):
+    reading.index = SimpleNamespace(arrange=print)
+    reading.arrange()
+    reading.arrange()
+    _name, _done, failed = pane.jobs.pop()
     failed(RuntimeError("broken"))
 
-    assert ["arrange"] == [name for name, *_ in reader.jobs]
-    assert not reader._is_arranged.is_set()
+    assert ["arrange"] == [name for name, *_ in pane.jobs]
+    assert not reading.is_arranged.is_set()
 
 
 @pytest.mark.parametrize(("error", "is_missed"), [(StoreUnusable("locked"), True), (Stopped("stopped"), False)])
-def test_a_scan_that_failed_is_missed_and_one_that_was_stopped_is_not(error, is_missed):
-    reader = Reader()
-    reader._scan_quietly()
-    _name, _done, failed = reader.jobs.pop()
+def test_a_scan_that_failed_is_missed_and_one_that_was_stopped_is_not(pane, reading, error, is_missed):
+    reading.scan_quietly()
+    _name, _done, failed = pane.jobs.pop()
     failed(error)
 
-    assert reader._misses_scan is is_missed
+    assert reading.misses_scan is is_missed

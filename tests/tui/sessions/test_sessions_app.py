@@ -187,10 +187,10 @@ async def test_a_range_marks_what_the_cursor_passes(talks, listed, settled):
         await choose(app, pilot, settled, "Paint")
         await pilot.press("v", "j", "j", "v")
         pane = app.frame.find("sessions")
-        await settled(pilot, lambda: len(pane.marked) == 2)
+        await settled(pilot, lambda: len(pane.reading.marked) == 2)
         await pilot.press("escape")
 
-        assert not pane.marked
+        assert not pane.reading.marked
 
 
 async def test_a_name_is_shown_and_can_be_taken_back(talks, listed, settled):
@@ -440,7 +440,7 @@ async def search(pilot, app, settled, word):
 
 async def export_what_is_listed(app, pilot, settled, screen_text):
     def is_on_it():
-        listed = app.frame.find("sessions").listed
+        listed = app.frame.find("sessions").cursor.listed
         return listed is not None and listed.session.active.session_id == FIRST
 
     await settled(pilot, is_on_it)

@@ -25,15 +25,15 @@ async def test_a_work_session_is_listed_with_its_branch_and_opened_and_git_is_as
         await one.app.frame.turn_to("sessions")
         await one.sees("↑3 ↓1")
 
-        asked, pane = len(changes.asked), one.app.frame.find("sessions")
-        pane._look_at_folders()  # as the clock does
-        assert not pane._is_looking
-        pane._looked_at.clear()
-        await one.until(lambda: len(changes.asked) == asked + 1 and not pane._is_looking)
+        asked, looks = len(changes.asked), one.app.frame.find("sessions").git_looks
+        looks.look()  # as the clock does
+        assert not looks._is_looking
+        looks._looked_at.clear()
+        await one.until(lambda: len(changes.asked) == asked + 1 and not looks._is_looking)
         await one.press("comma")
-        pane._looked_at.clear()
-        pane._look_at_folders()
-        assert not pane._is_looking
+        looks._looked_at.clear()
+        looks.look()
+        assert not looks._is_looking
         assert asked + 1 == len(changes.asked)
         await one.press("escape")
 

@@ -10,6 +10,7 @@ from oulipoly_tui.driver.screen_text import CleanApp
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from oulipoly_engine.facade.configuration import CustomCommand
     from oulipoly_engine.facade.engine import Engine
@@ -50,10 +51,16 @@ class AppInterface(CleanApp[str]):
     engine: Engine | None = None  # once it is open
     snapshot: Snapshot | None = None  # the latest
     requests: Requests  # of live sessions
+    exports: dict[str, Path]  # by chain: where a session was last written without loss, in this run
 
     @property
     def frame(self) -> Frame:
         """Return the frame with its panes."""
+        raise NotImplementedError
+
+    @property
+    def has_keys_under_way(self) -> bool:
+        """Tell whether a key is being done, or waits for that."""
         raise NotImplementedError
 
     def say(self, text: str, *, severity: str = "information", is_listed: bool = False) -> None:

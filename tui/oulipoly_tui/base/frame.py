@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.actions.action import FRAME
 from oulipoly_tui.base.pane import Pane
 from oulipoly_tui.base.table import PaneEntry
-from oulipoly_tui.keys.keymap import TABLE, format_key
+from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.view.frame.layout import Present
 from oulipoly_tui.widgets.area import Area
 from oulipoly_tui.widgets.bars import Bar, HintBar
@@ -38,8 +37,12 @@ class Frame(Screen[None], inherit_bindings=False):
         Binding("ctrl+c", "screen.copy_text", "copy", show=False),
     ]
 
-    def __init__(self, entries: Sequence[PaneEntry], saved: Mapping[str, object]) -> None:
+    def __init__(
+        self, entries: Sequence[PaneEntry], saved: Mapping[str, object], take_unbound: Callable[[str, str], bool]
+    ) -> None:
+        """take_unbound: gets a key that nobody wants, and the pane's id; returns whether anything comes of it."""
         super().__init__(id="frame")
+        self._take_unbound = take_unbound
         self.entries = {entry.id: entry for entry in entries}
         self._saved = saved
         last = saved.get("pane")
@@ -173,16 +176,9 @@ class Frame(Screen[None], inherit_bindings=False):
             pane.uncovered()
 
     def on_key(self, event: events.Key) -> None:
-        """Run the user's own command, or say what read-only mode has taken away: a key comes here that nobody wants."""
-        app: Any = self.app
-        own = app.keys.find_own(event.key, self.area.focused_pane)
-        if own is not None:
+        """Hand on a key that nobody has wanted."""
+        if self._take_unbound(event.key, self.area.focused_pane):
             event.stop()
-            app.call_next(app.action_press, own.id)
-            return
-        row = app.keys.withheld_at(event.key, self.area.focused_pane)
-        if row is not None:
-            app.say(ReadOnly(f"do {format_key(event.key)} ({row.label})").message)
 
     def on_descendant_focus(self) -> None:
         """Follow the mouse: the pane that was clicked has the keys."""

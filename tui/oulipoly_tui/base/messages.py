@@ -30,6 +30,22 @@ class Wish(Message):
         super().__init__()
 
 
+class KeysChanged(Message):
+    """Other keys may work in a pane now."""
+
+    def __init__(self, pane: str) -> None:
+        self.pane = pane
+        super().__init__()
+
+
+class MenuWanted(Message):
+    """A pane wants the keys, and the menu of the row under its cursor."""
+
+    def __init__(self, pane: str) -> None:
+        self.pane = pane
+        super().__init__()
+
+
 class ReplWanted(Message):
     """Somebody wants to talk to a model in a terminal; the REPL pane takes this up."""
 

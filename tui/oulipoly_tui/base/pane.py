@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
@@ -11,7 +11,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from oulipoly_tui.actions.action import Action, own
-from oulipoly_tui.base.messages import Wish
+from oulipoly_tui.base.messages import KeysChanged, MenuWanted, Wish
 from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -48,7 +48,18 @@ class Pane(Widget, can_focus=False):
     Pane:focus-within { border-subtitle-color: $text-accent; }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
+    parts: tuple[object, ...] = ()  # that it is composed of, and whose methods its keys call too
     _keys_timer: Timer | None = None
+
+    def find_action(self, name: str) -> Callable[..., object]:
+        """Return what an action does: the method `action_NAME` of the pane, or of one of its parts.
+
+        Raises AttributeError where there is none.
+        """
+        method = f"action_{name}"
+        owner = next((part for part in (self, *self.parts) if hasattr(part, method)), self)
+        action: Callable[..., object] = getattr(owner, method)
+        return action
 
     def take(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot. Called in the app's thread, so it must be quick."""
@@ -71,6 +82,11 @@ class Pane(Widget, can_focus=False):
 
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now though there is all that its command needs; None: it works."""
+        return None
+
+    @property
+    def live_session_id(self) -> str | None:
+        """Return the live session that is shown, or under the cursor; None: no such."""
         return None
 
     def row_values(self) -> Mapping[str, str]:
@@ -154,16 +170,8 @@ class Pane(Widget, can_focus=False):
         if not clicked.focusable or isinstance(clicked, Input):
             return
         if self.inner_keys() is None:
-            app: Any = self.app
             event.stop()
-            app.call_next(self._open_menu)
-
-    async def _open_menu(self) -> None:
-        app: Any = self.app
-        await app.frame.turn_to(self.id)
-        app.action_menu()
+            self.post_message(MenuWanted(self.id or ""))
 
     def _show_keys(self) -> None:
-        app: Any = self.app
-        if app.frame.current is self:
-            app.show_keys()
+        self.post_message(KeysChanged(self.id or ""))

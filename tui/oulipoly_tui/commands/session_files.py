@@ -70,9 +70,8 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
 
     def on_found(one: Session) -> None:
         def on_done(file: Exported) -> None:
-            pane: Any = app.frame.find("sessions")
-            if pane is not None and form == LOSSLESS:
-                pane.take_export(one.chain_id, file.path)
+            if form == LOSSLESS:
+                app.exports[one.chain_id] = file.path
             app.say(f"{file.path}: {file.size_bytes:,} bytes")
 
         work = partial(sessions.files.export, one.chain_id, ExportOptions(form), target)

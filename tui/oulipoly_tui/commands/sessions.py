@@ -28,7 +28,7 @@ def did(app: AppInterface, text: str, take_back: Callable[[], object] | None = N
     if pane is None:
         app.say(text)
     else:
-        pane.did(text, take_back)
+        pane.actions.did(text, take_back)
 
 
 def find_session(app: AppInterface, text: str, act: Callable[[Session], None]) -> None:

@@ -36,7 +36,7 @@ def choose_view(app: AppInterface, arguments: list[str]) -> str | None:
         await app.frame.turn_to("sessions")
         pane: Any = app.frame.find("sessions")
         if pane is not None:
-            app.call_after_refresh(pane.choose_view, view)
+            app.call_after_refresh(pane.order.choose_view, view)
 
     app.call_next(show)
     return None
@@ -47,7 +47,7 @@ def save_view(app: AppInterface, arguments: list[str]) -> str | None:
     pane: Any = app.frame.find("sessions")
     if pane is None:
         return "the list of sessions was not looked at yet: go to it with 3"
-    view, before = pane.present_view(arguments[0]), _find(app, arguments[0])
+    view, before = pane.order.present_view(arguments[0]), _find(app, arguments[0])
     settings = _settings(app)
     if before is not None:
         back: Callable[[], object] = partial(settings.save_view, before)

@@ -99,5 +99,5 @@ def _grant_row(grant: Grant) -> Row:
 def _offered_folders(app: AppInterface) -> tuple[Path, ...]:
     """Return our own folder, then those in which work sessions work, each repository once."""
     pane: Any = app.frame.find("sessions")
-    known = [] if pane is None else [one.worktree.repository for one in pane.works if one.worktree is not None]
+    known = [] if pane is None else [one.worktree.repository for one in pane.reading.works if one.worktree is not None]
     return tuple(dict.fromkeys((Path.cwd(), *map(Path, known))))

@@ -6,73 +6,44 @@ import os
 import shlex
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.sessions.facets import RECORDED
-from oulipoly_engine.records import replace
 from oulipoly_tui.base.app_interface import app_of
-from oulipoly_tui.commands.frame_keys import open_target
 from oulipoly_tui.driver.copying import copy_line
-from oulipoly_tui.panes.session_keys import SessionKeys
 from oulipoly_tui.screens import dialogs
-from oulipoly_tui.view.sessions.sessions import Item, Kind, quote_title, title_of
+from oulipoly_tui.view.sessions.sessions import quote_title, title_of
 from oulipoly_tui.view.transcript.spans import Row
-from oulipoly_tui.view.transcript.transcript import Target
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.sessions.sessions import Part, Session
-    from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession
+    from oulipoly_engine.facade.sessions.types import ListedSession
+    from oulipoly_tui.base.pane import Pane
+    from oulipoly_tui.panes.session_keys import SessionKeys
+    from oulipoly_tui.panes.sessions.cursor import SessionCursor
+    from oulipoly_tui.panes.sessions.reading import SessionReading
     from oulipoly_tui.panes.sessions.undo import UndoSteps
 
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
 
-class SessionActions(SessionKeys):
-    """The actions of the Sessions pane, which has the cursor and the marks."""
+class SessionActions:
+    """What is done with the session under the cursor, or with all that are marked, and how it is taken back."""
 
-    app: Any
-    board: Board | None
-    marked: set[str]
-    undos: UndoSteps
-    wish: Callable[..., None]
-    post_message: Callable[..., bool]
-    call_next: Any
-    _inside: dict[str, Inside]
-    _look_soon: Callable[[], None]
-
-    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
-        super().__init__(**more)
-        self.exports: dict[str, Path] = {}  # by chain: where it was last written without loss, in this run
-
-    @property
-    def item(self) -> Item | None:
-        """Return what is under the cursor of the list."""
-        raise NotImplementedError
-
-    @property
-    def listed(self) -> ListedSession | None:
-        """Return the session under the cursor."""
-        raise NotImplementedError
-
-    @property
-    def chosen_chains(self) -> tuple[str, ...]:
-        """Return the marked sessions, else the one under the cursor."""
-        raise NotImplementedError
-
-    def with_session(self, act: Callable[[Session], None]) -> None:
-        """Act on the session under the cursor."""
-        listed = self.listed
-        if listed is not None:
-            act(listed.session)
+    def __init__(
+        self, pane: Pane, reading: SessionReading, cursor: SessionCursor, keys: SessionKeys, undos: UndoSteps
+    ) -> None:
+        self._pane = pane
+        self._reading = reading
+        self._cursor = cursor
+        self._keys = keys
+        self._undos = undos
 
     def obstacle_of(self, action: str, listed: ListedSession, restoring: str = "B") -> str | None:
         """Say why an action does nothing now with this session. restoring: what puts its kept copy back."""
         one = listed.session
-        board = self.board
+        board = self._reading.board
         owner = (one.active.account, one.active.session_id)
         is_kept = board is not None and owner in board.kept
-        if action in ("resume", "resume_elsewhere", "fork") and not self.app.has_pane("repl"):
+        if action in ("resume", "resume_elsewhere", "fork") and not app_of(self._pane).has_pane("repl"):
             return "this version has no terminals yet: `agents repl --resume` does it in the shell"
         if action in _NEEDS_TRANSCRIPT and self._has_transcript(listed) is False:
             return "its transcript is gone" + (f": {restoring} restores the archive's copy" if is_kept else "")
@@ -97,81 +68,44 @@ class SessionActions(SessionKeys):
             return None
         found = os.path.isfile(path)  # noqa: PTH113 - of every key in the footer; it raises nothing
         if found is not listed.has_transcript:
-            self._look_soon()
+            self._reading.look_soon()
         return found
-
-    def live_of(self, listed: ListedSession | None) -> str | None:
-        """Return the live session that a session is; None: it is none."""
-        if listed is None or self.board is None:
-            return None
-        return self.board.facets.get(listed.session.chain_id, RECORDED).live_id or None
 
     # ---- taking back
 
     def can_undo(self, listed: ListedSession | None) -> bool:
         """Tell whether there is anything to take back, of what was done here or of a session."""
-        if self.undos.steps:
+        if self._undos.steps:
             return True
-        board = self.board
+        board = self._reading.board
         return listed is not None and board is not None and board.is_replaced(listed.session)
 
     def did(self, text: str, take_back: Callable[[], object] | None) -> None:
         """Remember what takes an action back, and say so."""
         if take_back is None:
-            self.app.say(text)
+            app_of(self._pane).say(text)
             return
-        self.app.say(f"{text}. u: undo")
-        self.undos.remember(text, take_back)
+        app_of(self._pane).say(f"{text}. u: undo")
+        self._undos.remember(text, take_back)
 
     def action_undo(self) -> None:
         """Take back what was done last here, or the latest replacement of the session's entries."""
-        self.undo(self.listed)
+        self.undo(self._cursor.listed)
 
     def undo(self, listed: ListedSession | None) -> None:
         """Take back what was done last here, or the latest replacement of a session's entries."""
-        if self.undos.steps:
-            self.undos.take_back_last()
+        if self._undos.steps:
+            self._undos.take_back_last()
         elif listed is not None:
-            self.wish("session undo", listed.session.chain_id)
-
-    # ---- reading it
-
-    def target(self) -> Target | None:
-        """Return what the transcript pane is to show of the row under the cursor."""
-        item, listed = self.item, self.listed
-        if listed is None:
-            return None
-        one = listed.session
-        found = self._inside.get(one.chain_id)
-        part = one.parts[item.place] if item is not None and item.kind is Kind.SEGMENT else None
-        target = self.target_of(listed, part)
-        if item is not None and item.kind is Kind.LINE and found is not None:
-            line = found.tree.lines[item.place]
-            entry_id, at = found.firsts.get(line.rows[0], ("", ""))
-            return replace(target, entry_id=entry_id, at=at)
-        if item is not None and item.kind is Kind.FILE and found is not None:
-            name, path = found.side_files[item.place]
-            return replace(target, path=str(path), side=name)
-        return target
-
-    def target_of(self, listed: ListedSession, part: Part | None = None) -> Target:
-        """Return what the transcript pane is to show of a session, or of one of its segments."""
-        one, part = listed.session, part or listed.session.active
-        return Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
-
-    def open_target(self, target: Target) -> None:
-        """Open a transcript and give it the keys."""
-        app = app_of(self)
-        open_target(app, target)
+            self._pane.wish("session undo", listed.session.chain_id)
 
     # ---- what a person says of it
 
     def action_pin(self) -> None:
         """Pin what is chosen, or take the pins away where all have one."""
-        chains = self.chosen_chains
-        found = [self.board.of_chain(chain) for chain in chains] if self.board is not None else []
-        are_pinned = all(one is not None and one.session.pinned_at is not None for one in found)
-        self.wish("session unpin" if are_pinned else "session pin", " ".join(chains))
+        chains = self._cursor.chosen_chains
+        are_pinned = all(session.pinned_at is not None for session in self._cursor.chosen_sessions)
+        self._pane.wish("session unpin" if are_pinned else "session pin", " ".join(chains))
 
     def action_rename(self) -> None:
         """Ask for a name."""
@@ -185,43 +119,38 @@ class SessionActions(SessionKeys):
 
     def action_archive(self) -> None:
         """Keep copies."""
-        self.wish("session archive", " ".join(self.chosen_chains))
+        self._pane.wish("session archive", " ".join(self._cursor.chosen_chains))
 
     def action_restore(self) -> None:
         """Put the kept copy back."""
-        listed = self.listed
+        listed = self._cursor.listed
         if listed is not None:
-            self.wish("session restore", listed.session.chain_id)
+            self._pane.wish("session restore", listed.session.chain_id)
 
     def action_export(self) -> None:
         """Open the export screen for what is chosen."""
-        found = [] if self.board is None else [self.board.of_chain(chain) for chain in self.chosen_chains]
-        chosen_sessions = [one.session for one in found if one is not None]
-        if chosen_sessions:
-            self.open_export(chosen_sessions)
-
-    def take_export(self, chain_id: str, path: Path) -> None:
-        """Remember where a session was written without loss: it may be imported from there."""
-        self.exports[chain_id] = path
+        sessions = self._cursor.chosen_sessions
+        if sessions:
+            self._keys.open_export(sessions)
 
     def action_bundle(self) -> None:
         """Ask where the bundle goes."""
-        listed = self.listed
+        listed = self._cursor.listed
         if listed is None:
             return
         chain = listed.session.chain_id
 
         def on_asked(path: str) -> None:
             if path:
-                self.wish("session bundle", chain, path)
+                self._pane.wish("session bundle", chain, path)
 
         text = "File to write; `agents session unbundle` takes it on the other machine"
         name = f"{listed.session.active.session_id[:8]}.bundle"
-        dialogs.ask(self.app, f"Bundle {quote_title(title_of(listed.session))}", text, on_asked, name)
+        dialogs.ask(self._pane.app, f"Bundle {quote_title(title_of(listed.session))}", text, on_asked, name)
 
     def action_copy(self) -> None:
         """Choose what is copied."""
-        listed = self.listed
+        listed = self._cursor.listed
         if listed is None:
             return
         one = listed.session
@@ -236,15 +165,15 @@ class SessionActions(SessionKeys):
         }
         rows = [Row(name, ((f"{name:<16}", ""), (text, "dim"))) for name, text in texts.items() if text]
         title = f"Copy of {quote_title(title_of(one))}"
-        dialogs.choose(self.app, title, rows, lambda name: copy_line(self.app, texts[name]))
+        dialogs.choose(self._pane.app, title, rows, lambda name: copy_line(self._pane.app, texts[name]))
 
     # ---- parts
 
     def _ask(self, title: str, text: str, field: str, command: str) -> None:
-        listed = self.listed
+        listed = self._cursor.listed
         if listed is None:
             return
         session = listed.session
-        keep = partial(self.wish, command, session.chain_id)
+        keep = partial(self._pane.wish, command, session.chain_id)
         title = f"{title} of {quote_title(title_of(session))}"
-        dialogs.ask(self.app, title, text, keep, getattr(session, field) or "")
+        dialogs.ask(self._pane.app, title, text, keep, getattr(session, field) or "")

@@ -102,9 +102,9 @@ def label_of(terminal: Terminal, session: str | None = None) -> str:
 def title_in(app: Any, session_id: str | None) -> str | None:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
     """Return what the list of sessions calls a session; None where it is not known there."""
     pane = app.frame.find("sessions")
-    if session_id is None or pane is None or pane.board is None:
+    if session_id is None or pane is None or pane.reading.board is None:
         return None
-    parts = ((line.session, part) for line in pane.board.rows for part in line.session.parts)
+    parts = ((line.session, part) for line in pane.reading.board.rows for part in line.session.parts)
     return next((line.title for line, part in parts if part.session_id == session_id), None)
 
 

@@ -76,7 +76,7 @@ _NEEDS_TERMINALS = frozenset(("resume", "resume_elsewhere", "fork"))
 _NEEDS_ENTRY = frozenset(("copy", "copy_code", "provenance", "unfold"))
 
 
-class TranscriptPane(SessionKeys, Pane):
+class TranscriptPane(Pane):
     """One session."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
@@ -84,6 +84,7 @@ class TranscriptPane(SessionKeys, Pane):
 
     def __init__(self, id: str = "transcript") -> None:
         super().__init__(id=id)
+        self.parts = (SessionKeys(self, self._with_session, lambda: self.live_session_id),)
         self.target: Target | None = None
         self._follower: TranscriptFollower | None = None
         self._is_opening = False
@@ -201,7 +202,7 @@ class TranscriptPane(SessionKeys, Pane):
 
     def lacks(self, need: Need) -> bool:
         """Return whether there is nothing to take back."""
-        return need is Need.UNDO and not (self._list is not None and self._list.can_undo(self._listed))
+        return need is Need.UNDO and not (self._list is not None and self._list.actions.can_undo(self._listed))
 
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
@@ -315,9 +316,9 @@ class TranscriptPane(SessionKeys, Pane):
         """Take back what was done last with a session, or the latest replacement of this one's turns."""
         pane = self._list
         if pane is not None:
-            pane.undo(self._listed)
+            pane.actions.undo(self._listed)
 
-    def with_session(self, act: Callable[[Session], None]) -> None:
+    def _with_session(self, act: Callable[[Session], None]) -> None:
         """Act on the session that is shown."""
         if self.target is not None:
             find_session(cast("AppInterface", self.app), self.target.chain_id or self.target.session_id, act)
@@ -326,7 +327,7 @@ class TranscriptPane(SessionKeys, Pane):
     def live_session_id(self) -> str | None:
         """Return the live session that the session shown is."""
         pane = self._list
-        session_id: str | None = None if pane is None else pane.live_of(self._listed)
+        session_id: str | None = None if pane is None else pane.reading.find_live(self._listed)
         return session_id
 
     # ---- what the widgets say
@@ -477,9 +478,9 @@ class TranscriptPane(SessionKeys, Pane):
     def _listed(self) -> ListedSession | None:
         """Return the session that is shown as the list has it."""
         pane, target = self._list, self.target
-        if pane is None or pane.board is None or target is None:
+        if pane is None or pane.reading.board is None or target is None:
             return None
-        listed: ListedSession | None = pane.board.of_chain(target.chain_id)
+        listed: ListedSession | None = pane.reading.board.of_chain(target.chain_id)
         return listed
 
     def _session_obstacle(self, action: str, target: Target) -> str | None:
@@ -493,7 +494,7 @@ class TranscriptPane(SessionKeys, Pane):
         if listed is None:
             is_gone = action != "export" and self._follower is not None and self._follower.pages.is_gone
             return "its transcript is gone" if is_gone else None
-        reason: str | None = self._list.obstacle_of(action, listed, "B under Sessions")
+        reason: str | None = self._list.actions.obstacle_of(action, listed, "B under Sessions")
         return reason
 
     def _has_better(self, target: Target) -> bool:

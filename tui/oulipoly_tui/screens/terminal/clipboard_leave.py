@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from oulipoly_tui.screens.terminal.clipboard_question import ClipboardQuestion
@@ -27,7 +27,7 @@ class ClipboardLeave:
                 self._copy(text)
             return
         self._text = text
-        app: Any = self._view.app
+        app = self._view.app
         question = f"{label} wants to put {len(text)} characters on your clipboard, now and later"
         if self._question is not None and self._question in app.screen_stack:
             self._question.reword(question)
