@@ -224,7 +224,7 @@ async def test_capital_q_lists_what_waits_e_edits_x_takes_back_j_and_k_move(talk
         await write(one, "[[stall:60]] wait")
         await one.until(lambda: one.live.talk.turn is not None)
         for text in ("first", "second"):
-            one.live.order(orders.Send(text))
+            one.live.orders.order(orders.Send(text))
         await one.until(lambda: 2 == len(one.live.talk.queue))
         await leave_line(one)
         await one.press("Q")

@@ -187,7 +187,7 @@ async def test_a_late_answer_is_refused_with_the_cause(live):
         request = one.pane.request
         one.app.engine.live.answer(request.request_id, "deny")
         one.pane.talk.requests.setdefault(request.request_id, request)  # as if the news of it had not come yet
-        one.pane.order(orders.Answer(request_id=request.request_id, decision="approve"))
+        one.pane.orders.order(orders.Answer(request_id=request.request_id, decision="approve"))
         await one.until(lambda: any("answered" in text or "stale" in text for text in one.said))
 
         assert "answered" == one.app.engine.live.find_request(request.request_id).status
@@ -366,7 +366,7 @@ async def test_a_session_whose_process_has_ended_says_so_and_a_message_starts_it
         await one.write("one")
         await one.sees("✓ done")
         one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
-        await one.until(lambda: one.pane._connection is None)
+        await one.until(lambda: one.pane.following.connection is None)
         await one.sees("● ended", "its process has ended", "enter sends, and starts the session again")
         await one.write("two")
         await one.sees("● ready", "You said: two")
@@ -461,11 +461,11 @@ async def test_a_long_session_is_shown_from_its_end_and_older_parts_come_when_th
     async with live() as one:
         session = await one.begin()
         one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
-        await one.until(lambda: one.pane._connection is None)
+        await one.until(lambda: one.pane.following.connection is None)
         first = one.pane.talk.last + 1
         items = [Item(f"i{number}", "command", "completed", "out", f"command {number}") for number in range(1000)]
         stored(session.session_id, numbered(*map(ItemEnded, items), first=first))
-        one.pane.open_session(session.session_id, anew=True)
+        one.pane.following.open_session(session.session_id, anew=True)
         await one.sees("command 999")
         assert WINDOW >= len(one.pane.talk.blocks)
 
@@ -492,13 +492,13 @@ async def test_a_session_that_cannot_go_on_offers_a_fork(live):
         await one.write("hello")
         await one.sees("✓ done")
         one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
-        await one.until(lambda: one.pane._connection is None)
+        await one.until(lambda: one.pane.following.connection is None)
         store = open_store(one.paths.state_db)
         live_sessions.update(
             store, session.session_id, SystemClock().now(), status="fenced", status_reason="it is lost"
         )
         store.close()
-        one.pane.open_session(session.session_id, anew=True)
+        one.pane.following.open_session(session.session_id, anew=True)
         await one.sees("● blocked", "it is lost", "f forks it")
         await one.write("go on")
         assert "go on" == one.composer.text
@@ -514,7 +514,7 @@ async def test_a_message_to_an_exhausted_account_goes_to_a_fork_on_the_account_t
         await one.write("hello")
         await one.sees("✓ done")
         one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
-        await one.until(lambda: one.pane._connection is None)
+        await one.until(lambda: one.pane.following.connection is None)
         store = open_store(one.paths.state_db)
         quotas.mark_exhausted(store, "demo-codex1", SystemClock().now())
         store.close()

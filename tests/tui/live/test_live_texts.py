@@ -140,7 +140,7 @@ def shown(app_world, running, numbered, monkeypatch):
                 )
                 for one in asked
             )
-            pane._take_opened(opened)
+            pane.following._take_opened(opened)
             pane.draw()
             app.clear_notifications()
             await pilot.pause()

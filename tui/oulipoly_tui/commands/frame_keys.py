@@ -91,11 +91,7 @@ def jump(app: AppInterface) -> None:
 
 def session_in_front(app: AppInterface) -> str | None:
     """Return the session under the cursor, or the one that is shown, whose changes can be looked at; None: no such."""
-    pane: Any = app.frame.current
-    if pane.id == "live":
-        return None if pane.session is None else pane.session.session_id
-    found: str | None = getattr(pane, "live_session_id", None)
-    return found
+    return app.frame.current.live_session_id
 
 
 def next_theme(app: AppInterface) -> None:

@@ -33,7 +33,8 @@ def show(app: AppInterface, session_id: str, *, is_begun: bool = False) -> None:
         await app.frame.turn_to(_PANE, zoomed=True if app.size.width < _ZOOMED_BELOW else None)
         pane: Any = app.frame.find(_PANE)
         if pane is not None:
-            (pane.open_begun if is_begun else pane.open_session)(session_id)
+            following = pane.following
+            (following.open_begun if is_begun else following.open_session)(session_id)
 
     app.call_next(hand_over)
 
@@ -135,7 +136,7 @@ def choose(app: AppInterface, _arguments: list[str]) -> None:
         from oulipoly_tui.view.live.lists import session_rows  # noqa: PLC0415 - only when it is opened
 
         pane: Any = app.frame.find(_PANE)
-        here = "" if pane is None or pane.session is None else pane.session.session_id
+        here = "" if pane is None or pane.live_session_id is None else pane.live_session_id
         rows = session_rows(found, min(_WIDTH, app.size.width - 12), app.now())
         dialogs.choose(app, "Live sessions", rows, partial(show, app), at=here)
 
@@ -201,13 +202,13 @@ def _of_pane(app: AppInterface, action: str) -> str | None:
         return Need.SESSION.value
     reason: str | None = pane.reason_against(next(row for row in ACTIONS if row.id == f"live.{action}"))
     if reason is None:
-        getattr(pane, f"action_{action}")()
+        pane.find_action(action)()
     return reason
 
 
 def _order(app: AppInterface, order: Order) -> str | None:
     pane: Any = app.frame.find(_PANE)
-    if pane is None or pane.session is None:
+    if pane is None or pane.live_session_id is None:
         return Need.SESSION.value
-    pane.order(order)
+    pane.orders.order(order)
     return None

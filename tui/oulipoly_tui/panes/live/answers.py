@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.live.orders import Answer
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.live.answer_guard import AnswerGuard
 from oulipoly_tui.view.live.questions import answers_of, questions_page
@@ -15,28 +16,20 @@ from oulipoly_tui.view.live.request_lines import APPROVALS, can, reach_lines
 from oulipoly_tui.widgets.live.request_panel import RequestPanel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
+    from oulipoly_tui.panes.live.base import LiveBase
+    from oulipoly_tui.panes.live.following import LiveFollowing
+    from oulipoly_tui.panes.live.orders import LiveOrders
+    from oulipoly_tui.view.live.conversation import OpenRequest
 
 
 class LiveAnswers:
-    """The answering half of the pane."""
+    """What its user answers to the request that is shown."""
 
-    app: Any
-    talk: Conversation
-    _capabilities: Mapping[str, bool]
-    order: Callable[..., None]
-    query_one: Callable[..., Any]
-
-    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
-        super().__init__(**more)
+    def __init__(self, pane: LiveBase, following: LiveFollowing, orders: LiveOrders) -> None:
+        self._pane = pane
+        self._following = following
+        self._orders = orders
         self.guard = AnswerGuard()
-
-    @property
-    def request(self) -> OpenRequest | None:
-        """Return the request that is shown: the oldest."""
-        return next(iter(self.talk.requests.values()), None)
 
     def action_approve(self) -> None:
         """Approve once, or answer the questions."""
@@ -56,7 +49,7 @@ class LiveAnswers:
         head, body = reach_lines(request)
         approve = partial(self._answer, request, "approve_for_session")
         title = "Approve for the whole session?"
-        dialogs.review(self.app, title, head, body, approve, yes="Yes, all of it", waits=True)
+        dialogs.review(self._pane.app, title, head, body, approve, yes="Yes, all of it", waits=True)
 
     def action_deny(self) -> None:
         """Deny."""
@@ -69,7 +62,8 @@ class LiveAnswers:
         request = self._meant("deny_with_reason")
         if request is not None:
             deny = partial(self._answer, request, "deny")
-            dialogs.ask(self.app, "Deny", "What the agent is told; empty: nothing", lambda reason: deny(reason.strip()))
+            text = "What the agent is told; empty: nothing"
+            dialogs.ask(self._pane.app, "Deny", text, lambda reason: deny(reason.strip()))
 
     def action_cancel_request(self) -> None:
         """Deny it, and interrupt the turn."""
@@ -81,20 +75,20 @@ class LiveAnswers:
         """Say why a request cannot be answered so now; None: it can."""
         reason = can(request, method)
         is_approval = request.kind != "user_input" and method in APPROVALS
-        if reason is None and is_approval and not self.query_one(RequestPanel).is_read:
+        if reason is None and is_approval and not self._pane.query_one(RequestPanel).is_read:
             return "read it first: its end was not on the screen yet"
         return reason
 
     def _meant(self, method: str) -> OpenRequest | None:
         """Return the request that a key means; None where it can mean none, which is said."""
-        request = self.request
+        request = self._following.request
         if request is None:
             return None
-        is_key = self.app.has_keys_under_way  # else a hint was clicked
+        is_key = app_of(self._pane).has_keys_under_way  # else a hint was clicked
         early = self.guard.refuse_key() if is_key else self.guard.refuse(monotonic())
         reason = self.refuse_answer(request, method) or early
         if reason is not None:
-            self.app.say(reason[:1].upper() + reason[1:], severity="warning")
+            app_of(self._pane).say(reason[:1].upper() + reason[1:], severity="warning")
             return None
         return request
 
@@ -105,7 +99,7 @@ class LiveAnswers:
         reason: str = "",
         answers: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
-        self.order(Answer(request.request_id, decision, reason, answers or {}))
+        self._orders.order(Answer(request.request_id, decision, reason, answers or {}))
 
     def _ask(self, request: OpenRequest) -> None:
         from oulipoly_tui.screens.setup.form import FormScreen  # noqa: PLC0415 - only when it is asked
@@ -117,4 +111,4 @@ class LiveAnswers:
             if given is not None:
                 self._answer(request, "answer", answers=answers_of(questions, given.values))
 
-        self.app.push_screen(FormScreen(page), on_answered)
+        self._pane.app.push_screen(FormScreen(page), on_answered)

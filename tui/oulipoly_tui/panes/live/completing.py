@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.panes.live.jobs import list_folder
 from oulipoly_tui.view.live.completion import (
     Completion,
@@ -18,12 +19,8 @@ from oulipoly_tui.view.live.completion import (
 from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from oulipoly_engine.core.live.sessions import LiveSession
-    from oulipoly_tui.view.live.conversation import Conversation
-    from oulipoly_tui.widgets.live.composer import Composer
-
+    from oulipoly_tui.panes.live.base import LiveBase
+    from oulipoly_tui.panes.live.following import LiveFollowing
 
 _ROWS = 8  # of the list that are seen at once
 
@@ -33,45 +30,35 @@ class CompletionList(VirtualList, can_focus=False):
 
 
 class LiveCompleting:
-    """The completing half of the pane."""
+    """What the text before the cursor can become."""
 
-    app: Any
-    session: LiveSession | None
-    talk: Conversation
-    query_one: Callable[..., Any]
-    show_keys_soon: Callable[[], None]
-
-    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
-        super().__init__(**more)
+    def __init__(self, pane: LiveBase, following: LiveFollowing) -> None:
+        self._pane = pane
+        self._following = following
         self._wanted: Wanted | None = None
         self._completions: tuple[Completion, ...] = ()
         self._names: tuple[str, tuple[tuple[str, bool], ...]] = ("\0", ())  # of the folder that was read last
 
-    @property
-    def composer(self) -> Composer:
-        """Return the line that is written on."""
-        raise NotImplementedError
-
-    def look_for_completions(self) -> None:
+    def look(self) -> None:
         """Offer what the text before the cursor can become."""
-        wanted = find_wanted(self.composer.before_cursor)
+        wanted = find_wanted(self._pane.composer.before_cursor)
         if wanted == self._wanted:
             return
         self._wanted = wanted
-        if wanted is None or self.session is None:
+        if wanted is None or self._following.session is None:
             self._offer(())
         elif wanted.kind == "command":
-            self._offer(complete_command(wanted.begun, self.talk.commands))
+            self._offer(complete_command(wanted.begun, self._following.talk.commands))
         elif folder_of(wanted.begun) == self._names[0]:
             self._offer(complete_file(wanted.begun, self._names[1]))
         else:
             folder = folder_of(wanted.begun)
-            work = partial(list_folder, self.session.workspace, folder)
-            self.app.work("files", work, partial(self._take_names, folder))
+            work = partial(list_folder, self._following.session.workspace, folder)
+            app_of(self._pane).work("files", work, partial(self._take_names, folder))
 
-    def press_completion_key(self, key: str) -> None:
+    def press(self, key: str) -> None:
         """Move in the list, take what the cursor is on, or close it."""
-        rows = self.query_one(CompletionList)
+        rows = self._pane.query_one(CompletionList)
         if key == "up":
             rows.action_up()
         elif key == "down":
@@ -82,12 +69,12 @@ class LiveCompleting:
             chosen = self._completions[int(rows.cursor_key)]
             wanted = self._wanted
             is_whole = key == "enter" and f"/{wanted.begun} " == chosen.text  # a whole command is sent
-            length = len(self.composer.before_cursor) - wanted.start
+            length = len(self._pane.composer.before_cursor) - wanted.start
             self._offer(())
             if is_whole:
-                self.composer.press_enter()
+                self._pane.composer.press_enter()
             else:
-                self.composer.complete(length, chosen.text)
+                self._pane.composer.complete(length, chosen.text)
 
     def _take_names(self, folder: str, names: tuple[tuple[str, bool], ...]) -> None:
         self._names = folder, names
@@ -97,11 +84,11 @@ class LiveCompleting:
 
     def _offer(self, found: tuple[Completion, ...]) -> None:
         if bool(found) != bool(self._completions):
-            self.show_keys_soon()
+            self._pane.show_keys_soon()
         self._completions = found
-        rows = self.query_one(CompletionList)
+        rows = self._pane.query_one(CompletionList)
         rows.display = bool(found)
-        self.composer.is_completing = bool(found)
+        self._pane.composer.is_completing = bool(found)
         if found:
             rows.styles.height = min(_ROWS, len(found))
             rows.show_rows(completion_rows(found, max(20, rows.size.width or 60)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,46 +19,32 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.events import AnyEvent, Numbered
     from oulipoly_engine.core.live.sessions import LiveSession
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.widgets.live.composer import Composer
-    from oulipoly_tui.widgets.live.conversation_view import ConversationView
+    from oulipoly_tui.panes.live.base import LiveBase
 
 _DRAFTS = 20  # that are kept
 
 
 class LiveFollowing:
-    """The half of the pane that takes what comes from outside."""
+    """The session that is open, and what comes from its host."""
 
-    app: Any
-    request: Any  # the one that is shown
-    draw: Callable[[], None]
-    draw_working: Callable[[], None]
-    focus_inside: Callable[[], None]
-    keep_soon: Callable[[], None]
-    remove_class: Callable[..., Any]
-
-    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
-        super().__init__(**more)
+    def __init__(self, pane: LiveBase) -> None:
+        self._pane = pane
         self.session: LiveSession | None = None
         self.talk = Conversation()
-        self._connection: LiveConnection | None = None
-        self._capabilities: Mapping[str, bool] = {}
-        self._snapshot: Snapshot | None = None
-        self._sent: list[str] = []  # beside those that the conversation holds
-        self._opening = ""  # the id of the session that is being opened
+        self.connection: LiveConnection | None = None
+        self.capabilities: Mapping[str, bool] = {}
+        self.snapshot: Snapshot | None = None
+        self.sent: list[str] = []  # beside those that the conversation holds
+        self.opening = ""  # the id of the session that is being opened
         self._is_reading_older = self._has_all = False
         self._wanted_session = ""  # of the last time
         self._begun = ""  # the session that its user has just begun, until it is shown
         self._drafts: dict[str, str] = {}  # what is written and not sent, by session
 
     @property
-    def view(self) -> ConversationView:
-        """Return the conversation."""
-        raise NotImplementedError
-
-    @property
-    def composer(self) -> Composer:
-        """Return the line that is written on."""
-        raise NotImplementedError
+    def request(self) -> OpenRequest | None:
+        """Return the request that is shown: the oldest."""
+        return next(iter(self.talk.requests.values()), None)
 
     def state(self) -> Mapping[str, object]:
         """Return what is open, and what is written and not sent."""
@@ -78,21 +64,16 @@ class LiveFollowing:
         if self.session is None:
             return
         self._drafts.pop(self.session.session_id, None)
-        if self.composer.text.strip():
-            self._drafts[self.session.session_id] = self.composer.text
+        if self._pane.composer.text.strip():
+            self._drafts[self.session.session_id] = self._pane.composer.text
 
     def take(self, snapshot: Snapshot) -> None:
         """Open what was open the last time; show how the account's windows are used now."""
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         if self._wanted_session:
             wanted, self._wanted_session = self._wanted_session, ""
             self.open_session(wanted, is_quiet=True)
-        self.draw_working()
-
-    def show(self, key: str) -> bool:
-        """Open the session of a request, or one by its id."""
-        self.open_session(key)
-        return True
+        self._pane.draw_working()
 
     def open_begun(self, identity: str) -> None:
         """Show a session that its user has just begun, and give the keys to the line that is written on."""
@@ -101,29 +82,28 @@ class LiveFollowing:
 
     def open_session(self, identity: str, *, anew: bool = False, is_quiet: bool = False) -> None:
         """Show a session. anew: also where it is shown already. is_quiet: one that is gone is not told."""
-        app = app_of(self)
+        app = app_of(self._pane)
         is_same = self.session is not None and self.session.session_id == identity
-        if self._opening == identity or (is_same and not anew and self._connection is not None):
+        if self.opening == identity or (is_same and not anew and self.connection is not None):
             return
-        self._opening = identity
+        self.opening = identity
 
         def on_failed(error: Exception) -> None:
-            self._opening = ""
+            self.opening = ""
             if not is_quiet:
                 app.say(str(getattr(error, "message", error)), severity="error")
 
         app.work("live session", partial(open_session, engine_of(app), identity), self._take_opened, on_failed)
-        self.draw_working()
+        self._pane.draw_working()
 
     def _take_opened(self, opened: Opened) -> None:
-        self._opening = ""
+        self.opening = ""
         self.disconnect()
-        pane: Any = self
-        if not is_standing(pane):
+        if not is_standing(self._pane):
             if opened.client is not None:
                 opened.client.close()
             return
-        talk = Conversation(self.app.engine.live.name)
+        talk = Conversation(engine_of(app_of(self._pane)).live.name)
         talk.take_status(opened.status)  # first: the events were read after it
         source = opened.status.session.forked_from
         if source and len(opened.events) < WINDOW:
@@ -135,26 +115,26 @@ class LiveFollowing:
         is_same = self.session is not None and self.session.session_id == opened.status.session.session_id
         if not is_same:
             self._keep_draft()
-            self.composer.put(self._drafts.get(opened.status.session.session_id, ""))
-            self.keep_soon()
+            self._pane.composer.put(self._drafts.get(opened.status.session.session_id, ""))
+            self._pane.keep_soon()
         self.session, self.talk = opened.status.session, talk
-        self._capabilities = opened.status.capabilities
+        self.capabilities = opened.status.capabilities
         self._has_all = len(opened.events) < WINDOW
-        self._sent = self._sent if is_same else []
-        self.remove_class("-empty")
-        self.view.begin(talk)
+        self.sent = self.sent if is_same else []
+        self._pane.remove_class("-empty")
+        self._pane.view.begin(talk)
         if opened.client is not None:
-            self._connection = LiveConnection(opened.client, self._take_events, self._take_end)
-            self._connection.order(AskClients(tell=True), self._take_clients)
-        self.draw()
-        app = app_of(self)
+            self.connection = LiveConnection(opened.client, self._take_events, self._take_end)
+            self.connection.order(AskClients(tell=True), self._take_clients)
+        self._pane.draw()
+        app = app_of(self._pane)
         is_shown = app.frame.current.id == "live" and app.screen is app.frame
         if is_shown and opened.status.session.session_id == self._begun:  # its first message is what it was begun for
-            self.composer.focus()
-        elif is_shown and not (is_same and self.composer.has_focus):
+            self._pane.composer.focus()
+        elif is_shown and not (is_same and self._pane.composer.has_focus):
             if not is_same:  # what was written to another session is no reason to stay on the line
-                self.view.focus()
-            self.focus_inside()
+                self._pane.view.focus()
+            self._pane.focus_inside()
         self._begun = ""
         app.show_keys()
 
@@ -162,11 +142,11 @@ class LiveFollowing:
         """Take all that came in one look, and draw once."""
         had_turn, asked = self.talk.turn, self.request
         before = len(self.talk.blocks)
-        self.view.changed(self.talk.apply(events))
+        self._pane.view.changed(self.talk.apply(events))
         for one in events:
             self._tell_control(one.event)
-        self.draw()
-        app = app_of(self)
+        self._pane.draw()
+        app = app_of(self._pane)
         if had_turn != self.talk.turn or asked != self.request or before == 0:
             app.show_keys()
             if had_turn is None or self.talk.turn is None:
@@ -176,28 +156,28 @@ class LiveFollowing:
         """Take who else is there; hosts of earlier releases cannot say it."""
         if not wrong:
             self.talk.take_clients(answer)
-            self.draw()
+            self._pane.draw()
 
     def _tell_control(self, event: AnyEvent) -> None:
         """Say who has taken control from us."""
         if isinstance(event, ControlChanged) and event.before == self.talk.reader:
-            self.app.say(visible_line(describe_control(event, self.talk.reader)), severity="warning")
+            app_of(self._pane).say(visible_line(describe_control(event, self.talk.reader)), severity="warning")
 
     def _read_capabilities(self) -> None:
         """Ask what the driver can do, once it has opened: its status knows."""
-        if self._connection is None or any(self._capabilities.values()):
+        if self.connection is None or any(self.capabilities.values()):
             return
 
         def on_answered(answer: Mapping[str, Any], _wrong: str) -> None:
-            self._capabilities = answer.get("capabilities") or {}
-            self.draw()
+            self.capabilities = answer.get("capabilities") or {}
+            self._pane.draw()
 
-        self._connection.order(AskStatus(), on_answered)
+        self.connection.order(AskStatus(), on_answered)
 
     def _take_end(self, _text: str) -> None:
         """Take the end of the host: what came last is in the store."""
-        self._connection = None
-        app = app_of(self)
+        self.connection = None
+        app = app_of(self._pane)
         session = self.session
         if session is None:
             return
@@ -205,11 +185,11 @@ class LiveFollowing:
         app.work("live events", work, partial(self._take_last, session.session_id))
 
     def _take_last(self, session_id: str, events: tuple[Numbered, ...]) -> None:
-        if self.session is None or self.session.session_id != session_id or self._connection is not None:
+        if self.session is None or self.session.session_id != session_id or self.connection is not None:
             return
-        self.view.changed(self.talk.apply(events) | self.talk.lose_process())
-        self.draw()
-        app = app_of(self)
+        self._pane.view.changed(self.talk.apply(events) | self.talk.lose_process())
+        self._pane.draw()
+        app = app_of(self._pane)
         app.show_keys()
 
     def need_older(self) -> None:
@@ -217,7 +197,7 @@ class LiveFollowing:
         session = self.session
         if session is None or self._has_all or self._is_reading_older or self.talk.first <= 1:
             return
-        app = app_of(self)
+        app = app_of(self._pane)
         self._is_reading_older = True
         work = partial(engine_of(app).live.events, session.session_id, before=self.talk.first, limit=WINDOW)
         app.work("older events", work, partial(self._take_older, self.talk), self._skip_older)
@@ -227,13 +207,13 @@ class LiveFollowing:
         if talk is not self.talk:
             return
         self._has_all = len(events) < WINDOW
-        self.view.grew_before(talk.prepend(events))
+        self._pane.view.grew_before(talk.prepend(events))
 
     def _skip_older(self, _error: Exception) -> None:
         self._is_reading_older = False
 
     def disconnect(self) -> None:
         """Let go of the session: it goes on."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None

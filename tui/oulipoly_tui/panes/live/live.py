@@ -14,9 +14,9 @@ from textual.markup import escape
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of
-from oulipoly_tui.base.pane import Pane, bindings
-from oulipoly_tui.keys.keymap import format_first_key
+from oulipoly_tui.base.pane import bindings
 from oulipoly_tui.panes.live.answers import LiveAnswers
+from oulipoly_tui.panes.live.base import LiveBase
 from oulipoly_tui.panes.live.completing import CompletionList, LiveCompleting
 from oulipoly_tui.panes.live.following import LiveFollowing
 from oulipoly_tui.panes.live.orders import LiveOrders
@@ -33,9 +33,14 @@ from oulipoly_tui.widgets.live.request_panel import RequestPanel
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual.timer import Timer
 
+    from oulipoly_engine.core.live.sessions import LiveSession
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
+    from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 
 _ANSWERS = ("approve", "approve_for_session", "deny", "deny_with_reason", "cancel_request")
 _ABILITIES = {Need.COMPACTION: "compaction", Need.REVIEW: "review", Need.SET_MODEL: "set_model"}  # of drivers
@@ -50,8 +55,8 @@ _EMPTY: tuple[Line, ...] = (
 )
 
 
-class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
-    """One live session."""
+class LivePane(LiveBase):
+    """One live session; its parts follow it, order, answer and complete what is written."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
     BINDINGS: ClassVar[list[BindingType]] = bindings("live")
@@ -59,13 +64,17 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
     def __init__(self, id: str = "live") -> None:
         super().__init__(id=id)
         self._heading = ""  # of the pane's border
-        self.interrupting = ""
         self._keeping: Timer | None = None
+        self.following = LiveFollowing(self)
+        self.orders = LiveOrders(self, self.following)
+        self.answers = LiveAnswers(self, self.following, self.orders)
+        self._completing = LiveCompleting(self, self.following)
+        self.parts = (self.orders, self.answers)
 
     def compose(self) -> ComposeResult:
         """Lay out the conversation, the request, the queue and the line to write on."""
         yield Lines(_EMPTY, id="live-empty")
-        yield ConversationView(self.need_older, id="live-view")
+        yield ConversationView(self.following.need_older, id="live-view")
         yield RequestPanel(id="live-request")
         yield Lines(id="live-answers")
         yield Lines(id="live-queue")
@@ -82,21 +91,46 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
 
     def on_unmount(self) -> None:
         """Let go of the session: it goes on."""
-        self.disconnect()
+        self.following.disconnect()
 
     # ---- parts
 
-    @property
-    def view(self) -> ConversationView:
-        """Return the conversation."""
-        found: ConversationView = self.query_one(ConversationView)
-        return found
+    def take(self, snapshot: Snapshot) -> None:
+        """Open what was open the last time; show how the account's windows are used now."""
+        self.following.take(snapshot)
+
+    def state(self) -> Mapping[str, object]:
+        """Return what is open, and what is written and not sent."""
+        return self.following.state()
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Take what `state` returned; the session is opened with the first data."""
+        self.following.restore(state)
+
+    def show(self, key: str) -> bool:
+        """Open the session of a request, or one by its id."""
+        self.following.open_session(key)
+        return True
 
     @property
-    def composer(self) -> Composer:
-        """Return the line that is written on."""
-        found: Composer = self.query_one(Composer)
-        return found
+    def session(self) -> LiveSession | None:
+        """Return the session that is open."""
+        return self.following.session
+
+    @property
+    def talk(self) -> Conversation:
+        """Return what was said in it."""
+        return self.following.talk
+
+    @property
+    def request(self) -> OpenRequest | None:
+        """Return the request that is shown: the oldest."""
+        return self.following.request
+
+    @property
+    def live_session_id(self) -> str | None:
+        """Return the session that is open."""
+        return None if self.session is None else self.session.session_id
 
     def focus_inside(self) -> None:
         """Give the keys to the request that waits, else to the conversation.
@@ -112,13 +146,13 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         """Return the keys of the line that is written on, while it has them."""
         if self.session is None or not self.composer.has_focus:
             return None
-        is_running, can_steer = self.talk.turn is not None, bool(self._capabilities.get("steer"))
+        is_running, can_steer = self.talk.turn is not None, bool(self.following.capabilities.get("steer"))
         rows = (
             completion_keys()
             if self.composer.is_completing
             else composer_keys(is_running=is_running, can_steer=can_steer, is_asked=self.request is not None)
         )
-        return (*rows, *(row for row in (self._row(name) for name in _EVERYWHERE) if row is not None))
+        return (*rows, *(row for row in (self.find_row(name) for name in _EVERYWHERE) if row is not None))
 
     def reason_against(self, action: Action) -> str | None:
         """Say why an action does nothing now: all but two are about the session that is open."""
@@ -138,16 +172,16 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
             case Need.MESSAGE:
                 return not self.talk.queue
             case Need.PROCESS:
-                return self._connection is None
+                return self.following.connection is None
             case Need.COMPACTION | Need.REVIEW | Need.SET_MODEL:
-                return bool(self._capabilities) and not self._capabilities.get(_ABILITIES[need])
+                return bool(self.following.capabilities) and not self.following.capabilities.get(_ABILITIES[need])
             case _:
                 return False
 
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
         if action in _ANSWERS and self.request is not None:
-            return self.refuse_answer(self.request, action)
+            return self.answers.refuse_answer(self.request, action)
         if action == "changes" and not self.talk.diff:
             return "no turn has told what it changed"
         if action == "unfold" and not self._has_fold:
@@ -183,23 +217,23 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
 
     def on_key(self, event: events.Key) -> None:
         """Take note that a key came: an answer needs a pause before it."""
-        self.guard.take_key(event.key, event.time)
+        self.answers.guard.take_key(event.key, event.time)
 
     def on_descendant_focus(self) -> None:
         """Take note that the keys were elsewhere until now."""
-        self.guard.cover(monotonic())
+        self.answers.guard.cover(monotonic())
         self.call_after_refresh(self.draw)
 
     def uncovered(self) -> None:
         """Take note that something lay over the request."""
-        self.guard.cover(monotonic())
+        self.answers.guard.cover(monotonic())
 
     # ---- what the composer says
 
     @on(Composer.Submitted)
     def _handle_submit(self, message: Composer.Submitted) -> None:
-        self._sent.append(message.text)
-        self.submit(message.text, is_queued=message.is_queued)
+        self.following.sent.append(message.text)
+        self.orders.submit(message.text, is_queued=message.is_queued)
 
     @on(Composer.Left)
     def _handle_leaving(self) -> None:
@@ -207,17 +241,17 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
 
     @on(Composer.InterruptWanted)
     def _handle_interrupt(self) -> None:
-        self.action_interrupt()
+        self.orders.action_interrupt()
 
     @on(Composer.Edited)
     def _handle_edit(self) -> None:
         self.keep_soon()
         self.composer.sent = self.talk.messages() + self._unseen_sent()
-        self.look_for_completions()
+        self._completing.look()
 
     @on(Composer.CompletionKey)
     def _handle_completion_key(self, message: Composer.CompletionKey) -> None:
-        self.press_completion_key(message.key)
+        self._completing.press(message.key)
 
     @on(RequestPanel.Read)
     def _handle_read(self) -> None:
@@ -238,7 +272,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
 
     def _unseen_sent(self) -> list[str]:
         known = set(self.talk.messages())
-        return [text for text in self._sent if text not in known]
+        return [text for text in self.following.sent if text not in known]
 
     # ---- drawing
 
@@ -257,17 +291,20 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
             return
         self._draw_request()
         queue = self.query_one("#live-queue", Lines)
-        lines = queue_lines(self.talk, max(20, self.size.width - 4), self._key("live.queue"))
+        lines = queue_lines(self.talk, max(20, self.size.width - 4), self.find_key("live.queue"))
         queue.display = bool(lines)
         queue.styles.height = len(lines)
         queue.show_lines(lines)
-        writer, line = self.query_one("#live-writer", Lines), writer_line(self.talk, max(20, self.size.width - 4))
+        writer, line = (
+            self.query_one("#live-writer", Lines),
+            writer_line(self.talk, max(20, self.size.width - 4)),
+        )
         writer.display = bool(line)
         writer.show_lines((line,))
         composer, is_running = self.composer, self.talk.turn is not None
         composer.takes_queue = is_running
-        can_steer = bool(self._capabilities.get("steer"))
-        key = "" if composer.has_focus else self._key("live.write")
+        can_steer = bool(self.following.capabilities.get("steer"))
+        key = "" if composer.has_focus else self.find_key("live.write")
         composer.placeholder = composer_hint(self.talk, self._standing(), can_steer=can_steer, write_key=key)
         name = self.talk.title or f"{self.session.runtime_id} {self.session.session_id[:8]}"
         self.border_title = Content(f"{self._heading} · {cut(' '.join(name.split()), 60)}")
@@ -278,7 +315,7 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
             return
         request, panel = self.request, self.query_one(RequestPanel)
         self.set_class(request is not None, "-asks")
-        self.guard.show(None if request is None else request.request_id, monotonic())
+        self.answers.guard.show(None if request is None else request.request_id, monotonic())
         if request is None:
             if panel.has_focus:
                 self.view.focus()
@@ -288,8 +325,8 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
         panel.border_title = Content(title_line(request, len(self.talk.requests)))
         most = max(3, int(self.size.height * _REQUEST_SHARE) - 4)
         panel.show_request(request.request_id, lines, most)
-        keys = {name: self._key(f"live.{name}") for name in _ANSWERS}
-        line = answer_line(request, keys, "" if panel.is_read else self._key("lists.last") or "scroll")
+        keys = {name: self.find_key(f"live.{name}") for name in _ANSWERS}
+        line = answer_line(request, keys, "" if panel.is_read else self.find_key("lists.last") or "scroll")
         if self.composer.has_focus:
             line = (("esc", "key"), (", then  ", "dim"), *line)
         answers = break_answers(line, max(20, self.size.width - 4))
@@ -316,27 +353,18 @@ class LivePane(LiveOrders, LiveAnswers, LiveCompleting, LiveFollowing, Pane):
             account,
             self._window(account),
             None if turn is None else elapsed_s(turn, app.now()),
-            self._key("live.interrupt"),
-            is_attached=self._connection is not None,
-            is_connecting=bool(self._opening),
-            is_interrupting=turn is not None and turn.turn_id == self.interrupting,
-            fork_key=self._key("live.fork"),
+            self.find_key("live.interrupt"),
+            is_attached=self.following.connection is not None,
+            is_connecting=bool(self.following.opening),
+            is_interrupting=turn is not None and turn.turn_id == self.orders.interrupting,
+            fork_key=self.find_key("live.fork"),
             fence=session.status_reason if session is not None and session.status == "fenced" else None,
         )
 
     def _window(self, account: str) -> tuple[str, float] | None:
         """Return the account's window that is used most: as its CLI told it last, else as it was read."""
         told = [(name, used / 100) for name, used, _ in self.talk.windows]
-        if not told and self._snapshot is not None:
-            views = (view for view in self._snapshot.accounts if view.name == account)
+        if not told and self.following.snapshot is not None:
+            views = (view for view in self.following.snapshot.accounts if view.name == account)
             told = [(one.name, one.used) for view in views for one in view.quota.windows]
         return max(told, key=lambda one: one[1], default=None)
-
-    def _key(self, identity: str) -> str:
-        row = self._row(identity)
-        return "" if row is None else format_first_key(row.keys)
-
-    def _row(self, identity: str) -> Action | None:
-        app = app_of(self)
-        row: Action | None = app.keys.find(identity)
-        return row
