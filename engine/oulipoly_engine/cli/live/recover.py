@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
-from oulipoly_engine.cli.live.session import SCHEMA_VERSION
+from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable, plan_json
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.facade import diagnostics, output
@@ -55,11 +55,8 @@ def _resume(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     result = context.engine.live.resume_turn(options.turn, _statuses(context))
     message = plain(result.message)
-    if options.json:
-        told = {"turn_id": result.turn_id, "status": result.status, "message": message or None}
-        output.write_json({"schema_version": SCHEMA_VERSION, **told})
-    else:
-        output.write_line(f"{result.turn_id}  {result.status}" + (f": {message}" if message else ""))
+    told = {"turn_id": result.turn_id, "status": result.status, "message": message or None}
+    tell(options, told, f"{result.turn_id}  {result.status}" + (f": {message}" if message else ""))
     return 1 if result.status in ("blocked", "failed") else 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
-from oulipoly_engine.cli.live.session import SCHEMA_VERSION
+from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.core.live.requests import describe_end, to_json
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.text.columns import plain, table
@@ -64,11 +64,7 @@ def _list(context: Context, options: Namespace) -> int:
 
 def _show(context: Context, options: Namespace) -> int:
     request = context.engine.live.find_request(options.request)
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **to_json(request)})
-    else:
-        output.write_lines(_describe(request))
-    return 0
+    return tell(options, to_json(request), *_describe(request))
 
 
 def _describe(request: LiveRequest) -> Iterator[str]:
@@ -111,11 +107,7 @@ def _answer(context: Context, options: Namespace) -> int:
 
 
 def _tell(options: Namespace, status: str) -> int:
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "id": options.request, "status": status})
-    else:
-        output.write_line(status)
-    return 0
+    return tell(options, {"id": options.request, "status": status}, status)
 
 
 _VERBS: Mapping[str, Callable[[Context, Namespace], int]] = {

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.launch.catalogue import SESSIONS_LOST, SESSIONS_LOST_CODE
 from oulipoly_engine.core.live.models import model_json
@@ -22,7 +23,6 @@ from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.base.own_process import interruptible
 
-SCHEMA_VERSION = 1
 _SHOWN_ERRORS = 10  # lines of stderr; the JSON form has all that are kept
 _MORE = {  # behind the summary, in a command's help
     "show": "No secret is shown.",
@@ -75,13 +75,8 @@ def _models(context: Context, options: Namespace) -> int:
     with interruptible() as guard:
         guard.arm()
         runtime, models = runtimes.find(options.runtime), runtimes.models(options.runtime)
-    if options.json:
-        documents = [model_json(one) for one in models]
-        output.write_json({"schema_version": SCHEMA_VERSION, "runtime_id": runtime.id, "models": documents})
-        return 0
     rows = [["MODEL", "NAME", "EFFORTS", "INPUT", ""], *(_model_row(one) for one in models)]
-    output.write_lines(table(rows))
-    return 0
+    return tell(options, {"runtime_id": runtime.id, "models": [*map(model_json, models)]}, *table(rows))
 
 
 def _log_in(context: Context, options: Namespace) -> int:

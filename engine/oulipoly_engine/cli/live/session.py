@@ -11,6 +11,7 @@ from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.base.questions import parse_agreed
+from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.live.turn_result import tell_result, watch
 from oulipoly_engine.clock import from_text
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import QueuedMessage
     from oulipoly_engine.facade.live.standing import LiveStatus
 
-SCHEMA_VERSION = 1
 _MORE = {  # behind the summary, in a command's help
     "new": "It is begun on the best account of MODEL's pool, and lives on when this command has ended.",
     "send": "It begins a turn, or waits for the one that runs. The text may be piped in; --wait prints the answer.",
@@ -122,12 +122,7 @@ def _new(context: Context, options: Namespace) -> int:
     if options.wait and begun.turn_id is not None:
         result = live.wait(session.session_id, begun.turn_id, watch(until_asked=options.json))
         return tell_result(context.program, result, session, told, as_json=options.json)
-    if options.json:
-        output.write_json(told)
-    else:
-        output.write_line(session.session_id)
-        diagnostics.note(f"on {session.runtime_id}: {begun.why}")
-    return 0
+    return tell(options, told, session.session_id, notes=(f"on {session.runtime_id}: {begun.why}",))
 
 
 def _new_work(context: Context, options: Namespace, folder: Path) -> int:
@@ -166,14 +161,10 @@ def _new_work(context: Context, options: Namespace, folder: Path) -> int:
     if options.wait and begun.turn_id is not None:
         result = context.engine.live.wait(session.session_id, begun.turn_id, watch(until_asked=options.json))
         return tell_result(context.program, result, session, told, as_json=options.json)
-    if options.json:
-        output.write_json(told)
-        return 0
-    output.write_line(session.session_id)
-    diagnostics.note(begun.waits_for or f"on {session.runtime_id}: {begun.why}")
+    notes = [begun.waits_for or f"on {session.runtime_id}: {begun.why}"]
     if worktree is not None:
-        diagnostics.note(f"branch {plain(worktree.branch)} in {plain(worktree.path)}")
-    return 0
+        notes.append(f"branch {plain(worktree.branch)} in {plain(worktree.path)}")
+    return tell(options, told, session.session_id, notes=notes)
 
 
 def _new_terminal(context: Context, options: Namespace, folder: Path) -> int:
@@ -182,13 +173,9 @@ def _new_terminal(context: Context, options: Namespace, folder: Path) -> int:
     if options.repo is not None or options.lifecycle is not None:
         raise UsageInvalid("--repo and --lifecycle are for live sessions: leave out --terminal")
     opened = context.engine.new_terminals.begin(options.model, options.account, (80, 24), folder)
-    if options.json:
-        told = {"schema_version": SCHEMA_VERSION, "terminal_id": opened.terminal.id, "account": opened.account}
-        output.write_json(told | {"session_id": opened.terminal.session_id})
-    else:
-        output.write_line(opened.terminal.id)
-        diagnostics.note(opened.said)
-    return 0
+    terminal = opened.terminal
+    told = {"terminal_id": terminal.id, "account": opened.account, "session_id": terminal.session_id}
+    return tell(options, told, terminal.id, notes=(opened.said,))
 
 
 def _add_text(parser: Parser) -> None:
@@ -215,26 +202,17 @@ def _read_text(options: Namespace) -> str:
 def _send(context: Context, options: Namespace) -> int:
     live, text, look = context.engine.live, _read_text(options), watch(until_asked=options.json)
     result = live.send(options.session, text, waits=options.wait, look=look)
-    told = {"schema_version": SCHEMA_VERSION}
     if options.wait:
+        told = {"schema_version": SCHEMA_VERSION}
         return tell_result(context.program, result, live.find(options.session), told, as_json=options.json)
-    if options.json:
-        message = plain(result.message) or None
-        output.write_json(told | {"turn_id": result.turn_id, "status": result.status, "message": message})
-        return 0
-    output.write_line(f"{result.turn_id}  {result.status}")
-    if result.message:
-        diagnostics.note(plain(result.message))
-    return 0
+    message = plain(result.message)
+    document = {"turn_id": result.turn_id, "status": result.status, "message": message or None}
+    return tell(options, document, f"{result.turn_id}  {result.status}", notes=filter(None, (message,)))
 
 
 def _status(context: Context, options: Namespace) -> int:
     status = context.engine.live.status(options.session)
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **status_json(status)})
-    else:
-        output.write_lines(status_lines(context.program, status))
-    return 0
+    return tell(options, status_json(status), *status_lines(context.program, status))
 
 
 def status_lines(program: str, status: LiveStatus) -> list[str]:
@@ -292,31 +270,21 @@ def _queue_json(queue: Iterable[QueuedMessage]) -> list[dict[str, str]]:
 def _cancel(context: Context, options: Namespace) -> int:
     if context.engine.live.status(options.session).status == "queued":  # it waits for a free place: no host knows it
         context.engine.work.cancel(options.session)
-        _tell({}, options, "cancel: done")
-        return 0
+        return tell(options, {}, "cancel: done")
     return _order(orders.Cancel())(context, options)
 
 
 def _order(order: orders.Order, *, starts: bool = False) -> Callable[[Context, Namespace], int]:
     def serve(context: Context, options: Namespace) -> int:
         told = context.engine.live.order(options.session, order, starts=starts)
-        _tell(told, options, f"{orders.verb_of(order)}: done")
-        return 0
+        return tell(options, told, f"{orders.verb_of(order)}: done")
 
     return serve
 
 
-def _tell(told: Mapping[str, Any], options: Namespace, text: str) -> None:
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **told})
-    else:
-        output.write_line(text)
-
-
 def _steer(context: Context, options: Namespace) -> int:
     told = context.engine.live.order(options.session, orders.Steer(_read_text(options)), starts=True)
-    _tell(told, options, str(told.get("message") or "the running turn has it"))
-    return 0
+    return tell(options, told, str(told.get("message") or "the running turn has it"))
 
 
 def _add_queue(parser: Parser) -> None:
@@ -342,13 +310,8 @@ def _queue(context: Context, options: Namespace) -> int:
         begins = [each.message_id for each in waiting if each.message_id.startswith(order.message_id)]
         message_id = begins[0] if len(begins) == 1 else order.message_id
         waiting = live.change_queue(options.session, replace(order, message_id=message_id))
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "queue": _queue_json(waiting)})
-    elif not waiting:
-        diagnostics.note(Need.MESSAGE)
-    else:
-        output.write_lines(f"{place}  {one.message_id[:8]}  {plain(one.text)}" for place, one in enumerate(waiting, 1))
-    return 0
+    lines = (f"{place}  {one.message_id[:8]}  {plain(one.text)}" for place, one in enumerate(waiting, 1))
+    return tell(options, {"queue": _queue_json(waiting)}, *lines, notes=() if waiting else (Need.MESSAGE,))
 
 
 def _add_fork(parser: Parser) -> None:
@@ -360,15 +323,11 @@ def _add_fork(parser: Parser) -> None:
 def _fork(context: Context, options: Namespace) -> int:
     begun = context.engine.live.fork(options.session, at_turn=options.at, runtime=options.to, title=options.name)
     session = begun.session
-    if options.json:
-        told = {"session_id": session.session_id, "runtime_id": session.runtime_id, "account": session.account}
-        output.write_json({"schema_version": SCHEMA_VERSION, **told, "how": begun.why, "losses": [*begun.losses]})
-    else:
-        output.write_line(session.session_id)
-        diagnostics.note(f"forked {begun.why}")
-        if begun.losses:
-            diagnostics.note(f"left behind: {', '.join(begun.losses)}")
-    return 0
+    notes = [f"forked {begun.why}"]
+    if begun.losses:
+        notes.append(f"left behind: {', '.join(begun.losses)}")
+    told = {"session_id": session.session_id, "runtime_id": session.runtime_id, "account": session.account}
+    return tell(options, told | {"how": begun.why, "losses": [*begun.losses]}, session.session_id, notes=notes)
 
 
 def _add_review(parser: Parser) -> None:
@@ -382,8 +341,7 @@ def _review(context: Context, options: Namespace) -> int:
     targets = {"branch": options.branch, "commit": options.commit, "custom": options.instructions}
     kind, value = next(((kind, value) for kind, value in targets.items() if value), ("uncommitted", ""))
     told = context.engine.live.order(options.session, orders.Review(kind, value), starts=True)
-    _tell(told, options, str(told["turn_id"]))
-    return 0
+    return tell(options, told, str(told["turn_id"]))
 
 
 def _add_model(parser: Parser) -> None:
@@ -396,8 +354,7 @@ def _model(context: Context, options: Namespace) -> int:
     text = f"later turns are done by {options.cli_model}"
     if not is_agreed:
         text = f"{options.cli_model} was asked for; the CLI has not said whether it takes it"
-    _tell({}, options, text)
-    return 0
+    return tell(options, {}, text)
 
 
 def _add_log(parser: Parser) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.progress import Progress
+from oulipoly_engine.cli.base.telling import SCHEMA_VERSION
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.sessions.facets import LIVE_KINDS, facets_text
@@ -85,7 +86,7 @@ def _write_json(context: Context, table: SessionTable, now: datetime, *, only_li
     if not only_live:
         output.write_json({"conversations": rows, **totals}, pretty=False)
         return
-    from oulipoly_engine.cli.live.session import SCHEMA_VERSION, status_json  # noqa: PLC0415 - only these need it
+    from oulipoly_engine.cli.live.session import status_json  # noqa: PLC0415 - only these need it
 
     statuses = context.engine.live.describe([listed.facets.live_id for listed in table.rows])
     for listed, row in zip(table.rows, rows, strict=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.questions import parse_agreed
+from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.quantities import ago
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from oulipoly_engine.core.web.devices import Device
-
-SCHEMA_VERSION = 1
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -115,12 +114,8 @@ def _link(context: Context, options: Namespace) -> int:
     address = options.url or web.last_server().url
     made = web.make_link(options.name, options.hours)
     url = f"{address.rstrip('/')}/pair#{made.token}"
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "url": url, **device_document(made.device)})
-    else:
-        output.write_line(url)
-        output.write_line(f"whoever has it may look until `{context.program} device revoke {made.device.device_id}`")
-    return 0
+    text = f"whoever has it may look until `{context.program} device revoke {made.device.device_id}`"
+    return tell(options, {"url": url, **device_document(made.device)}, url, text)
 
 
 def _confirm(context: Context, options: Namespace) -> int:
@@ -132,11 +127,7 @@ def _revoke(context: Context, options: Namespace) -> int:
 
 
 def _tell(device: Device, options: Namespace, done: str) -> int:
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **device_document(device)})
-    else:
-        output.write_line(f"{device.name} ({device.device_id}): {done}")
-    return 0
+    return tell(options, device_document(device), f"{device.name} ({device.device_id}): {done}")
 
 
 _VERBS: Mapping[str, Callable[[Context, Namespace], int]] = {

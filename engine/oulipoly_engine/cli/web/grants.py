@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.questions import parse_agreed
+from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.core.web.grants import grant_document
@@ -14,8 +15,6 @@ from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-SCHEMA_VERSION = 1
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -55,8 +54,5 @@ def _list(context: Context, options: Namespace) -> int:
 
 def _revoke(context: Context, options: Namespace) -> int:
     grant = context.engine.grants.revoke(options.grant)
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **grant_document(grant)})
-    else:
-        output.write_line(f"{plain(grant.subject)} ({grant.kind} {grant.grant_id}): revoked; {grant.revoking}")
-    return 0
+    text = f"{plain(grant.subject)} ({grant.kind} {grant.grant_id}): revoked; {grant.revoking}"
+    return tell(options, grant_document(grant), text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, is_text, raw
+from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.worktrees.changes import ChangeSet, Discarded, FileDiff, MergePreview, Moved
 from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry
@@ -20,7 +21,6 @@ from oulipoly_engine.records import asdict
 if TYPE_CHECKING:
     from argparse import Namespace
 
-SCHEMA_VERSION = 1
 _MORE = {  # behind the summary, in a command's help
     "changes": "The comments of one call are sent as one prompt.",
     "diff": "What is not staged, what is, or what is committed.",
@@ -133,13 +133,9 @@ def _entry_line(entry: ChangeEntry) -> str:
 
 
 def _tell_discarded(context: Context, options: Namespace, done: Discarded) -> int:
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **asdict(done)})
-        return 0
-    names = ", ".join(map(_path, done.paths))
-    output.write_line(f"{'put back' if options.undo else 'discarded'}: {names}")
-    diagnostics.note(f"kept in {done.reference}; `{context.program} changes {options.session} --undo` restores it")
-    return 0
+    text = f"{'put back' if options.undo else 'discarded'}: {', '.join(map(_path, done.paths))}"
+    note = f"kept in {done.reference}; `{context.program} changes {options.session} --undo` restores it"
+    return tell(options, asdict(done), text, notes=(note,))
 
 
 def _comment(context: Context, options: Namespace) -> int:
@@ -235,11 +231,7 @@ def _add_commit(parser: Parser) -> None:
 
 def _commit(context: Context, options: Namespace) -> int:
     made = context.engine.changes.commit(options.session, options.message, stages_all=options.all)
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **asdict(made)})
-    else:
-        output.write_line(f"{made.sha[:10]}  {made.branch}  {plain(made.subject)}")
-    return 0
+    return tell(options, asdict(made), f"{made.sha[:10]}  {made.branch}  {plain(made.subject)}")
 
 
 # merge and apply -----------------------------------------------------------------------------------------------------
@@ -276,10 +268,7 @@ def _merge(context: Context, options: Namespace) -> int:
 def _preview(context: Context, options: Namespace) -> int:
     told = context.engine.changes.preview_merge(options.session, options.into)
     stands_against = bool(told.conflicts or told.in_the_way or (told.uncommitted and not options.committed_only))
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **asdict(told)})
-    else:
-        output.write_lines(_preview_lines(told))
+    tell(options, asdict(told), *_preview_lines(told))
     return 1 if stands_against else 0
 
 
@@ -305,12 +294,8 @@ def _preview_lines(told: MergePreview) -> list[str]:
 def _hand_over(context: Context, options: Namespace) -> int:
     prompt = context.engine.changes.hand_conflict_over(options.session, options.into)
     sent = context.engine.live.send(options.session, prompt)
-    if options.json:
-        told = {"schema_version": SCHEMA_VERSION, "prompt": prompt, "turn_id": sent.turn_id, "status": sent.status}
-        output.write_json(told)
-    else:
-        output.write_line(f"{sent.turn_id}  {sent.status}")
-    return 0
+    told = {"prompt": prompt, "turn_id": sent.turn_id, "status": sent.status}
+    return tell(options, told, f"{sent.turn_id}  {sent.status}")
 
 
 def _add_apply(parser: Parser) -> None:
@@ -361,20 +346,12 @@ def _promote(context: Context, options: Namespace) -> int:
     changes = context.engine.changes
     if options.dry_run:
         found = changes.preflight(options.session, options.branch)
-        if options.json:
-            output.write_json({"schema_version": SCHEMA_VERSION, **asdict(found)})
-        else:
-            output.write_line(f"{found.branch} to {found.remote or 'no remote'} as {found.target}")
-            output.write_lines(found.problems)
+        text = f"{found.branch} to {found.remote or 'no remote'} as {found.target}"
+        tell(options, asdict(found), text, *found.problems)
         return 1 if found.problems else 0
     done = changes.promote(options.session, options.message, options.branch, opens_pull_request=options.pull_request)
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, "ok": True, **asdict(done)})
-    else:
-        output.write_line(f"pushed {done.commit[:10]} to {done.remote} as {done.branch}")
-        if done.url:
-            output.write_line(done.url)
-    return 0
+    lines = [f"pushed {done.commit[:10]} to {done.remote} as {done.branch}", done.url]
+    return tell(options, {"ok": True, **asdict(done)}, *filter(None, lines))
 
 
 def _path(path: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.base.questions import Questions
+from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.worktrees.retention import WorktreeStatus, describe_ignored, describe_size, why_kept
@@ -20,7 +21,6 @@ from oulipoly_engine.records import asdict
 if TYPE_CHECKING:
     from argparse import Namespace
 
-SCHEMA_VERSION = 1
 _MORE = {  # behind the summary, in a command's help
     "remove": "What git ignores goes; `restore` brings the rest back.",
     "restore": "Its branch, its index and its files come back, untracked ones too.",
@@ -157,11 +157,7 @@ def _tell_ignored(names: Sequence[str], fate: str) -> None:
 
 def _restore(context: Context, options: Namespace) -> int:
     worktree = context.engine.worktrees.restore(options.session)
-    if options.json:
-        output.write_json({"schema_version": SCHEMA_VERSION, **worktree_json(worktree)})
-    else:
-        output.write_line(f"{plain(worktree.path)} is back, on {plain(worktree.branch)}")
-    return 0
+    return tell(options, worktree_json(worktree), f"{plain(worktree.path)} is back, on {plain(worktree.branch)}")
 
 
 def _prune(context: Context, options: Namespace) -> int:
