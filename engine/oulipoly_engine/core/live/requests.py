@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live.events import Question
-from oulipoly_engine.core.live.sessions import LiveRequest
+from oulipoly_engine.core.live.sessions import ASKERS, LiveRequest
 from oulipoly_engine.errors import RequestRefused
 
 Decision = Literal["approve", "approve_for_session", "deny", "cancel", "answer", "expire"]
@@ -23,7 +23,6 @@ STATUS: Mapping[Decision, str] = {
     "cancel": "cancelled",
     "expire": "expired",
 }
-LIFE = {"setup": timedelta(days=1), "worktree": timedelta(days=7), "device": timedelta(minutes=15)}  # by origins
 DIFF_LIMIT = 4096  # characters of a diff that a request keeps
 
 _WORDS: Mapping[str, Decision] = {
@@ -104,16 +103,19 @@ def digest_of(request: LiveRequest) -> str:
 
 
 def offered(request: LiveRequest) -> tuple[Decision, ...]:
-    """Return what a notice of a request offers: of worktrees and devices no yes, which takes more than its token."""
+    """Return what a notice of a request offers: no yes that takes more than its token."""
     if request.kind in ("user_input", "other"):
         return ()
-    return ("deny",) if request.origin in ("worktree", "device") else ("deny", "approve")
+    asker = ASKERS.get(request.origin)
+    if asker is None or not asker.command:
+        return ("deny", "approve")
+    return ("deny",)
 
 
 def has_lapsed(request: LiveRequest, now: datetime) -> bool:
     """Tell whether a request that no session asks has waited too long."""
-    life = LIFE.get(request.origin)
-    return life is not None and now - request.created_at > life
+    asker = ASKERS.get(request.origin)
+    return asker is not None and now - request.created_at > asker.life
 
 
 def to_json(request: LiveRequest) -> dict[str, Any]:

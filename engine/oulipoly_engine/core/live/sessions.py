@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from oulipoly_engine.core.live.events import Prompt, RequestKind
@@ -11,7 +11,6 @@ from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.records import Record
 
 _TITLE_LIMIT = 80  # characters
-_ASKERS = {"setup": "the set-up", "worktree": "a repository", "device": "a device"}
 
 
 class SessionOptions(Record):
@@ -84,6 +83,22 @@ class Turn(Record):
 Origin = Literal["live", "setup", "worktree", "device"]  # who asks; later releases know more
 
 
+class Asker(Record):
+    """Who asks besides live sessions, and what a yes to them is."""
+
+    name: str
+    life: timedelta  # of a request that nobody answers
+    command: str = ""  # of the table, that a yes is: a device needs what that needs; empty: an answer and no more
+    hears_devices: bool = True  # False: whoever is at the computer alone says yes
+
+
+ASKERS: Mapping[str, Asker] = {  # by origins; what a yes allows is noted in `facade/live/requests.py`
+    "setup": Asker("the set-up", timedelta(days=1)),
+    "worktree": Asker("a repository", timedelta(days=7), "worktree allow"),
+    "device": Asker("a device", timedelta(minutes=15), "device confirm", hears_devices=False),
+}
+
+
 class LiveRequest(Record):
     """What is asked of a person, by a live session or by somebody else."""
 
@@ -105,7 +120,8 @@ class LiveRequest(Record):
     @property
     def asker_name(self) -> str:
         """Return who asks in words, where no session does; empty: a session does."""
-        return _ASKERS.get(self.origin, "")
+        asker = ASKERS.get(self.origin)
+        return "" if asker is None else asker.name
 
 
 class QueuedMessage(Record):

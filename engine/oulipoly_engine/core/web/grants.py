@@ -7,6 +7,9 @@
 | commands | the repository | its commands, by a digest  | the permission of `worktree allow`           |
 | approval | the session    | what its CLI asks no more  | the answer "for the session" of a request    |
 | profile  | the session    | what it may do unasked     | the options that the session is opened with  |
+
+A table of grants beside these would say each a second time: a device is its token, an approval and a profile end with
+what has them, and a right that stood in two places could be withdrawn in one.
 """
 
 from __future__ import annotations

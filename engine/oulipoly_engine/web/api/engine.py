@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live.permissions import acts_unasked, read_profile
 from oulipoly_engine.core.live.requests import parse_decision
+from oulipoly_engine.core.live.sessions import ASKERS
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.access.viewer import (
@@ -138,12 +139,14 @@ def find_request(engine: Engine, identity: str) -> LiveRequest:
 
 def check_answer(viewer: Viewer, request: LiveRequest, word: Decision) -> None:
     """Raise NotAllowed or ConfirmationNeeded where a device may not say that to a request."""
-    says_yes = word in ("approve", "approve_for_session")
-    if says_yes and request.origin == "device" and not viewer.is_own_user:
-        raise NotAllowed("whoever is at the computer confirms a device, and no device: `agents requests approve` there")
     check_command(viewer, ANSWERS[word])
-    if says_yes and request.origin == "worktree":
-        check_command(viewer, "worktree allow")
+    asker = ASKERS.get(request.origin)
+    if asker is None or word != "approve":
+        return
+    if not (asker.hears_devices or viewer.is_own_user):
+        raise NotAllowed("whoever is at the computer says yes to this, and no device: `agents requests approve` there")
+    if asker.command:
+        check_command(viewer, asker.command)
 
 
 def answer(
