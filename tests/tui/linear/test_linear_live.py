@@ -62,7 +62,10 @@ def test_lines_that_were_typed_ahead_on_a_terminal_approve_nothing(monkeypatch):
     answered = []
     engine = SimpleNamespace(live=SimpleNamespace(answer=lambda *given, **_more: answered.append(given)))
     request = SimpleNamespace(
-        request_id="r", kind="command_approval", prompt=Prompt("Run ls", "ls", reach="every ls of the session")
+        request_id="r",
+        session_id="s",
+        kind="command_approval",
+        prompt=Prompt("Run ls", "ls", reach="every ls of the session"),
     )
     typed = {"Answer": "Approve for the session", "Approve every ls of the session?": ""}
 

@@ -59,6 +59,11 @@ class AppInterface(CleanApp[str]):
         raise NotImplementedError
 
     @property
+    def has_set_up(self) -> bool:
+        """Tell whether a set-up with an agent runs here, or has ended without being closed."""
+        return self.is_screen_installed(SET_UP)
+
+    @property
     def has_keys_under_way(self) -> bool:
         """Tell whether a key is being done, or waits for that."""
         raise NotImplementedError

@@ -7,7 +7,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.checks.alerts import Alert, of_request
-from oulipoly_tui.base.app_interface import SET_UP
 from oulipoly_tui.keys import keymap
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class Requests:
 
     def _of_own_set_up(self) -> set[str]:
         """Return the requests of a set-up that runs in this app: its own screen asks, and says so while hidden."""
-        if not self._app.is_screen_installed(SET_UP):
+        if not self._app.has_set_up:
             return set()
         return {request.request_id for request in self.open if request.origin == "setup"}
 

@@ -44,7 +44,7 @@ def _list(context: Context, options: Namespace) -> int:
     if options.json:
         output.write_json({"schema_version": SCHEMA_VERSION, "requests": [to_json(one) for one in found]})
     elif not found:
-        diagnostics.note("nothing is asked")
+        diagnostics.note("nothing waits for an answer")
     else:
         now = context.clock.now()
         rows = [
