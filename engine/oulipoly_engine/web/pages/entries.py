@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.entries import entry_of
 from oulipoly_engine.core.live.events import FileChange, Item, Numbered
 from oulipoly_engine.core.live.requests import describe_end
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.pages.weights import weight_of
 
@@ -56,12 +58,9 @@ def make_entries(numbered: Iterable[Numbered], titles: Mapping[str, str], reader
 
 
 def whole_text(one: Numbered) -> str:
-    """Return all that an entry shows the beginning of."""
-    event = one.event
-    if not isinstance(event, ev.ItemEnded):
-        return ""
-    diffs = "\n".join(f"{each.kind} {each.path}\n{each.diff}" for each in event.item.changes)
-    return redact("\n".join(part for part in (event.item.title, event.item.text, diffs) if part))
+    """Return all that an entry shows the beginning of, as it is stored; empty: nothing was said by the event."""
+    line = entry_of("", "", one)
+    return "" if line is None else redact(text_of(line.body))
 
 
 def newest_that_fit(entries: Sequence[Entry], budget: int = BUDGET) -> tuple[Entry, ...]:
