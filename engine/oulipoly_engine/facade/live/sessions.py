@@ -125,11 +125,10 @@ class LiveSessions(LiveConnections):
         return self._hear(session, after, "set_model", repr(model), is_taken, patience_s)
 
     # Finding ---------------------------------------------------------------------------------------------------------
-    def list_sessions(self, limit: int = 200, *, asks_hosts: bool = False) -> tuple[LiveStatus, ...]:
-        """Return the live sessions, the one that changed last first. asks_hosts: as `status` tells each."""
+    def list_sessions(self, limit: int = 200) -> tuple[LiveStatus, ...]:
+        """Return the live sessions as the records have them, the one that changed last first."""
         with self._home.lend_store_to_read() as store:
-            found = live_sessions.list_sessions(store, limit)
-            return standing.describe(store, self._home, found, self._client if asks_hosts else None)
+            return standing.describe(store, self._home, live_sessions.list_sessions(store, limit))
 
     def describe(self, session_ids: Sequence[str], *, asks_hosts: bool = True) -> Mapping[str, LiveStatus]:
         """Return how sessions stand as `status` tells each, by their ids. asks_hosts: False: as the records tell."""
