@@ -62,8 +62,7 @@ class Walk:
         self.differences = []
         self.coloured = []
         self.faint = []
-        # Without colour, and in another theme, it must be what it is with colours.
-        self.writes = WRITES and not app.no_color and app.options.theme is None
+        self.writes = WRITES and not app.no_color  # without colours it must be what it is with them
 
     @property
     def engine(self):

@@ -82,7 +82,7 @@ _OWN = (
         # The panel's grey shows where panes end; no text reaches 7:1 on it, so the bars are black. What lies behind a
         # question, and the footer with its keys, is as plain as the question.
         variables={"foreground-muted": "#d0d0d0", "text-muted": "#d0d0d0", "text-disabled": "#b0b0b0"}
-        | {"panel-darken-1": "#101010", BAR: "#000000", VEIL: "transparent"},
+        | {"panel-darken-1": "#101010", "panel-lighten-1": "#303030", BAR: "#000000", VEIL: "transparent"},
     ),
     Theme(
         name=ANSI,
