@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.frame.hints import CLOSE, key_links
 from oulipoly_tui.view.frame.jobs import format_command, format_command_rows
 from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -46,8 +46,7 @@ class CommandLogScreen(ModalScreen[None]):
         """Lay out filter, list and details."""
         with Box() as box:
             box.border_title = "Commands that this app has run"
-            copies, filters = link("y: copy the command", "screen.copy"), link("/: filter", "screen.filter")
-            box.border_subtitle = " · ".join((copies, filters, CLOSE))
+            box.border_subtitle = " · ".join((*key_links(self.BINDINGS, "copy", "filter"), CLOSE))
             yield Input(placeholder="filter by word …", compact=True)
             yield VirtualList()
             yield Lines(id="detail")

@@ -15,7 +15,7 @@ from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.view.frame.doctor import doctor_detail, doctor_rows, put_wrong_first
-from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.frame.hints import CLOSE, key_links, link
 from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
@@ -48,8 +48,8 @@ class DoctorScreen(ModalScreen[None]):
         """Lay out list and details."""
         with Box() as box:
             box.border_title = "Doctor"
-            hints = (link("enter: copy the command", "screen.copy"), link("R: check again", "screen.look"), CLOSE)
-            box.border_subtitle = " · ".join(hints)
+            look = key_links(self.BINDINGS, "look")
+            box.border_subtitle = " · ".join((link("enter: copy the command", "screen.copy"), *look, CLOSE))
             yield VirtualList()
             yield Lines(id="detail")
 

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 
 from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.view.frame.hints import BACK, link
+from oulipoly_tui.view.frame.hints import BACK, key_links, link
 from oulipoly_tui.view.live.models import Start, describe, picker_rows, read_start, reason_against
 from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -41,8 +41,8 @@ class ModelPicker(ModalScreen[Start | None]):
         """Lay out the list and what is to be done about the chosen one."""
         with Box() as box:
             box.border_title = "Begin a live session with"
-            hints = (link("enter: OK", "screen.take"), link("R: ask the runtimes", "screen.refresh_runtimes"))
-            box.border_subtitle = " · ".join((*hints, BACK))
+            asks = key_links(self.BINDINGS, "refresh_runtimes")
+            box.border_subtitle = " · ".join((link("enter: OK", "screen.take"), *asks, BACK))
             yield VirtualList()
             yield Lines(id="picker-detail")
 

@@ -17,7 +17,7 @@ from textual.screen import ModalScreen
 from oulipoly_engine.errors import RunnerError
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.sessions import artifact_actions as actions
-from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.frame.hints import CLOSE, key_links, link
 from oulipoly_tui.view.sessions.artifacts import EMPTY, ArtifactRows, brief_lines, content_lines
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -65,10 +65,9 @@ class ArtifactsScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and what is known of one."""
-        keys = (("enter: open", "read"), ("d: diff", "diff"), ("s: save as", "save"), ("y: copy", "copy"))
         with Box() as box:
-            hints = (link(text, f"screen.{action}") for text, action in (*keys, ("x: remove", "remove")))
-            box.border_subtitle = " · ".join((*hints, CLOSE))
+            orders = key_links(self.BINDINGS, "diff", "save", "copy", "remove")
+            box.border_subtitle = " · ".join((link("enter: open", "screen.read"), *orders, CLOSE))
             with Container(id="artifacts-body"):
                 yield VirtualList()
                 yield Lines(id="artifacts-detail")

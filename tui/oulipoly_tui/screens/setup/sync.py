@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from oulipoly_engine.facade.setup.sync import find_filled, tell_empty
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
-from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.frame.hints import CLOSE, key_links, link
 from oulipoly_tui.view.setup.sync import Entry, list_entries, plan_body, plan_head, sync_rows
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
@@ -49,8 +49,8 @@ class SyncScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the list."""
         with Box() as box:
-            keys = (("enter: copy", "copy"), ("space: mark", "mark"), ("R: check again", "look"))
-            box.border_subtitle = " · ".join((*(link(text, f"screen.{action}") for text, action in keys), CLOSE))
+            orders = key_links(self.BINDINGS, "mark", "look")
+            box.border_subtitle = " · ".join((link("enter: copy", "screen.copy"), *orders, CLOSE))
             yield VirtualList()
 
     def on_mount(self) -> None:

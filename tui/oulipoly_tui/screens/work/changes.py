@@ -18,7 +18,7 @@ from oulipoly_tui.orders.work import find_committed, send_comments
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.work.branch_orders import BranchOrders
-from oulipoly_tui.view.frame.hints import link
+from oulipoly_tui.view.frame.hints import key_links, link
 from oulipoly_tui.view.transcript.spans import Line, Row, wrap_lines
 from oulipoly_tui.view.work.changes import (
     COMMITTED,
@@ -124,10 +124,9 @@ class ChangesScreen(BranchOrders):
         """Lay out the head, the files, the diff."""
         with Box() as box:
             box.border_title = Content(f"Changes of {self._title}")
-            orders = (("a: apply", "apply"), ("p: push", "push"), ("u: undo", "undo"))
-            hints = (("enter: comment", "choose"), *((text, f"act('{name}')") for text, name in orders))
-            hints = (*hints, ("?: all keys", "keys"), ("esc: close", "leave"))
-            box.border_subtitle = " · ".join(link(text, f"screen.{action}") for text, action in hints)
+            orders = key_links(self.BINDINGS, "act('apply')", "act('push')", "act('undo')")
+            ends = (link("?: all keys", "screen.keys"), *key_links(self.BINDINGS, "leave"))
+            box.border_subtitle = " · ".join((link("enter: comment", "screen.choose"), *orders, *ends))
             yield Lines(id="changes-head")
             with Container(id="changes-body"):
                 yield VirtualList(id="changes-files")

@@ -15,7 +15,7 @@ from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.work.acting import ActingScreen
-from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.frame.hints import CLOSE, key_links
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.view.work.server import (
     ADDRESSES,
@@ -70,8 +70,8 @@ class ServerScreen(ActingScreen):
         """Lay out the state and the devices."""
         with Box() as box:
             box.border_title = "Server"
-            hints = (("s: start", "start"), ("x: end", "end"), ("p: pair", "pair"), ("d: revoke", "revoke"))
-            box.border_subtitle = " · ".join((*(link(text, f"screen.act('{name}')") for text, name in hints), CLOSE))
+            orders = (f"act('{name}')" for name in ("start", "end", "pair", "revoke"))
+            box.border_subtitle = " · ".join((*key_links(self.BINDINGS, *orders), CLOSE))
             yield Lines(id="server-state")
             yield VirtualList()
             yield Lines(_NO_DEVICE, id="server-empty")

@@ -16,7 +16,7 @@ from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.work.acting import ActingScreen
-from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.frame.hints import CLOSE, key_links, link
 from oulipoly_tui.view.live.lists import name_of
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.view.work.worktrees import detail_lines, prune_lines, remove_text, total_text, worktree_rows
@@ -60,8 +60,8 @@ class WorktreesScreen(ActingScreen):
         """Lay out the list and what is known of the chosen one."""
         with Box() as box:
             box.border_title = "Worktrees"
-            hints = (("enter: changes", "choose"), ("d: remove", "act('remove')"), ("r: restore", "act('restore')"))
-            box.border_subtitle = " · ".join((*(link(text, f"screen.{action}") for text, action in hints), CLOSE))
+            orders = key_links(self.BINDINGS, "act('remove')", "act('restore')")
+            box.border_subtitle = " · ".join((link("enter: changes", "screen.choose"), *orders, CLOSE))
             yield VirtualList()
             yield Lines(id="worktree-detail")
 
