@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAMES = ("anthropic-usage", "chatgpt-usage", "zai-usage")
 TURN_NAMES = tuple(f"{known.adapter}-turns" for known in ADAPTERS.values())
 # How the names of transcripts begin, by the adapter that reads them.
-TRANSCRIPT_PREFIXES = {f"{one.adapter}-turns": one.prefix for one in ADAPTERS.values() if one.calls}
+TRANSCRIPT_PREFIXES = {f"{cli.adapter}-turns": cli.prefix for cli in ADAPTERS.values() if cli.calls}
 PLACE_NAMES = (
     *(f"{known.adapter}-cwd" for known in ADAPTERS.values()),
     *(f"{known.adapter}-locate-transcript" for known in ADAPTERS.values() if known.has_locator),

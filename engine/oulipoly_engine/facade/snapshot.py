@@ -211,8 +211,8 @@ class SnapshotMaker(Record, frozen=False):
         fix = "do what it says; the last good data stays shown, with its age"
         broken = Alert("state", failure, fix=fix, severity=Severity.ERROR)
         others = (alert for alert in base.alerts if alert.kind in ("window", "at-risk"))
-        told = (broken, *self._of_disks(), *_of_files(configured), *others)
-        return replace(base, at=now, alerts=told, store_failure=failure)
+        known = (broken, *self._of_disks(), *_of_files(configured), *others)
+        return replace(base, at=now, alerts=known, store_failure=failure)
 
     def _find_forecasts(self, store: Store, state: QuotaState, now: datetime) -> tuple[WindowForecast, ...]:
         kept = self._forecasts.get(state.account)

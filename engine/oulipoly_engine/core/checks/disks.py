@@ -8,7 +8,8 @@ from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.records import Record
 
 # Bytes. A one-shot keeps 64 KB and a transcript grows by megabytes; SQLite needs room for a copy of what it changes.
-_SCARCE, _LOW = 100 << 20, 1 << 30
+_SCARCE = 100 << 20
+_LOW = 1 << 30
 _LOW_SHARE = 0.1  # a small file system that is half empty is not nearly full
 
 
@@ -31,9 +32,11 @@ def of_disk(disk: SeenDisk) -> Alert | None:
     if disk.size_bytes == 0:
         return None
     if disk.free_bytes < _SCARCE:
-        severity, follows = Severity.ERROR, "runs cannot be recorded, and CLIs lose what they write"
-    elif disk.free_bytes < _LOW and disk.free_bytes < disk.size_bytes * _LOW_SHARE:
-        severity, follows = Severity.WARNING, "transcripts and their copies may fill it"
-    else:
-        return None
+        return _alert(disk, Severity.ERROR, "runs cannot be recorded, and CLIs lose what they write")
+    if disk.free_bytes < min(_LOW, disk.size_bytes * _LOW_SHARE):
+        return _alert(disk, Severity.WARNING, "transcripts and their copies may fill it")
+    return None
+
+
+def _alert(disk: SeenDisk, severity: Severity, follows: str) -> Alert:
     return Alert("disk", f"only {disk.text}", follows, "free some space", disk.path, severity.value, severity)

@@ -26,4 +26,4 @@ def look_at_disks(folders: Iterable[Path]) -> Iterator[SeenDisk]:
 
 def _find_nearest(path: Path) -> Path:
     """Return a path, or the first above it that is there."""
-    return next((one for one in (path, *path.parents) if os.path.exists(one)), Path("/"))  # noqa: PTH110 - raises nothing
+    return next((folder for folder in (path, *path.parents) if os.path.exists(folder)), Path("/"))  # noqa: PTH110 - raises nothing

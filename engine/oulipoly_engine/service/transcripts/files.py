@@ -23,7 +23,7 @@ _ROOTS = {  # below the folder that a variable of the account's names
     StorageType.CLAUDE_CODE: ("CLAUDE_CONFIG_DIR", "projects"),
     StorageType.CODEX_SESSION: ("CODEX_HOME", "sessions"),
 }
-_KINDS = {one.adapter: StorageType(one.storage_type) for one in ADAPTERS.values() if one.storage_type}
+_KINDS = {cli.adapter: StorageType(cli.storage_type) for cli in ADAPTERS.values() if cli.storage_type}
 
 
 class Home(Record):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
@@ -69,23 +69,16 @@ def quota_command(account: Account, scripts: SessionScripts | None) -> str | Non
     """
     if account.quota_script is not None and account.quota_script.strip():
         return account.quota_script
-    return derive_source(
-        None if account.storage is None else account.storage.cwd_script,
-        None if scripts is None else scripts.turn_script,
-    )
+    return derive_source(*_list_scripts(account, scripts))
 
 
-def derive_source(cwd_script: str | None, turn_script: str | None) -> str | None:
-    """Return the usage adapter's command for a CLI's session folder; None if neither script names one.
+def derive_source(*scripts: str | None) -> str | None:
+    """Return the usage adapter's command for a CLI's session folder, of the first script that names one; else None.
 
-    The storage's cwd script is asked first, then the turn script: `claude-code-cwd ~/.claude2/projects` gives
-    `anthropic-usage ~/.claude2/.credentials.json`.
+    `claude-code-cwd ~/.claude2/projects` gives `anthropic-usage ~/.claude2/.credentials.json`.
     """
-    for script in (cwd_script, turn_script):
-        derived = None if script is None else _derive(script)
-        if derived is not None:
-            return derived
-    return None
+    commands = (_derive(cli, root) for script in filter(None, scripts) for cli, root in _read_script(script))
+    return next(filter(None, commands), None)
 
 
 def codex_sessions_root(account: Account, scripts: SessionScripts | None) -> str | None:
@@ -93,12 +86,7 @@ def codex_sessions_root(account: Account, scripts: SessionScripts | None) -> str
 
     `~/` and variables in it are not expanded.
     """
-    storage = None if account.storage is None else account.storage.cwd_script
-    for script in (storage, None if scripts is None else scripts.turn_script):
-        found = None if script is None else _session_folder(script)
-        if found is not None and found[0] == "codex":
-            return str(found[1])
-    return None
+    return next((str(root) for cli, root in _list_folders(account, scripts) if cli == "codex"), None)
 
 
 def transcripts_folder(account: Account | None, scripts: SessionScripts | None) -> tuple[str, str] | None:
@@ -107,36 +95,41 @@ def transcripts_folder(account: Account | None, scripts: SessionScripts | None) 
     Whose: `claude`, `codex`, `gemini` or `opencode`. None if no script names one that we know. `~/` and variables in
     the folder are not expanded.
     """
-    storage = None if account is None or account.storage is None else account.storage.cwd_script
-    for script in (storage, None if scripts is None else scripts.turn_script):
-        found = None if script is None else _session_folder(script)
-        if found is not None:
-            return found[0], str(found[1])
-    return None
+    return next(((cli, str(root)) for cli, root in _list_folders(account, scripts)), None)
 
 
-def _derive(script: str) -> str | None:
-    found = _session_folder(script)
-    if found is None:
-        return None
-    cli, root = found
+def _derive(cli: str, root: PurePosixPath) -> str | None:
     quota = ADAPTERS[cli].quota
     if quota is None or root.parent == root or str(root) == "~":
         return None
     return f"{quota.adapter} {_shell_word(str(root.parent / quota.credentials))}"
 
 
-def _session_folder(script: str) -> tuple[str, PurePosixPath] | None:
-    """Return the CLI whose sessions a script tells of, and the folder that it is given."""
+def _list_scripts(account: Account | None, scripts: SessionScripts | None) -> Iterator[str]:
+    """Yield the scripts that may name an account's sessions: its storage's cwd script first, then the turn script."""
+    if account is not None and account.storage is not None:
+        yield account.storage.cwd_script
+    if scripts is not None:
+        yield scripts.turn_script
+
+
+def _list_folders(account: Account | None, scripts: SessionScripts | None) -> Iterator[tuple[str, PurePosixPath]]:
+    """Yield the CLIs whose sessions those scripts tell of, and the folders that they are given."""
+    for script in _list_scripts(account, scripts):
+        yield from _read_script(script)
+
+
+def _read_script(script: str) -> Iterator[tuple[str, PurePosixPath]]:
+    """Yield the CLI whose sessions a script tells of, and the folder that it is given; nothing of another script."""
     try:
         words = shlex.split(script)
     except ValueError:  # an open quote: the shell will refuse it as well
-        return None
+        return
     if len(words) < 2 or words[1].startswith("-"):
-        return None
+        return
     adapter, _, verb = PurePosixPath(words[0]).name.rpartition("-")
-    cli = CLIS_BY_ADAPTER.get(adapter)
-    return (cli, PurePosixPath(words[1])) if cli is not None and verb in ("cwd", "turns") else None
+    if adapter in CLIS_BY_ADAPTER and verb in ("cwd", "turns"):
+        yield CLIS_BY_ADAPTER[adapter], PurePosixPath(words[1])
 
 
 def _shell_word(path: str) -> str:
@@ -146,4 +139,6 @@ def _shell_word(path: str) -> str:
     if _WITH_VARIABLE.fullmatch(path):
         return f'"{path}"'
     home, tilde, rest = path.partition("~/")
-    return f"~/{shlex.quote(rest)}" if tilde and not home else shlex.quote(path)
+    if tilde and not home:
+        return f"~/{shlex.quote(rest)}"
+    return shlex.quote(path)
