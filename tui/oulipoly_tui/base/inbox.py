@@ -17,7 +17,6 @@ _LOOK_S = 2.0  # between two looks without any event: a host may die, whose requ
 _AT_ONCE_S = 0.3  # between two looks because of events
 _OUTSIDE = 120  # columns of a terminal's own notification
 PANE = "live"
-SET_UP = "set-up"  # the name of the screen of a set-up with an agent, which runs on while it is not shown
 
 
 class Requests:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.base.inbox import SET_UP
+from oulipoly_tui.base.app_interface import SET_UP
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.widgets import theming
 

@@ -19,7 +19,7 @@ from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, Canc
 from oulipoly_engine.core.setup.events import Agreement, Progress, Told
 from oulipoly_engine.facade.setup.agent import AnsweredElsewhere, Look, keep_waiting
 from oulipoly_engine.records import Record
-from oulipoly_tui.base.inbox import SET_UP
+from oulipoly_tui.base.app_interface import SET_UP
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box, ScrollScreen
 from oulipoly_tui.screens.setup import questions
