@@ -341,7 +341,8 @@ def _of_account(view: AccountView) -> tuple[Alert, ...]:
         from oulipoly_engine.core.runs.vendor_text import means_login_is_over  # noqa: PLC0415 - its patterns, only for a failure
 
         if means_login_is_over(view.attempts.last_failure):
-            fix, kind = f"{fix_of(Category.AUTH_EXPIRED, account=view.name)}; then {fix}", "login"
+            fix = f"{fix_of(Category.AUTH_EXPIRED, account=view.name)}; then {fix}"
+            kind = "login"
             severity = Severity.WARNING
         if view.attempts.backoff_until is not None:
             until = to_text(view.attempts.backoff_until)[:16]

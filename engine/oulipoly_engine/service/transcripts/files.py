@@ -66,7 +66,7 @@ def homes(accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts]
     """
     names = dict.fromkeys((*accounts, *scripts))
     found = (_home(name, accounts.get(name), scripts.get(name), home) for name in names)
-    return tuple(one for one in found if one is not None)
+    return tuple(home for home in found if home is not None)
 
 
 def _home(name: str, account: Account | None, scripts: SessionScripts | None, home: Path) -> Home | None:
