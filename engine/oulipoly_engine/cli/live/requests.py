@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.requests import describe_end, to_json
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.text.columns import plain, table
@@ -44,7 +45,7 @@ def _list(context: Context, options: Namespace) -> int:
     if options.json:
         output.write_json({"schema_version": SCHEMA_VERSION, "requests": [to_json(one) for one in found]})
     elif not found:
-        diagnostics.note("nothing waits for an answer")
+        diagnostics.note(Need.REQUEST)
     else:
         now = context.clock.now()
         rows = [
