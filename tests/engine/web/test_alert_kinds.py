@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from oulipoly_engine.cli.main import main
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, Turn
 from oulipoly_engine.core.quota.windows import QuotaState, Window
-from oulipoly_engine.facade import status
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.live import live_requests, live_sessions
 from oulipoly_engine.store.quota import quotas
@@ -57,7 +57,7 @@ def _disk(engine, monkeypatch):
 
 
 @pytest.mark.parametrize("happens", [_request, _window, _login, _disk])
-def test_each_kind_reaches_status_line_header_phone_and_notices(engine, browse, monkeypatch, happens):
+def test_each_kind_reaches_status_line_header_phone_and_notices(engine, browse, monkeypatch, capfd, happens):
     engine.paths.models.mkdir(parents=True)
     engine.paths.providers.write_text('[ada]\ncommand = "claude"\nquota_script = "true"\n')
     client, text = browse("view", accept="text/html"), happens(engine, monkeypatch)
@@ -65,7 +65,9 @@ def test_each_kind_reaches_status_line_header_phone_and_notices(engine, browse, 
 
     asked = tuple(map(engine.live.request_alert, requests))
     assert bool(asked) is snapshot.is_asked
-    assert text in status.values(snapshot, asked)["attention_text"]
+    assert 0 == main(["status", "--format", "{attention} {attention_text}"])
+    line = capfd.readouterr().out
+    assert (True, True) == (line.startswith("1 "), text in line)
     app = SimpleNamespace(
         snapshot=snapshot, requests=SimpleNamespace(attention=lambda: asked), frame=SimpleNamespace(panes=())
     )
