@@ -165,6 +165,18 @@ def test_an_answer_that_does_not_fit_is_asked_for_again(engine):
     ]
 
 
+def test_the_state_file_keeps_no_secret_of_a_question_nor_what_was_answered(engine):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    with Set(engine, Agreement("command", "Run it?", f"curl -H 'Authorization: Bearer {secret}'", "to see")) as setup:
+        assert secret not in str(setup.request.prompt)
+        engine.live.answer(setup.request.request_id, "approve")
+    with Set(engine, SIZE) as setup:
+        engine.live.answer(setup.request.request_id, "answer", answers={"size": ("3",)})
+
+    assert FormAnswer("form", {"size": 3.0}) == setup.answer
+    assert {} == last(engine).answers
+
+
 class Here:
     """A face at which a person answers after one look, when somebody else may have answered."""
 

@@ -13,7 +13,7 @@ import msgspec
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.text.redact import REDACTED, may_begin_token, redact
-from oulipoly_engine.records import prepare, replace
+from oulipoly_engine.records import Record, prepare, replace
 
 _ID_KEY = re.compile(r"(?:^|_)id$|^fork_at$")  # what looks drawn there is not a secret, and tells what belongs together
 _LONGEST_HELD = 4096  # characters of a word that is not finished: its end is not waited for any longer
@@ -42,7 +42,7 @@ class EventCleaner:
             self._streams = {key: each for key, each in self._streams.items() if key[0] != event.item.id}
         elif isinstance(event, ev.TurnEnded):
             self._streams.clear()
-        return clean_event(event)
+        return clean_record(event)
 
     def take_rest(self, item_id: str) -> str:
         """Return what is held back of an item's text, for one that does not come to its end."""
@@ -51,12 +51,12 @@ class EventCleaner:
         return "".join(stream.take_rest() for stream in streams)
 
 
-_Event = TypeVar("_Event", bound=ev.Event)
+_Told = TypeVar("_Told", bound=Record)
 
 
-def clean_event(event: _Event) -> _Event:
-    """Return an event without secrets, one that is no piece of a text."""
-    return msgspec.convert(_clean(msgspec.to_builtins(event), ""), prepare(type(event)))
+def clean_record(told: _Told) -> _Told:
+    """Return an event that is no piece of a text, or a part of one, without secrets."""
+    return msgspec.convert(_clean(msgspec.to_builtins(told), ""), prepare(type(told)))
 
 
 def _clean(value: Any, key: str) -> Any:  # noqa: ANN401 - whatever an event holds

@@ -20,7 +20,7 @@ from oulipoly_engine.core.live.models import check_model
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, first_line
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.worktrees.event_secrets import EventCleaner, clean_event
+from oulipoly_engine.core.worktrees.event_secrets import EventCleaner, clean_record
 from oulipoly_engine.drivers.base import (
     NAME_LIMIT,
     REVIEW_KINDS,
@@ -548,14 +548,14 @@ class SessionTurns:
 
     def fail(self, event: ev.SessionFailed) -> None:
         """Take it that the session cannot be opened."""
-        self.failure = clean_event(event)
+        self.failure = clean_record(event)
         self._change(status_reason=self.failure.message)
         self._say(self.failure)
 
     # The end -------------------------------------------------------------------------------------------------------
     def close(self, event: ev.SessionClosed, *, ends_turn: bool) -> None:
         """Take the end of the CLI's process. ends_turn: a person wanted it; else the turn is left to be recovered."""
-        event = clean_event(event)
+        event = clean_record(event)
         self._drop_items()
         self.give_up(event.message or "its CLI has ended")
         turn = None if self._ordered else self.turn

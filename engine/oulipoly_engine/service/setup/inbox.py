@@ -86,6 +86,7 @@ class Inbox:
                 self._id = request.request_id
             (request,) = live_requests.find(store, self._id)
             if request.status in ("answered", "cancelled"):
+                live_requests.forget_answers(store, self._id)
                 raise AnsweredElsewhere(request)
 
     def _settle(self, decision: inbox.Decision) -> LiveRequest | None:

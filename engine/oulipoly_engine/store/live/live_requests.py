@@ -13,6 +13,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import states
 from oulipoly_engine.core.live.events import Prompt, RequestKind
 from oulipoly_engine.core.live.sessions import LiveRequest, Origin
+from oulipoly_engine.core.worktrees.event_secrets import clean_record
 from oulipoly_engine.records import prepare
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
@@ -67,6 +68,13 @@ def settle(  # noqa: PLR0913, RUF100 - what became of it
         return store.run(row.update(told).where(row.request_id == request_id, allowed)) == 1
 
 
+def forget_answers(store: Store, request_id: str) -> None:
+    """Keep no longer what was answered: its asker has it."""
+    row = LiveRequestRow
+    with store.write():
+        store.run(row.update({row.answers: None}).where(row.request_id == request_id))
+
+
 def find(store: Store, identity: str) -> tuple[LiveRequest, ...]:
     """Return the requests whose id is this or begins so; an exact one is the only one."""
     row = LiveRequestRow
@@ -89,12 +97,13 @@ def pending(store: Store, session_id: str | None = None) -> tuple[LiveRequest, .
 def ask_once(  # noqa: PLR0913, RUF100 - who asks what
     store: Store, origin: Origin, asker: str, native_id: str, kind: RequestKind, prompt: Prompt, now: datetime
 ) -> LiveRequest:
-    """Write a request that no session asks, and return it, or the one for the same that waits.
+    """Write a request that no session asks, without its secrets, and return it, or the one for the same that waits.
 
     native_id: what it is about, in the asker's own words. Of the same asker no other request waits on.
     """
     identity = f"{origin}_req_{secrets.token_urlsafe(16)[:21]}"
-    request = LiveRequest(identity, "", "", native_id, kind, "pending", prompt, now, origin=origin, asker=asker)
+    shown = clean_record(prompt)
+    request = LiveRequest(identity, "", "", native_id, kind, "pending", shown, now, origin=origin, asker=asker)
     with store.write():
         for known in _pending_of(store, origin, asker):
             if known.native_id == native_id:
