@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import ModalScreen
 
+from oulipoly_tui.base.app_interface import AppInterface, app_of, engine_of
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
@@ -49,12 +50,11 @@ class ActingScreen(ModalScreen[None]):
         self.app_of_ours.work(name, work, on_done, lambda _error: self.look_after(), title=title or name)
 
     @property
-    def app_of_ours(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
+    def app_of_ours(self) -> AppInterface:
         """Return the app."""
-        return self.app
+        return app_of(self)
 
     @property
     def engine(self) -> Engine:
         """Return the engine."""
-        found: Engine = self.app_of_ours.engine
-        return found
+        return engine_of(self.app_of_ours)
