@@ -195,11 +195,11 @@ def test_the_log_goes_on_with_what_the_cli_has_logged_itself_where_that_is_asked
 
 
 def test_what_a_codex_session_is_given_is_checked_and_reaches_its_command_line(live):
-    given = {"model": "gpt-5-high", "include_plan_tool": True, "web_search": True, "include_apply_patch_tool": False}
+    given = {"model": "demo-gpt-1", "include_plan_tool": True, "web_search": True, "include_apply_patch_tool": False}
     session = live.engine.work.find(begin(live, parameters=given)).session
 
     assert given == session.opening.parameters
-    assert "gpt-5-high" == session.opening.model
+    assert "demo-gpt-1" == session.opening.model
     assert "-c tools.web_search=true" in " ".join(session.opening.args)
     with pytest.raises(UsageInvalid, match="colour"):
         begin(live, parameters={"colour": "red"})

@@ -119,6 +119,7 @@ def test_a_link_for_somebody_else_sees_no_recorded_session(listed, browse):
 
     assert set(names(link, "")) == {"live1", "work1"} == set(names(link, "?q="))
     assert [] == names(link, "?kind=recorded")
+    assert {(None, None)} == {(row["note"], row["transcript"]) for row in link.get("/sessions?q=").json()}
     assert 2 == link.get("/sessions", headers=html).text.count('class="row"')
     for place in ("/sessions/past1", "/sessions/past1/messages", "/sessions/past1/entries/1"):
         assert 404 == link.get(place).status_code == link.get(place, headers=html).status_code

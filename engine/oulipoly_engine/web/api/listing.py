@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _LONGEST_OUTPUT = 2_000  # characters of what a tool gave, where a message holds nothing else
 _PAGE = 500  # entries read at once
+_OWN_KEYS = ("note", "transcript")  # of a row: what somebody else has no use for
 
 
 class SessionOfList(Record):
@@ -90,10 +91,11 @@ def make_message(entry: Entry) -> Message:
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
-def listed_row(engine: Engine, session: SessionOfList) -> dict[str, Any]:
-    """Return a session as `ListedSession` has it."""
+def listed_row(engine: Engine, viewer: Viewer, session: SessionOfList) -> dict[str, Any]:
+    """Return a session as `ListedSession` has it; to a link for somebody else without what the user has noted."""
     live = None if session.live is None else session_row(session.live)
-    return to_json(session.listed, engine.surroundings.clock.now()) | {"id": session.identity, "live": live}
+    row = to_json(session.listed, engine.surroundings.clock.now()) | {"id": session.identity, "live": live}
+    return row if viewer.may_see_recorded else row | dict.fromkeys(_OWN_KEYS)
 
 
 def session_row(work: LiveStatus) -> dict[str, Any]:

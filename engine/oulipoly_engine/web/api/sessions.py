@@ -139,7 +139,7 @@ def list_sessions(
     if q is not None or kind or flags:
         query = " ".join((*(f"is:{flag}" for flag in flags), q or ""))
         sessions = read_list(engine, viewer, query, kind, limit=limit + 1, after=after or "")
-        return page(request, [listed_row(engine, session) for session in sessions], limit, key="chain_id")
+        return page(request, [listed_row(engine, viewer, session) for session in sessions], limit, key="chain_id")
     found = engine.work.list(limit + 1 if after is None else _ALL, all_live=True)
     if after is not None:
         place = next((number for number, one in enumerate(found) if one.session.session_id == after), None)
@@ -395,7 +395,7 @@ def _show_recorded(engine: Engine, viewer: Viewer, identity: str) -> Json:
     with open_recorded(engine, viewer, identity) as stored:
         start = max(0, len(stored.entries) - _LAST_MESSAGES)
         last = [message_row(make_message(entry)) for entry in stored.entries.page(start, _LAST_MESSAGES)]
-        row = listed_row(engine, SessionOfList(stored.listed, None))
+        row = listed_row(engine, viewer, SessionOfList(stored.listed, None))
     return Json(row | {"messages": last})
 
 
