@@ -301,7 +301,10 @@ class Talk:
     def __init__(self, path, session_id, cwd):
         self.id = session_id
         self.path = path
-        self._same = {"cwd": cwd, "sessionId": session_id, "isSidechain": "subagents" in str(path)}
+        is_side_chain = "subagents" in str(path)
+        self._same = {"cwd": cwd, "sessionId": session_id, "isSidechain": is_side_chain}
+        # Of one id only what is read first is kept, and the files of a session are read in any order.
+        self._ids = f"{session_id[:8]}-{is_side_chain:04d}-4000-8000"
         self._count = 0
         self._parent = None
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -309,7 +312,7 @@ class Talk:
     def say(self, role, content, *, minutes_ago=10):
         """Append an entry. content: a text, or blocks."""
         self._count += 1
-        uuid = f"{self.id[:8]}-0000-4000-8000-{self._count:012x}"
+        uuid = f"{self._ids}-{self._count:012x}"
         message = {
             "role": role,
             "content": [{"type": "text", "text": content}] if isinstance(content, str) else content,

@@ -51,12 +51,12 @@ class EventCleaner:
         return "".join(stream.take_rest() for stream in streams)
 
 
-_Told = TypeVar("_Told", bound=Record)
+_Record = TypeVar("_Record", bound=Record)
 
 
-def clean_record(told: _Told) -> _Told:
+def clean_record(record: _Record) -> _Record:
     """Return an event that is no piece of a text, or a part of one, without secrets."""
-    return msgspec.convert(_clean(msgspec.to_builtins(told), ""), prepare(type(told)))
+    return msgspec.convert(_clean(msgspec.to_builtins(record), ""), prepare(type(record)))
 
 
 def _clean(value: Any, key: str) -> Any:  # noqa: ANN401 - whatever an event holds
