@@ -60,11 +60,22 @@ def _in_terminals(paths: Paths, sessions: Collection[Session]) -> dict[str, Face
         return {}
     ids = {terminal.id for terminal in terminals}
     held = {(terminal.account, terminal.session_id) for terminal in terminals}
+    untold = [terminal for terminal in terminals if not terminal.session_id]
+
+    def is_held(part: Part) -> bool:
+        return (part.account, part.session_id) in held or any(_has_begun(each, part) for each in untold)
+
     return {
         session.chain_id: IN_TERMINAL
         for session in sessions
-        if session.chain_id in ids or any((part.account, part.session_id) in held for part in session.parts)
+        if session.chain_id in ids or any(map(is_held, session.parts))
     }
+
+
+def _has_begun(terminal: Held, part: Part) -> bool:
+    """Tell whether a CLI that tells no id, as codex, has probably begun a session: it is of its place and time."""
+    is_later = (part.first_entry_at or "") >= terminal.started_at
+    return is_later and (part.account, part.cwd) == (terminal.account, terminal.cwd)
 
 
 def list_unrecorded_terminals(store: Store, paths: Paths) -> tuple[Session, ...]:
@@ -74,9 +85,11 @@ def list_unrecorded_terminals(store: Store, paths: Paths) -> tuple[Session, ...]
 
 
 def _is_recorded(store: Store, terminal: Held) -> bool:
-    from oulipoly_engine.store.sessions import chains  # noqa: PLC0415 - only where a terminal lives
+    from oulipoly_engine.store.sessions import chains, facts  # noqa: PLC0415 - only where a terminal lives
 
-    return bool(terminal.session_id and chains.find_owning_chains(store, terminal.session_id))
+    if terminal.session_id:
+        return bool(chains.find_owning_chains(store, terminal.session_id))
+    return facts.has_begun(store, terminal.account or "", terminal.cwd or "", terminal.started_at)
 
 
 def _read_terminal(terminal: Held) -> Session:

@@ -190,6 +190,13 @@ def describe(store: Store, found: Iterable[Description]) -> None:
         store.execute_many(_describe, rows)
 
 
+def has_begun(store: Store, account: str, cwd: str, since: str) -> bool:
+    """Tell whether an account's session has begun in a folder since a time."""
+    row = FactsRow
+    is_it = (row.account == account) & (row.cwd == cwd) & (row.first_entry_at >= since)
+    return bool(store.rows(row.select(1).where(is_it).limit(1)))
+
+
 def transcript_of(store: Store, account: str, session_id: str, *, of_side_chain: bool = False) -> str | None:
     """Return the file that a session's latest entry was read from; sub-agent sessions may lie in files of their own.
 

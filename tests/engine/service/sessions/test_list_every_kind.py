@@ -19,6 +19,7 @@ from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
+from oulipoly_engine.store.models.sessions import FactsRow
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.runs.invocations import NewInvocation
 from oulipoly_engine.store.sessions import chains
@@ -139,6 +140,36 @@ def test_a_cli_in_a_terminal_is_in_the_list_before_it_has_written_anything(home)
     assert {"abcdef", "new", "plain"} < {name_of(row) for row in home.list("is:live").rows}
     home.record("new")
     assert {"plain", "abcdef", "new"} == {name_of(row) for row in home.list(kinds=["terminal"]).rows}
+
+
+@pytest.mark.parametrize(
+    ("cwd", "at", "terminals"),
+    [
+        ("/w", "2026-11-22T12:00:01Z", {"plain", "begun"}),
+        ("/w", "2026-11-22T11:59:59Z", {"plain", "abcdef"}),
+        ("/elsewhere", "2026-11-22T12:00:01Z", {"plain", "abcdef"}),
+    ],
+    ids=["begun in it", "an earlier one", "one of another folder"],
+)
+def test_a_cli_that_tells_its_terminal_no_id_is_one_row_with_the_session_that_it_begins(home, cwd, at, terminals):
+    home.host(home.paths.runtime, "abcdef", account="ada", label="opus in /w", cwd="/w")
+    home.record("begun")
+    numbers = dict.fromkeys(("entries", "described_entries"), 1)
+    with home.store.write():
+        home.store.insert(
+            FactsRow,
+            account="ada",
+            session_id="begun-cli",
+            first_entry_at=at,
+            last_entry_at=at,
+            cwd=cwd,
+            **numbers,
+            assistant_entries=0,
+            sidechain_entries=0,
+            side_chains=0,
+        )
+
+    assert terminals == {name_of(row) for row in home.list(kinds=["terminal"]).rows}
 
 
 def test_the_list_of_live_sessions_is_this_list_with_a_filter(home):
