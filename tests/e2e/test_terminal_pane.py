@@ -347,7 +347,7 @@ def test_a_signal_gives_the_terminal_back_and_says_how_to_return(start, paths, n
 def test_program_that_ignores_hup_is_ended_by_kill(start, paths):
     cli = start("terminal", "--", "sh", "-c", "trap '' HUP; echo deaf; while :; do sleep 0.05; done")
     cli.expect("deaf")
-    killing = start("kill", only(paths).id)
+    killing = start("kill", "--yes", only(paths).id)
 
     assert 0 == ended(killing)
     assert 137 == ended(cli)
@@ -418,7 +418,7 @@ def test_program_that_outlives_its_host_is_not_called_ended_and_can_be_killed(st
         assert text in listing.before
         assert 1 == ended(attaching)
         assert text in attaching.before
-        assert 0 == ended(start("kill", terminal.id))
+        assert 0 == ended(start("kill", "--yes", terminal.id))
         assert not lives(terminal.pid)
         again = start("terminals")
         assert 0 == ended(again)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.table import find
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import Declined, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import interruptible, page, window_size
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.cli.base.parser import Parser
 
-_UNASKED = ("json", "list", "dry_run")  # a script that reads JSON, or who only looks
+_UNASKED = ("json", "list", "dry_run", "signal")  # a script that reads JSON, who only looks, or says what is sent
 LOOK_S = 0.3  # between two looks whether a question was answered elsewhere
 _PAUSE_S = 1.0  # what is typed on so long answers nothing else
 _LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
@@ -154,7 +155,7 @@ def parse_agreed(parser: Parser, name: str, arguments: Sequence[str]) -> Namespa
     questions = Questions(is_agreed=options.yes)
     is_person = questions.can_ask and output.is_terminal()
     is_asked = is_person and not any(getattr(options, word, False) for word in _UNASKED)
-    of = f": {shlex.join(arguments)}" if arguments else ""
+    of = f": {visible_line(shlex.join(arguments))}" if arguments else ""
     if is_asked and not questions.confirm(f"{command.sentence}{of}?"):
         raise Declined("nothing was changed")
     return options

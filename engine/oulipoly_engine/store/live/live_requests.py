@@ -156,5 +156,5 @@ def latest(store: Store, limit: int) -> tuple[LiveRequest, ...]:
 def _read(values: tuple[Any, ...]) -> LiveRequest:
     at = name_values(_FIELDS, values)
     at["prompt"] = msgspec.json.decode(at["prompt"], type=prepare(Prompt))
-    at["answers"] = msgspec.json.decode(at["answers"] or "{}", type=dict[str, tuple[str, ...]])
+    at["answers"] = msgspec.json.decode(at["answers"] or "{}", type=prepare(dict[str, tuple[str, ...]]))
     return LiveRequest(**at | {"session_id": at["session_id"] or ""})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncIterator[bytes], listener: Listener) -> None:
+    def __init__(self, events: AsyncGenerator[bytes, None], listener: Listener) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events, self._listener = events, listener
@@ -40,6 +40,7 @@ class EventStream(Response):
             for task in (told, left, dropped):
                 task.cancel()
             await asyncio.gather(told, left, dropped, return_exceptions=True)
+            await self._events.aclose()  # it lets go of the listener; else only the garbage collector would, some day
 
     async def _tell(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})

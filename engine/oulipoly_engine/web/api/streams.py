@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -296,7 +296,7 @@ def to_line(numbered: Numbered) -> bytes:
 
 async def follow(
     hub: Hub, engine: Engine, session_id: str, listener: Listener, after: int, pulse_s: float
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """Yield the events after a number and all that come, as an event stream; without any, now and then a pulse.
 
     Raises Dropped.
@@ -327,7 +327,7 @@ async def follow(
         hub.leave(session_id, listener)
 
 
-async def follow_all(hub: Hub, listener: Listener, pulse_s: float) -> AsyncIterator[bytes]:
+async def follow_all(hub: Hub, listener: Listener, pulse_s: float) -> AsyncGenerator[bytes, None]:
     """Yield hints of what changes anywhere, as an event stream. Raises Dropped."""
     hub.join_all(listener)
     try:
