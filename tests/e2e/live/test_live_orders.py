@@ -396,6 +396,16 @@ def test_a_model_or_effort_that_the_runtime_does_not_have_is_refused_with_near_n
     assert live.live.set_model(session, known.id, known.efforts[0])
 
 
+def test_a_model_that_the_cli_may_know_though_it_does_not_list_it_is_for_the_cli_to_judge(live):
+    live.engine.runtimes.refresh(("demo-codex1",))
+    session = live.begin(runtime="demo-codex1")
+
+    assert live.live.set_model(session, "gpt-4.9")
+    assert "gpt-4.9" == live.live.find(session).opening.model
+    begun = live.begin(runtime="demo-codex1", cli_model="gpt-4.9")
+    assert "gpt-4.9" == live.live.find(begun).opening.model
+
+
 def test_a_runtime_that_was_never_asked_for_its_models_is_asked_before_one_is_taken(live):
     session = live.begin(runtime="demo-codex1")
 

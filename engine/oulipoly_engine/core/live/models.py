@@ -5,10 +5,12 @@ Both spellings of each key are read, those of the app-server and those of its ea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from oulipoly_engine.core.live.events import ModelInfo
+from oulipoly_engine.core.live.wires.table import WIRES
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import UsageInvalid
@@ -33,16 +35,21 @@ def merge_models(told: Iterable[ModelInfo], custom: Sequence[str]) -> tuple[Mode
     return tuple(merged.values())
 
 
-def check_model(runtime: str, known: Sequence[ModelInfo], custom: Sequence[str], model: str, effort: str) -> None:
+def check_model(
+    runtime: str, known: Sequence[ModelInfo], custom: Sequence[str], model: str, effort: str, kind: str
+) -> None:
     """Raise UsageInvalid for a model or an effort that a runtime does not have; empty: its own choice.
 
     known: the models that its CLI has told of; where there are none, nobody can tell. custom: those of the user.
+    kind: of its wire, whose CLI may take names that it does not list: it is the judge of them.
     """
     if redact(model) != model or redact(effort) != effort:  # such names are kept and shown
         raise UsageInvalid("the model or the effort holds what looks like a secret: name a model")
     if not known or not model or model in custom:
         return
     info = next((each for each in known if each.id == model), None)
+    if info is None and re.fullmatch(WIRES[kind].unlisted_models, model):
+        return
     if info is None:
         names = [each.id for each in known]
         near = nearest(model, names, limit=3)

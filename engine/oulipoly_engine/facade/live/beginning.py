@@ -80,7 +80,7 @@ def choose_session(
         ask_never_asked(home, store, runtime.id)
     kept = probes.read_all(store).get(runtime.id)
     known = () if kept is None else kept.probe.models
-    check_model(runtime.id, known, runtime.custom_models, wish.cli_model, wish.effort)
+    check_model(runtime.id, known, runtime.custom_models, wish.cli_model, wish.effort, runtime.kind)
     now = home.now()
     session = LiveSession(
         session_id=wish.session_id or str(uuid.uuid4()),

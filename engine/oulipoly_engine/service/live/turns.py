@@ -438,7 +438,8 @@ class SessionTurns:
             raise UsageInvalid("name a model: `agents runtime models RUNTIME` lists them")
         kept = probes.read_all(self._store).get(self.session.runtime_id)
         known = () if kept is None else kept.probe.models
-        check_model(self.session.runtime_id, known, self._driver.opening.custom_models, model, effort)
+        custom = self._driver.opening.custom_models
+        check_model(self.session.runtime_id, known, custom, model, effort, self.session.runtime_kind)
 
     def _answer(self, order: orders.Answer, by: str) -> dict[str, Any]:
         answer = self.requests.answer(order, by)

@@ -43,5 +43,6 @@ CLAUDE = Wire(
     shadow=HomeParts(
         frozenset((".credentials.json", "credentials.json", ".claude.json", ".claude.json.backup")), ("projects",)
     ),
+    unlisted_models=r"claude-[a-z0-9.-]+(\[1m\])?",  # it lists short names
     own_log=OwnLog("~/.claude", "projects/*/{id}.jsonl"),  # seen 2026-11 with 2.1.197
 )

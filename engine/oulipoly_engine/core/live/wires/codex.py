@@ -58,6 +58,7 @@ CODEX = Wire(
         "include_view_image_tool": "include_view_image_tool",
         "web_search": "tools.web_search",
     },
+    unlisted_models=r"gpt-\d+(\.\d+)?(-[a-z]+)*",  # it lists the newest
     own_log=OwnLog("~/.codex", "sessions/**/rollout-*-{id}.jsonl"),  # seen 2026-11 with 0.169.0
     prints_schema=True,
 )

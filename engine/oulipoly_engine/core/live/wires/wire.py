@@ -73,5 +73,6 @@ class Wire(Record):
         default_factory=dict
     )  # of the REST contract: keys of its configuration for them
     own_log: OwnLog | None = None
+    unlisted_models: str = ""  # an expression for names of models that its CLI takes though it does not list them
     prints_schema: bool = False  # its program says which methods it has
     refuses_strangers: bool = False  # it opens no session for somebody who is not logged in
