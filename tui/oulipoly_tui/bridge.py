@@ -123,6 +123,8 @@ class EngineBridge:
         self._pruned_at = today
 
         def prune() -> Sequence[Worktree]:
+            with suppress(RunnerError):
+                engine.retention.shorten_events()
             with suppress(RunnerError):  # what is wrong with the configuration or the disk is told where it is used
                 engine.retention.prune()
                 return engine.retention.take_news("app")

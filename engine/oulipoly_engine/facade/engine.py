@@ -242,7 +242,7 @@ class Engine:
 
     @made_once
     def retention(self) -> Retention:
-        """Return the policy by which worktrees go by themselves."""
+        """Return the policy by which worktrees, and texts that are kept twice, go by themselves."""
         from oulipoly_engine.facade.worktrees.retention import Retention
 
         return Retention(self._home, self.worktrees)

@@ -79,7 +79,8 @@ class Attention:
     def _prune_daily(self) -> None:
         """Let go what may go by itself, and say so; in a thread of its own, since a removal can take minutes."""
         while True:
-            self._try(self._prune)
+            for look in (self._prune, self._shorten_events):
+                self._try(look)
             if self._ended.wait(_DAY_S):
                 return
 
@@ -90,6 +91,10 @@ class Attention:
         news = self._engine.retention.take_news("serve")
         if news:
             diagnostics.note(describe_gone(news))
+
+    def _shorten_events(self) -> None:
+        if not self._ended.is_set():
+            self._engine.retention.shorten_events()
 
     def _try(self, look: Callable[[], None]) -> None:
         """Look; what one cannot read, the others may. A mistake of ours is told once, and ends nothing."""

@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from types import SimpleNamespace
 
 import httpx
@@ -14,6 +14,8 @@ import pytest
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import Numbered, SessionClosed
 from oulipoly_engine.facade.live.sessions import HostUnreachable
+from oulipoly_engine.service.live.event_retention import shorten_session
+from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.web.api import streams
 from oulipoly_engine.web.serve import start
 
@@ -115,6 +117,32 @@ def test_each_event_comes_once_and_in_order_wherever_one_begins(served, live, ta
     assert late.kept == kept["events"][4 : 4 + len(late.kept)]
     page = client.get(f"/sessions/{session}/events", params={"after": 3, "limit": 2}).json()
     assert ([4, 5], 5, True) == ([one["seq"] for one in page["events"]], page["after"], page["more"])
+
+
+def test_a_session_goes_on_whose_texts_entries_hold(served, live, talk):
+    client, headers, _, session = talk
+    url = f"{served.url}/sessions/{session}/events"
+    with listening(url, headers) as stream:
+        asked = stream.until("request_opened")["request_id"]
+        client.post(f"/requests/{asked}", json={"decision": "approve"})
+        stream.until("turn_ended")
+    live.live.order(session, orders.Close(), starts=False)
+    live.until_closed(session)
+    before = client.get(f"/sessions/{session}/events").json()["events"]
+
+    with closing(open_store(live.engine.paths.state_db)) as store:
+        shorten_session(store, session)
+
+    with listening(url, headers) as stream:
+        answer = client.post(f"/sessions/{session}/messages", json={"content": "and now"})
+        assert 200 == answer.status_code, answer.text
+        stream.until("turn_ended", 2)
+    left = [each for each in before if each["seq"] in stream.numbers]
+    assert left == stream.kept[: len(left)]
+    assert {"item_started", "diff_updated"} >= {each["type"] for each in before if each not in left}
+    assert [*range(before[-1]["seq"], stream.numbers[-1] + 1)] == stream.numbers[len(left) - 1 :]
+    items = live.rows("SELECT event FROM live_events WHERE seq < ? AND type = 'item_ended'", before[-1]["seq"])
+    assert "hello [[approve:ls]]" not in str(items)
 
 
 def test_who_writes_and_who_watches_is_told_to_who_listens(served, live, talk):

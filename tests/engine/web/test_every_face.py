@@ -10,6 +10,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.sessions import LiveSession, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.service.live.event_retention import shorten_session
 from oulipoly_engine.service.live.session_events import SessionEvents
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_sessions
@@ -65,6 +66,10 @@ def _begin_live(store):
     events.say(ev.SessionOpened(native))
     for kind, text in (("user_message", "question of live"), ("agent_message", "answer of live")):
         events.say(ev.ItemEnded(ev.Item(kind, kind, "completed", text), turn_id="t1"))
+    command = ev.Item("1", "command", "failed", "output of live", "ls", exit_code=2)
+    events.say(ev.ItemStarted(ev.Item("1", "command", title="ls"), turn_id="t1"))
+    events.say(ev.ItemEnded(command, turn_id="t1"))
+    events.say(ev.TurnEnded("completed", turn_id="t1"))
     events.keep()
     live_sessions.end_turn(store, "t1", "completed", AT, reply="answer of live")
 
@@ -90,6 +95,19 @@ PLACES = {
     "GET /sessions/ID/messages": ("/sessions/{session}/messages", "application/json"),
     "list page": ("/sessions", "text/html"),
     "page": ("/sessions/{session}", "text/html"),
+}
+OF_LIVE = {
+    "session follow": ("session", "follow", LIVE),
+    "session follow --json": ("session", "follow", LIVE, "--json", "--after", "1"),
+    "session status": ("session", "status", LIVE, "--json"),
+    "session show": COMMANDS["session show"],
+    "session export": COMMANDS["session export"],
+    "page": f"/sessions/{LIVE}",
+    "page of an entry": f"/sessions/{LIVE}/entries/5",
+    "page by a link": f"/sessions/{LIVE}",
+    "GET /sessions/ID/messages": f"/sessions/{LIVE}/messages",
+    "GET /sessions/ID/events": f"/sessions/{LIVE}/events?after=1",
+    "GET /sessions/ID/trace": f"/sessions/{LIVE}/trace",
 }
 QUESTIONS_ALONE = ("session list", "session search", "GET /sessions", "list page")
 
@@ -135,3 +153,28 @@ def test_a_session_of_each_kind_is_in_the_archive_or_says_where_it_is(sessions, 
 
     in_state_file = "Its messages are kept in the state file: its CLI has no transcript to copy"
     assert {"one-shot": in_state_file, "terminal": "The session is in the archive", "live": in_state_file} == kept
+
+
+@pytest.mark.parametrize("face", OF_LIVE)
+def test_a_face_says_the_same_once_only_entries_hold_what_was_said(world, sessions, browse, engine, face):
+    words = OF_LIVE[face]
+    accepted = "text/html" if face.startswith("page") else "application/json"
+    browser = browse("view", "answer", "operate", accept=accepted)
+    if face.endswith("by a link"):
+        browser.headers["authorization"] = f"Bearer {engine.web.make_link().token}"
+
+    def read():
+        if isinstance(words, str):
+            answer = browser.get(words)
+            return answer.status_code, answer.text
+        answer = world.run(*(word.format(session=LIVE) for word in words))
+        return answer.returncode, answer.stdout.decode()
+
+    before = read()
+    with closing(open_store(world.data / "state.db")) as store:
+        shorten_session(store, LIVE)
+        (kept,) = store.rows("SELECT group_concat(event) FROM live_events")[0]
+
+    assert before[0] in (0, 200)
+    assert "of live" not in kept
+    assert before == read()

@@ -54,6 +54,9 @@ class SettingsTable(Table):
     serve_webhook: str = Field(
         "", description="Where `serve` posts what wants a person (ntfy, Slack, any JSON); empty: nowhere."
     )
+    event_keep_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
+        30, description="After how many days unused a live session's texts lie in its entries alone; 0: never."
+    )
     work_keep_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
         90, description="After how many days `worktree prune` drops what removed worktrees held; 0: never."
     )

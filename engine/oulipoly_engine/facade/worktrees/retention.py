@@ -1,5 +1,7 @@
 """What goes by itself: worktrees that lose nothing and that nobody has used for long, and who was told of it.
 
+So do texts of events that entries hold as well, of sessions that nobody has used for long.
+
 Several processes may ask at once, and each may be killed at any step: a removal is settled by whoever comes next.
 """
 
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -21,13 +23,14 @@ from oulipoly_engine.core.worktrees.retention import (
     why_unused,
 )
 from oulipoly_engine.core.worktrees.worktrees import Worktree
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, translate_system_errors
 from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.facade.worktrees.worktrees import Pruned, Worktrees
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.process.open_files import list_workers
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.live.event_retention import shorten_unused
 from oulipoly_engine.service.worktrees import remove, unused
 from oulipoly_engine.service.worktrees.base.repository import Resources, open_repository
 from oulipoly_engine.service.worktrees.remove import RemovalWish
@@ -76,6 +79,25 @@ class Retention:
             make_folder(mark.parent)
             write_private(mark, to_text(news[-1].updated_at).encode())
         return tuple(news)
+
+    @translate_system_errors()
+    def shorten_events(self) -> None:
+        """Take out of the events of sessions unused for `event_keep_days` what their entries hold; asked for daily.
+
+        Each session is looked at once after its last use.
+        """
+        days = self._home.files.settings().event_keep_days
+        if not days or self._home.read_only:
+            return
+        before = self._home.now() - timedelta(days=days)
+        mark = self._home.paths.data / "events-shortened"
+        with hold_lock(self._home.paths.locks / "events-shorten", 0.0) as is_ours, self._home.lend_store() as store:
+            if is_ours:
+                since = datetime.min.replace(tzinfo=UTC)
+                with suppress(OSError, ValueError):
+                    since = from_text(mark.read_text(encoding="ascii"))
+                shorten_unused(store, self._home.paths, since, before)
+                write_private(mark, to_text(before).encode())
 
     def _prune_each(self, store: Store, old: Sequence[Worktree], before: datetime, *, dry_run: bool) -> Pruned:
         resources = self._trees.settled(store)

@@ -6,7 +6,7 @@ have become entries is told by the entries' own ids: a killed process leaves non
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from oulipoly_engine.clock import from_text
@@ -49,7 +49,7 @@ def enter(store: Store, session_id: str) -> int:
         stretches: Sequence[Stretch] = (Stretch(native_id),)
         if last_id is None:
             stretches = find_stretches(chain.from_iterable(_read_events(store, session_id, 0, _NAMING)), native_id)
-            _leave_former_ids(store, account, stretches)
+            _leave_former_ids(store, session_id, account, stretches)
         after = 0 if last_id is None else number_of(last_id)
         transcript_ids = {
             each.native_id for each in stretches if entries.has_transcript(store, account, each.native_id)
@@ -65,6 +65,13 @@ def enter(store: Store, session_id: str) -> int:
                 if each.native_id and chains.chain_of(store, account, each.native_id) is None:
                     chains.insert(store, account, each.native_id, model, **times, reason="initial")
     return new
+
+
+def give_way(store: Store, account: str, native_ids: Collection[str]) -> None:
+    """Remove the entries of live sessions and one-shots of which a transcript is read; as `entries.drop_live`."""
+    for session_id in entries.list_live(store, account, native_ids):
+        live_events.restore(store, session_id)
+    entries.drop_live(store, account, native_ids)
 
 
 @compile_query
@@ -83,8 +90,9 @@ def _select_last_id(account: Parameter, native_id: Parameter, begin: Parameter, 
     )
 
 
-def _leave_former_ids(store: Store, account: str, stretches: Iterable[Stretch]) -> None:
+def _leave_former_ids(store: Store, session_id: str, account: str, stretches: Iterable[Stretch]) -> None:
     """Have what was entered under ids of processes before go along to the id under which a session goes on."""
+    live_events.restore(store, session_id)  # they are made anew of the events
     for stretch in stretches:
         entries.drop_live(store, account, stretch.former_ids)
         for former_id in stretch.former_ids:

@@ -1,18 +1,25 @@
-"""What happened in live sessions, in order."""
+"""What happened in live sessions, in order.
+
+An item's texts may lie in its entry alone: its event names the entry then, and is read as if it held them. Whoever
+removes such an entry calls `restore` first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 
-from oulipoly_engine.core.live.events import AnyEvent, Numbered, type_of
-from oulipoly_engine.records import prepare
+from oulipoly_engine.core.live.events import AnyEvent, ItemEnded, Numbered, type_of
+from oulipoly_engine.core.live.item_texts import complete_item, shorten_item
+from oulipoly_engine.records import prepare, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import Query, fn
+from oulipoly_engine.store.live.entry_bodies import EntryKey, read_bodies
 from oulipoly_engine.store.models.live import LiveEventRow
 
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(prepare(AnyEvent))
@@ -20,6 +27,15 @@ _encoder = msgspec.json.Encoder()
 _NEW_EVENT = insertion(
     LiveEventRow.session_id, LiveEventRow.seq, LiveEventRow.at, LiveEventRow.type, LiveEventRow.event
 )
+_NAMES_ENTRY = '{"entry":'  # begins the events that name the entry in which their texts are
+_PAGE = 500
+
+
+class _Shortened(msgspec.Struct):
+    entry: tuple[str, str]
+
+
+_entry_decoder = msgspec.json.Decoder(_Shortened)
 
 
 def append(store: Store, session_id: str, events: Iterable[Numbered]) -> None:
@@ -42,7 +58,9 @@ def after(store: Store, session_id: str, seq: int, limit: int = 1000) -> tuple[N
     row = LiveEventRow
     query = row.select(row.seq, row.at, row.event).where(row.session_id == session_id, row.seq > seq)
     with store.read():
-        return tuple(_read(each) for each in store.rows(query.order_by(row.seq).limit(limit)))
+        rows = store.rows(query.order_by(row.seq).limit(limit))
+        bodies = _find_bodies(store, session_id, rows)
+    return tuple(_read(each, bodies) for each in rows)
 
 
 @compile_query
@@ -61,22 +79,32 @@ def of_types(
     """
     with store.read():
         rows = store.rows(_select_of_types(session_id, seq, types, limit))
+        bodies = _find_bodies(store, session_id, rows)
     events = []
     for row in rows:
         with suppress(msgspec.MsgspecError, TypeError):
-            events.append(_read(row))
+            events.append(_read(row, bodies))
     return tuple(events), rows[-1][0] if len(rows) == limit else 0
 
 
+def pages_of_types(store: Store, session_id: str, types: Sequence[str]) -> Iterator[tuple[Numbered, ...]]:
+    """Yield all events of some types, oldest first, page by page; one that cannot be read is left out."""
+    after = 0
+    is_more = True
+    while is_more:
+        page, after = of_types(store, session_id, after, types, _PAGE)
+        yield page
+        is_more = after > 0
+
+
 def lines_after(store: Store, session_id: str, seq: int, limit: int) -> tuple[tuple[int, bytes], ...]:
-    """Return the events after a number as (number, JSON of a `Numbered`), oldest first, without decoding them."""
+    """Return the events after a number as (number, JSON of a `Numbered`), oldest first, most without decoding them."""
     row = LiveEventRow
     query = row.select(row.seq, row.at, row.event).where(row.session_id == session_id, row.seq > seq)
     with store.read():
-        found = store.rows(query.order_by(row.seq).limit(limit))
-    return tuple(
-        (seq, b'{"seq":%d,"at":"%s","event":%s}' % (seq, at.encode(), text.encode())) for seq, at, text in found
-    )
+        rows = store.rows(query.order_by(row.seq).limit(limit))
+        bodies = _find_bodies(store, session_id, rows)
+    return tuple((each[0], _make_line(each, bodies)) for each in rows)
 
 
 def before(store: Store, session_id: str, seq: int | None, limit: int) -> tuple[Numbered, ...]:
@@ -86,10 +114,93 @@ def before(store: Store, session_id: str, seq: int | None, limit: int) -> tuple[
     if seq is not None:
         query = query.where(row.seq < seq)
     with store.read():
-        found = store.rows(query.order_by(row.seq.desc()).limit(limit))
-    return tuple(_read(each) for each in reversed(found))
+        rows = store.rows(query.order_by(row.seq.desc()).limit(limit))
+        bodies = _find_bodies(store, session_id, rows)
+    return tuple(_read(each, bodies) for each in reversed(rows))
 
 
-def _read(values: tuple[int, str, str]) -> Numbered:
-    seq, at, event = values
-    return Numbered(seq, at, _decoder.decode(event))
+# Texts that entries hold ---------------------------------------------------------------------------------------------
+def shorten(store: Store, session_id: str, entry_keys: Mapping[int, EntryKey]) -> None:
+    """Leave out of events what their entries hold word for word.
+
+    entry_keys: of items that have ended, by the numbers of their events.
+    """
+    shortened: list[tuple[str, str, int]] = []
+    with store.write():
+        bodies = read_bodies(store, session_id, {*entry_keys.values()})
+        for seq, _, text in store.rows(_select_numbers(session_id, [*entry_keys])):
+            key = entry_keys[seq]
+            event = _decoder.decode(text)
+            if not isinstance(event, ItemEnded) or text.startswith(_NAMES_ENTRY):
+                continue
+            item = shorten_item(event.item, bodies.get(key))
+            if item is not None:
+                short = {"entry": key} | _leave_out_empty(replace(event, item=item))
+                shortened.append((_encoder.encode(short).decode(), session_id, seq))
+        store.execute_many(_set_event, shortened)
+
+
+def restore(store: Store, session_id: str) -> None:
+    """Have the events of a session hold all of their texts again. Runs inside the caller's write transaction."""
+    row = LiveEventRow
+    is_short = row.event.startswith(_NAMES_ENTRY)
+    query = row.select(row.seq, row.at, row.event).where(row.session_id == session_id, row.type == "item_ended")
+    while rows := store.rows(query.where(is_short).order_by(row.seq).limit(_PAGE)):
+        bodies = _find_bodies(store, session_id, rows)
+        texts = [(_encoder.encode(_read(each, bodies).event).decode(), session_id, each[0]) for each in rows]
+        store.execute_many(_set_event, texts)
+
+
+def drop(store: Store, session_id: str, numbers: Iterable[int]) -> None:
+    """Remove events; never the last one, by whose number the next are counted."""
+    with store.write():
+        last = last_number(store, session_id)
+        store.execute_many(_drop, [(session_id, number) for number in numbers if number != last])
+
+
+@compile_query
+def _select_numbers(session_id: Parameter, numbers: Parameter) -> Query:
+    row = LiveEventRow
+    mine = (row.session_id == session_id) & row.seq.in_(each_of(numbers))
+    return row.select(row.seq, row.at, row.event).where(mine).order_by(row.seq)
+
+
+@compile_query
+def _set_event(event: Parameter, session_id: Parameter, seq: Parameter) -> Query:
+    row = LiveEventRow
+    return row.update({row.event: event}).where(row.session_id == session_id, row.seq == seq)
+
+
+@compile_query
+def _drop(session_id: Parameter, seq: Parameter) -> Query:
+    row = LiveEventRow
+    return row.delete().where(row.session_id == session_id, row.seq == seq)
+
+
+def _find_bodies(store: Store, session_id: str, rows: Iterable[tuple[int, str, str]]) -> dict[int, str | None]:
+    """Return the bodies of the entries that events name, by the events' numbers; None for an entry that is gone."""
+    keys = {seq: EntryKey(*_entry_decoder.decode(text).entry) for seq, _, text in rows if text.startswith(_NAMES_ENTRY)}
+    bodies = read_bodies(store, session_id, {*keys.values()})
+    return {seq: bodies.get(key) for seq, key in keys.items()}
+
+
+def _leave_out_empty(event: ItemEnded) -> dict[str, Any]:
+    """Return an event's fields without those at their defaults, of which the decoder needs none."""
+    fields: dict[str, Any] = msgspec.to_builtins(event)
+    fields["item"] = {name: value for name, value in fields["item"].items() if value not in ("", None, [], ())}
+    return fields
+
+
+def _read(values: tuple[int, str, str], bodies: Mapping[int, str | None]) -> Numbered:
+    seq, at, text = values
+    event = _decoder.decode(text)
+    if seq in bodies and isinstance(event, ItemEnded):
+        event = replace(event, item=complete_item(event.item, bodies[seq]))
+    return Numbered(seq, at, event)
+
+
+def _make_line(values: tuple[int, str, str], bodies: Mapping[int, str | None]) -> bytes:
+    seq, at, text = values
+    if seq in bodies:
+        text = _encoder.encode(_read(values, bodies).event).decode()
+    return b'{"seq":%d,"at":"%s","event":%s}' % (seq, at.encode(), text.encode())

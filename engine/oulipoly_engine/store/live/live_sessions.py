@@ -19,11 +19,11 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import asdict, prepare, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import each_of
-from oulipoly_engine.store.base.orm import Query
+from oulipoly_engine.store.base.dialect import each_of, greatest
+from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.live import unsent_texts
-from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
+from oulipoly_engine.store.models.live import LiveEventRow, LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.sessions import SegmentRow
 
 _SESSION = LiveSessionRow._meta.sorted_fields
@@ -108,6 +108,21 @@ def list_sessions(store: Store, limit: int = 200) -> tuple[LiveSession, ...]:
     with store.read():
         query = row.select(*_SESSION).order_by(row.updated_at.desc(), row.session_id).limit(limit)
         return tuple(map(_read_session, store.rows(query)))
+
+
+def list_unused(store: Store, since: datetime, before: datetime) -> tuple[str, ...]:
+    """Return the sessions that were used last between two instants, and have no turn that is open or was left."""
+    row = LiveSessionRow
+    turn = LiveTurnRow
+    event = LiveEventRow
+    last_at = event.select(event.at).where(event.session_id == row.session_id).order_by(event.seq.desc()).limit(1)
+    used_at = greatest(row.updated_at, fn.COALESCE(last_at, ""))
+    has_turn = fn.EXISTS(
+        turn.select(turn.turn_id).where(turn.session_id == row.session_id, turn.status.in_(states.TURN_OPEN))
+    )
+    unused = row.select(row.session_id).where(used_at >= to_text(since), used_at < to_text(before), ~has_turn)
+    with store.read():
+        return tuple(session_id for (session_id,) in store.rows(unused))
 
 
 def list_acting_unasked(store: Store) -> tuple[LiveSession, ...]:

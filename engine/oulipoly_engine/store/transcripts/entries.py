@@ -125,6 +125,11 @@ def has_live(store: Store, account: str, session_id: str) -> bool:
 
 
 @compile_query
+def _select_live_ids(account: Parameter, session_id: Parameter) -> Query:
+    return EntryRow.select(EntryRow.entry_id).where(_are_live(account, session_id))
+
+
+@compile_query
 def _drop_live(account: Parameter, session_id: Parameter) -> Query:
     return EntryRow.delete().where(_are_live(account, session_id))
 
@@ -141,8 +146,18 @@ def drop_live(store: Store, account: str, session_ids: Collection[str]) -> None:
 
     Runs inside the caller's write transaction. account: whose transcript it is.
     """
+    store.execute_many(_drop_live, _list_owners(store, account, session_ids))
+
+
+def list_live(store: Store, account: str, session_ids: Collection[str]) -> set[str]:
+    """Return the live sessions and one-shots, by our ids, that have made the entries which `drop_live` removes."""
+    owners = _list_owners(store, account, session_ids)
+    return {entry_id.split("/")[1] for owner in owners for (entry_id,) in store.rows(_select_live_ids(*owner))}
+
+
+def _list_owners(store: Store, account: str, session_ids: Collection[str]) -> set[tuple[str, str]]:
     owners = store.rows(_select_live_owners([*session_ids]))
-    store.execute_many(_drop_live, {*owners, *((account, session_id) for session_id in session_ids)})
+    return {*owners, *((account, session_id) for session_id in session_ids)}
 
 
 def has_any(store: Store, account: str) -> bool:

@@ -16,6 +16,8 @@ import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.rewrite.replacement_input import keep_unchanged
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.canonical import Chunk
@@ -29,10 +31,12 @@ from oulipoly_engine.errors import (
     StorageUnsupported,
 )
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.live.event_retention import shorten_session
 from oulipoly_engine.service.rewrite.replace import Replacer
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.live import live_events, live_sessions
 from oulipoly_engine.store.sessions import chains
 from oulipoly_engine.testing import FakeClock
 
@@ -165,6 +169,22 @@ def test_turns_of_sub_agents_stay_and_others_go(bench):
     bench.edit()
 
     assert {"s1", "t1", "t2"} == {entry for entry, _ in bench.entries()}
+
+
+def test_events_whose_texts_entries_held_have_them_again_before_those_go(bench):
+    live_sessions.insert(bench.store, LiveSession("s1", "/w", "r", "claude", "m", NOON, NOON, "acc", SESSION))
+    items = [ev.Item(str(number), "user_message", "completed", text) for number, text in enumerate(("one", "two"))]
+    events = [ev.Numbered(number, to_text(NOON), ev.ItemEnded(item)) for number, item in enumerate(items, 1)]
+    live_events.append(bench.store, "s1", events)
+    bench.edit("two")  # the rows that a scan would make
+    shorten_session(bench.store, "s1")
+    (shortened,) = bench.store.rows("SELECT COUNT(*) FROM live_events WHERE event NOT LIKE '%two%'")
+
+    bench.edit()
+
+    assert 2 == shortened[0]
+    assert ["one", "two"] == [each.event.item.text for each in live_events.after(bench.store, "s1", 0)]
+    assert [("t1", "one"), ("t2", "edited")] == bench.entries()
 
 
 def test_undo_goes_back_step_by_step_and_can_be_undone(bench):

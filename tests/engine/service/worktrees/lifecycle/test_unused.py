@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -182,10 +181,13 @@ class Retention:
     """Lets one go at each call."""
 
     def __init__(self, clock):
-        self.clock, self.pruned, self.faces = clock, 0, []
+        self.clock, self.pruned, self.shortened, self.faces = clock, 0, 0, []
 
     def prune(self):
         self.pruned += 1
+
+    def shorten_events(self):
+        self.shortened += 1
 
     def take_news(self, face):
         self.faces.append(face)
@@ -207,7 +209,7 @@ def test_the_app_asks_at_its_start_and_each_day_and_says_what_went(clock):
         bridge.prune_daily()
         clock.jump(DAY)
 
-    assert (3, ["app"] * 3) == (retention.pruned, retention.faces)
+    assert (3, 3, ["app"] * 3) == (retention.pruned, retention.shortened, retention.faces)
     assert (
         "1 unused worktree, clean and merged, was removed: 01234567; `agents worktree restore ID` brings one back"
         == said[0]
@@ -216,7 +218,10 @@ def test_the_app_asks_at_its_start_and_each_day_and_says_what_went(clock):
 
 def test_the_server_asks_and_says_on_stderr_what_went(clock, capfd):
     attention = Attention.__new__(Attention)  # without its threads
-    attention._engine, attention._ended = SimpleNamespace(retention=Retention(clock)), threading.Event()
-    attention._prune()
+    retention = Retention(clock)
+    attention._engine = SimpleNamespace(retention=retention)
+    attention._ended = SimpleNamespace(is_set=lambda: False, wait=lambda _seconds: True)
+    attention._prune_daily()
 
+    assert (1, 1) == (retention.pruned, retention.shortened)
     assert "removed: 01234567" in capfd.readouterr().err
