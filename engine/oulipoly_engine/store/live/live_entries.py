@@ -23,7 +23,6 @@ from oulipoly_engine.store.sessions import chains
 from oulipoly_engine.store.transcripts import entries
 
 _SAYING, _NAMING = ("item_ended",), ("session_opened", "native_id_changed")
-_PAGE = 500  # events
 
 
 def concern(events: Iterable[ev.Numbered]) -> bool:
@@ -48,14 +47,16 @@ def enter(store: Store, session_id: str) -> int:
         last_id = store.rows(_select_last_id(account, native_id, ids, f"{ids}:"))[0][0]  # `:` is the sign behind 9
         stretches: Sequence[Stretch] = (Stretch(native_id),)
         if last_id is None:
-            stretches = find_stretches(chain.from_iterable(_read_events(store, session_id, 0, _NAMING)), native_id)
+            stretches = find_stretches(
+                chain.from_iterable(live_events.pages_of_types(store, session_id, _NAMING)), native_id
+            )
             _leave_former_ids(store, session_id, account, stretches)
         after = 0 if last_id is None else number_of(last_id)
         transcript_ids = {
             each.native_id for each in stretches if entries.has_transcript(store, account, each.native_id)
         }
         new = 0
-        for page in _read_events(store, session_id, after, _SAYING):
+        for page in live_events.pages_of_types(store, session_id, _SAYING, after):
             lines = [line for line in _make_lines(session_id, stretches, page) if line.session_id not in transcript_ids]
             if lines:
                 new += entries.insert_new(store, account, lines, from_text(lines[-1].timestamp))
@@ -105,11 +106,3 @@ def _make_lines(session_id: str, stretches: Sequence[Stretch], events: Iterable[
         line = entry_of(session_id, native_id, numbered)
         if line is not None and native_id:
             yield line
-
-
-def _read_events(store: Store, session_id: str, after: int, types: Sequence[str]) -> Iterator[tuple[ev.Numbered, ...]]:
-    is_more = True
-    while is_more:
-        page, after = live_events.of_types(store, session_id, after, types, _PAGE)
-        yield page
-        is_more = after > 0

@@ -87,14 +87,13 @@ def of_types(
     return tuple(events), rows[-1][0] if len(rows) == limit else 0
 
 
-def pages_of_types(store: Store, session_id: str, types: Sequence[str]) -> Iterator[tuple[Numbered, ...]]:
-    """Yield all events of some types, oldest first, page by page; one that cannot be read is left out."""
-    after = 0
+def pages_of_types(store: Store, session_id: str, types: Sequence[str], seq: int = 0) -> Iterator[tuple[Numbered, ...]]:
+    """Yield the events of some types after a number, oldest first, page by page; as `of_types`."""
     is_more = True
     while is_more:
-        page, after = of_types(store, session_id, after, types, _PAGE)
+        page, seq = of_types(store, session_id, seq, types, _PAGE)
         yield page
-        is_more = after > 0
+        is_more = seq > 0
 
 
 def lines_after(store: Store, session_id: str, seq: int, limit: int) -> tuple[tuple[int, bytes], ...]:
