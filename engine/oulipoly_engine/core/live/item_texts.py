@@ -1,4 +1,4 @@
-"""An item without the texts that an entry holds as well, and with them again. Pure.
+"""An item without the texts that an entry holds as well, and with them again; an entry as an item. Pure.
 
 What an entry cannot tell stays with the event: what the item is, how it ended, its exit code, whose turn it was.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oulipoly_engine.core.live.events import FileChange, Item
+from oulipoly_engine.core.live.events import FileChange, Item, ItemKind
 from oulipoly_engine.core.transcripts.entry_text import passages
 from oulipoly_engine.records import replace
 
@@ -36,6 +36,20 @@ def complete_item(item: Item, body: str | None) -> Item:
         return replace(item, text=texts.get("thinking", ""))
     changes = tuple(_complete_changes(item.changes, texts.get("tool_use", "")))
     return replace(item, text=texts.get("tool_result", ""), changes=changes[::-1])
+
+
+def make_item(entry_id: str, role: str, body: str | None, *, is_compaction: bool) -> Item:
+    """Return the item that an entry is by its role and the types of its chunks, for one that no live session has."""
+    texts = join_texts(body)
+    kind: ItemKind = "tool"
+    if is_compaction:
+        kind = "compaction"
+    elif "text" in texts:
+        kind = "agent_message" if role == "assistant" else "user_message"
+    elif [*texts] == ["thinking"]:
+        kind = "reasoning"
+    title = "" if "text" in texts else " ".join(texts)
+    return Item(entry_id, kind, "completed", "\n".join(texts.values()), title)
 
 
 def join_texts(body: str | None) -> dict[str, str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.live.events import ItemEnded, Numbered
+from oulipoly_engine.core.live.item_texts import make_item
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.transcripts.entry_text import extract_text, passages, text_of
+from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.web.api.engine import NotFound
 from oulipoly_engine.web.api.listing import open_recorded
-from oulipoly_engine.web.pages.entries import LONGEST, Entry, newest_that_fit
+from oulipoly_engine.web.pages.entries import make_entries, newest_that_fit
 from oulipoly_engine.web.pages.words import standing_of_listed
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ def show_recorded(page: Page) -> Response:
         end = len(stored.entries) if before is None else before
         start = max(0, end - _ENTRIES)
         rows = stored.entries.page(start, end - start)
-        entries = newest_that_fit([_make_entry(number, row) for number, row in enumerate(rows, start + 1)])
+        events = [_make_event(number, row) for number, row in enumerate(rows, start + 1)]
+        entries = newest_that_fit(make_entries(events, {}))
         listed = stored.listed
     return page.show(
         "recorded.html",
@@ -48,14 +51,6 @@ def read_whole_text(page: Page, number: int) -> tuple[str, str]:
         return stored.listed.session.title or "", redact(text_of(rows[0].body))
 
 
-def _make_entry(number: int, row: StoredEntry) -> Entry:
-    said = redact(extract_text(row.body))
-    everything = redact(text_of(row.body))
-    text = (said or everything)[:LONGEST]
-    left_out = len(everything) - len(text)
-    note = "compaction" if row.is_compaction_boundary else ""
-    if not said:
-        kinds = " ".join(passage.kind for passage in passages(row.body))
-        return Entry(number, row.timestamp, "tool", kinds[:100], text, left_out, note=note)
-    kind = "agent" if row.role == "assistant" else "user"
-    return Entry(number, row.timestamp, kind, "", text, left_out, note=note)
+def _make_event(number: int, row: StoredEntry) -> Numbered:
+    item = make_item(row.entry_id, row.role, row.body, is_compaction=row.is_compaction_boundary)
+    return Numbered(number, row.timestamp, ItemEnded(item))

@@ -1,12 +1,14 @@
 """Items without the texts that an entry holds as well, and with them again."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.entries import entry_of
-from oulipoly_engine.core.live.item_texts import REMOVED, complete_item, shorten_item
+from oulipoly_engine.core.live.item_texts import REMOVED, complete_item, make_item, shorten_item
 
 ADDED = ev.FileChange("a.py", "add", "+one\n+two")
 UPDATED = ev.FileChange("a.py.bak", "update", "-old\n+new\n")
@@ -64,3 +66,21 @@ def test_what_another_body_says_stays():
 
 def test_an_item_whose_entry_is_gone_says_so():
     assert REMOVED == complete_item(ev.Item("1", "agent_message"), None).text
+
+
+@pytest.mark.parametrize(
+    ("role", "chunks", "is_compaction", "shown"),
+    [
+        ("user", {"text": "hello"}, False, ("user_message", "", "hello")),
+        ("assistant", {"text": "hello", "tool_use": "ls"}, False, ("agent_message", "", "hello\nls")),
+        ("assistant", {"thinking": "hm"}, False, ("reasoning", "thinking", "hm")),
+        ("user", {"tool_result": "a.py"}, False, ("tool", "tool_result", "a.py")),
+        ("user", {"text": "a summary"}, True, ("compaction", "", "a summary")),
+        ("user", {}, False, ("tool", "", "")),
+    ],
+)
+def test_an_entry_of_a_transcript_is_an_item_by_its_role_and_chunks(role, chunks, is_compaction, shown):
+    body = json.dumps([{"type": kind, "text": text} for kind, text in chunks.items()])
+    item = make_item("e1", role, body, is_compaction=is_compaction)
+
+    assert shown == (item.kind, item.title, item.text)
