@@ -54,9 +54,10 @@ def begin_of_ids(session_id: str) -> str:
     return f"{LIVE_IDS}{session_id}/"
 
 
-def number_of(entry_id: str) -> int:
-    """Return the number of the event that an entry was made of."""
-    return int(entry_id.rpartition("/")[2])
+def event_of(entry_id: str) -> tuple[str, int]:
+    """Return the live session, or the run, that has made an entry, and the number of its event."""
+    owner, _, number = entry_id.removeprefix(LIVE_IDS).rpartition("/")
+    return owner, int(number)
 
 
 def entry_of(session_id: str, native_id: str, numbered: ev.Numbered) -> EntryLine | None:
@@ -64,6 +65,8 @@ def entry_of(session_id: str, native_id: str, numbered: ev.Numbered) -> EntryLin
     if not isinstance(numbered.event, ev.ItemEnded):
         return None
     item = numbered.event.item
+    if item.untaken:
+        return None
     body = encode_body(tuple(_chunks(item)))
     if body is None or not is_instant(numbered.at):
         return None
@@ -74,6 +77,8 @@ def entry_of(session_id: str, native_id: str, numbered: ev.Numbered) -> EntryLin
         role="user" if item.kind == "user_message" else "assistant",
         is_compaction_boundary=item.kind == "compaction",
         body=body,
+        turn_id=numbered.event.turn_id or None,
+        native_id=item.id or None,
     )
 
 

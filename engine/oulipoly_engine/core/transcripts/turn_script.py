@@ -6,16 +6,18 @@ Scripts print them, and the bundled adapters give the same objects in process (c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 
 LIVE_IDS = "live/"  # begins the ids of entries that live sessions and one-shots make; no CLI's own id begins so
+MESSAGE = "message"  # kinds of entries, as the next one
+COMPACTION = "compaction"
 _SHOWN = 80  # characters of a foreign value in a message
 _EARLIEST_YEAR = 1900  # before it the fixed form of instants has fewer digits and would not compare as text
 
@@ -34,6 +36,26 @@ class EntryLine(Record):
         None  # JSON list of objects with `type` and perhaps `text`; None: told none, or none that is valid
     )
     source_file: str | None = None  # the transcript, where the script names it
+    turn_id: str | None = None  # ours, of what was heard live: of a live session's turn, or the run's
+    native_id: str | None = None  # the CLI's own id of the item, of the same
+
+    @property
+    def kind(self) -> str:
+        """Return what it is in the tree."""
+        return kind_of(MESSAGE, is_compaction_boundary=self.is_compaction_boundary)
+
+
+def kind_of(kind: str, *, is_compaction_boundary: bool) -> str:
+    """Return what an entry is. kind: as it is stored, which hosts of earlier releases know nothing of."""
+    return COMPACTION if is_compaction_boundary else kind
+
+
+def hang_lines(lines: Iterable[EntryLine], parent_id: str | None) -> list[EntryLine]:
+    """Return entries each of which follows on the one before it. parent_id: of the first one."""
+    hung: list[EntryLine] = []
+    for line in lines:
+        hung.append(replace(line, parent_entry_id=hung[-1].entry_id if hung else parent_id))
+    return hung
 
 
 class LineError(Record):

@@ -58,7 +58,7 @@ class SessionArchive(SessionPart):
             keeper = self._keeper(store)
             _run_keeper(keeper, {part.account for part in parts})
             kept = sum(keeper.archive.find_copy(part.account, part.session_id) is not None for part in parts)
-            live = sum(entries.has_live(store, part.account, part.session_id) for part in parts)
+            live = sum(entries.is_only_live(store, part.account, part.session_id) for part in parts)
         self._tell()
         if live == len(parts) == 1:
             return "Its messages are kept in the state file: its CLI has no transcript to copy"

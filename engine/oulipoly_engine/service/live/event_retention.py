@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live.entries import begin_of_ids, number_of
+from oulipoly_engine.core.live.entries import begin_of_ids, event_of
 from oulipoly_engine.core.live.item_texts import join_texts
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.live import hosts
@@ -68,7 +68,7 @@ def _find_entries(store: Store, session_id: str) -> Callable[[int, ev.Item], Ent
     by_text: dict[str, EntryKey] = {}
     for key, body in entry_bodies.list_bodies(store, session_id, native_ids - {""}):
         if key.entry_id.startswith(begin_of_ids(session_id)):
-            by_number[number_of(key.entry_id)] = key
+            by_number[event_of(key.entry_id)[1]] = key
         else:
             by_text |= dict.fromkeys(join_texts(body).values(), key)
     return lambda number, item: by_number.get(number) or by_text.get(item.text)

@@ -111,7 +111,7 @@ class Exporter(Record):
 
     def _storage_type(self, session: ResolvedSession) -> StorageType:
         """Return the format of a session's transcript; OTHER: it has none, and was said in a live session."""
-        is_live = entries.has_live(self.store, session.account, session.session_id)
+        is_live = entries.is_only_live(self.store, session.account, session.session_id)
         try:
             storage_type = self.locator.storage(session).storage_type
         except StorageUnsupported:

@@ -1,4 +1,4 @@
-"""Make entries of what one-shots were asked and answered, where no transcript of the same session is read.
+"""Make entries of what one-shots were asked and answered, until a transcript of the same session has them.
 
 A run whose CLI tells no id of its session is a session of its own, under the run's id. The ids of entries tell their
 run, so that a process that is killed between storing them and removing the file leaves none twice.
@@ -13,12 +13,13 @@ from pathlib import Path
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.invocations import Category, Invocation
-from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, BodyChunk, EntryLine, encode_body
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, BodyChunk, EntryLine, encode_body, hang_lines
 from oulipoly_engine.service.runs.run_text import SavedPrompt, read_answer, read_prompt
+from oulipoly_engine.service.transcripts.ingest import give_texts_back
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import chains
-from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.sessions import chains, leaves
+from oulipoly_engine.store.transcripts import entries, takeovers
 
 _IS_SOUGHT = timedelta(hours=1)  # for which scans may still find the session of a run that has told none
 _IS_FORGOTTEN_S = 86_400.0  # the age of a file whose run the state file does not know
@@ -65,14 +66,18 @@ def _enter(store: Store, row: Invocation, prompt: str, answer: str, now: datetim
     if answer.strip():
         lines.append(_make_line(row.uuid, session_id, 1, "assistant", last_at, answer))
     with store.write():
-        if entries.has_transcript(store, row.account, session_id):
-            return 0
-        new = entries.insert_new(store, row.account, lines, last_at)
+        taken = entries.find_roles_taken(store, row.uuid)
+        lines = [line for line in lines if line.role not in taken]
+        new = entries.insert_new(
+            store, row.account, hang_lines(lines, leaves.find_leaf(store, row.account, session_id)), last_at
+        )
         if new and row.session_id is None:
             chains.mint(store, row.account, session_id, row.model, last_at)
-    return new
+        new -= takeovers.take_over(store, {row.account}, session_id, give_texts_back)
+        leaves.move_to_end(store, row.account, (session_id,))
+    return max(0, new)
 
 
 def _make_line(uuid: str, session_id: str, number: int, role: str, at: datetime, text: str) -> EntryLine:
     body = encode_body((BodyChunk("text", text),))
-    return EntryLine(session_id, f"{LIVE_IDS}{uuid}/{number:010}", to_text(at), role, body=body)
+    return EntryLine(session_id, f"{LIVE_IDS}{uuid}/{number:010}", to_text(at), role, body=body, turn_id=uuid)

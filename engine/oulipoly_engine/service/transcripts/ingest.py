@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -35,8 +35,8 @@ from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import imported
-from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.sessions import imported, leaves
+from oulipoly_engine.store.transcripts import entries, takeovers
 
 if TYPE_CHECKING:
     from oulipoly_engine.adapters.bundled import EntryPass
@@ -199,7 +199,7 @@ class Ingester(Record):
                     new = self._insert(name, batch, at)
                 tally.count(new, batch)
             with self.store.write():
-                tally.chains = imported.adopt(self.store, name, tally.sessions)
+                tally.chains = self._adopt(name, tally)
             with adapter_border():
                 reading.keep()
         except TurnsFailed as failure:
@@ -210,11 +210,15 @@ class Ingester(Record):
         return replace(result, damaged_lines=reading.damaged_lines, unread_files=reading.unread_files)
 
     def _insert(self, name: str, batch: Sequence[EntryLine], at: datetime) -> int:
-        """Store entries of transcripts, in place of those that live sessions had for the same sessions."""
-        from oulipoly_engine.store.live import live_entries  # noqa: PLC0415 - 15 ms, only where there are entries
+        """Store entries of transcripts, which take over from those that live sessions had for the same sessions."""
+        new = entries.insert_new(self.store, name, batch, at)
+        takeovers.take_over_all(self.store, name, {entry.session_id for entry in batch}, give_texts_back)
+        return new
 
-        live_entries.give_way(self.store, name, {entry.session_id for entry in batch})
-        return entries.insert_new(self.store, name, batch, at)
+    def _adopt(self, name: str, tally: _Tally) -> int:
+        """Have sessions of which something was read go on behind it, and return how many were not known before."""
+        leaves.follow_end(self.store, name, tally.grown)
+        return imported.adopt(self.store, name, tally.sessions)
 
     def _run(self, name: str, script: str, state_dir: Path, stopped: Event) -> IngestResult:
         try:
@@ -229,9 +233,16 @@ class Ingester(Record):
         found = list(_check_lines(result.stdout, tally))
         with self.store.write():
             tally.count(self._insert(name, found, at), found)
-            tally.chains = imported.adopt(self.store, name, tally.sessions)
+            tally.chains = self._adopt(name, tally)
         said = [excerpt(line, 300) for line in result.stderr.splitlines() if line.strip()]
         return _result(name, Kind.DONE, tally, said)
+
+
+def give_texts_back(store: Store, entry_ids: Collection[str]) -> None:
+    """Give events the texts back that they have left to entries which go now. Runs inside the caller's transaction."""
+    from oulipoly_engine.store.live import live_events  # noqa: PLC0415 - 15 ms, only where entries go
+
+    live_events.restore_entries(store, entry_ids)
 
 
 def attach_session(store: Store, row: Invocation, evidence: Evidence = NO_EVIDENCE) -> str | None:

@@ -1,26 +1,27 @@
-"""Entries of what was said in live sessions, made of their events where no transcript of the same session is read.
+"""Entries of what was said in live sessions, made of their events until a transcript of the same session has them.
 
-A host makes them in the transaction that keeps the events; whoever looks makes those that are missing. Which events
-have become entries is told by the entries' own ids: a killed process leaves none twice and none out.
+A host makes them in the transaction that keeps the events; whoever looks makes those that are missing. The session
+keeps the number of the last event that was looked at: a killed process leaves none twice and none out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live.entries import Stretch, begin_of_ids, entry_of, find_stretches, number_of
-from oulipoly_engine.core.transcripts.turn_script import EntryLine
+from oulipoly_engine.core.live.entries import Stretch, entry_of, find_stretches
+from oulipoly_engine.core.transcripts.turn_script import EntryLine, hang_lines
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import greatest
 from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.live import live_events
-from oulipoly_engine.store.models.live import LiveSessionRow
-from oulipoly_engine.store.models.transcripts import EntryRow
-from oulipoly_engine.store.sessions import chains
-from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.models.live import LiveEventRow, LiveSessionRow
+from oulipoly_engine.store.sessions import chains, leaves
+from oulipoly_engine.store.transcripts import entries, takeovers
 
 _SAYING, _NAMING = ("item_ended",), ("session_opened", "native_id_changed")
 
@@ -32,77 +33,104 @@ def concern(events: Iterable[ev.Numbered]) -> bool:
 
 
 def enter(store: Store, session_id: str) -> int:
-    """Make entries of what was said in a live session since its last one, and return how many are new.
+    """Make entries of what was said in a live session since the last time, and return how many are new.
 
-    0 where a transcript of the same session is read, which has all of them, or where its CLI has told no id yet.
+    What a transcript of the same session has by then is taken over by that. 0 where its CLI has told no id yet.
     """
     with store.write():
         rows = store.rows(_select_session(session_id))
         if not rows:
             return 0
-        account, native_id, model, created_at, updated_at = rows[0]
-        if entries.has_transcript(store, account, native_id):
-            return 0
-        ids = begin_of_ids(session_id)
-        last_id = store.rows(_select_last_id(account, native_id, ids, f"{ids}:"))[0][0]  # `:` is the sign behind 9
-        stretches: Sequence[Stretch] = (Stretch(native_id),)
-        if last_id is None:
-            stretches = find_stretches(
-                chain.from_iterable(live_events.pages_of_types(store, session_id, _NAMING)), native_id
-            )
-            _leave_former_ids(store, session_id, account, stretches)
-        after = 0 if last_id is None else number_of(last_id)
-        transcript_ids = {
-            each.native_id for each in stretches if entries.has_transcript(store, account, each.native_id)
-        }
+        session = _Session(*rows[0])
+        stretches: Sequence[Stretch] = (Stretch(session.native_id),)
+        if not session.entered or any(live_events.pages_of_types(store, session_id, _NAMING, session.entered)):
+            naming = chain.from_iterable(live_events.pages_of_types(store, session_id, _NAMING))
+            stretches = find_stretches(naming, session.native_id)
+            _take_former_ids_along(store, session_id, session.account, stretches)
+        owners = {each.native_id: _find_owner(store, session, each.native_id) for each in stretches}
+        ends: dict[str, str | None] = {}
         new = 0
-        for page in live_events.pages_of_types(store, session_id, _SAYING, after):
-            lines = [line for line in _make_lines(session_id, stretches, page) if line.session_id not in transcript_ids]
-            if lines:
-                new += entries.insert_new(store, account, lines, from_text(lines[-1].timestamp))
-        if new:
-            times = {"started_at": created_at, "last_used_at": updated_at}
-            for each in stretches:
-                if each.native_id and chains.chain_of(store, account, each.native_id) is None:
-                    chains.insert(store, account, each.native_id, model, **times, reason="initial")
-    return new
+        for page in live_events.pages_of_types(store, session_id, _SAYING, session.entered):
+            for native_id, lines in _make_lines(session_id, stretches, page).items():
+                new += _enter_lines(store, session, owners[native_id], lines, ends)
+        for native_id in ends:
+            new -= takeovers.take_over(
+                store, {session.account, owners[native_id]}, native_id, live_events.restore_entries
+            )
+            leaves.move_to_end(store, owners[native_id], (native_id,))
+        store.run(_note_entered(session_id))
+    return max(0, new)
 
 
-def give_way(store: Store, account: str, native_ids: Collection[str]) -> None:
-    """Remove the entries of live sessions and one-shots of which a transcript is read; as `entries.drop_live`."""
-    for session_id in entries.list_live(store, account, native_ids):
-        live_events.restore(store, session_id)
-    entries.drop_live(store, account, native_ids)
+class _Session(Record):
+    """What is asked of a live session."""
+
+    account: str  # or its runtime, which has none
+    is_runtime: bool
+    native_id: str
+    model: str
+    created_at: str
+    updated_at: str
+    entered: int
 
 
 @compile_query
 def _select_session(session_id: Parameter) -> Query:
     row = LiveSessionRow
     account = fn.COALESCE(row.account, row.runtime_id)
-    columns = account, row.native_id, row.model_name, row.created_at, row.updated_at
-    return row.select(*columns).where(row.session_id == session_id, row.native_id != "")
+    columns = row.native_id, row.model_name, row.created_at, row.updated_at, row.entered
+    return row.select(account, row.account.is_null(), *columns).where(row.session_id == session_id, row.native_id != "")
 
 
 @compile_query
-def _select_last_id(account: Parameter, native_id: Parameter, begin: Parameter, end: Parameter) -> Query:
-    row = EntryRow
-    return row.select(fn.MAX(row.entry_id)).where(
-        row.provider_name == account, row.session_id == native_id, row.entry_id > begin, row.entry_id < end
-    )
+def _note_entered(session_id: Parameter) -> Query:
+    row = LiveSessionRow
+    event = LiveEventRow
+    last = event.select(fn.COALESCE(fn.MAX(event.seq), 0)).where(event.session_id == session_id)
+    return row.update({row.entered: greatest(row.entered, last)}).where(row.session_id == session_id)
 
 
-def _leave_former_ids(store: Store, session_id: str, account: str, stretches: Iterable[Stretch]) -> None:
+def _find_owner(store: Store, session: _Session, native_id: str) -> str:
+    """Return under which account a session lies: a runtime without one may use the home of an account."""
+    return chains.find_holder(store, session.account, native_id) if session.is_runtime else session.account
+
+
+def _take_former_ids_along(store: Store, session_id: str, account: str, stretches: Iterable[Stretch]) -> None:
     """Have what was entered under ids of processes before go along to the id under which a session goes on."""
-    live_events.restore(store, session_id)  # they are made anew of the events
+    if any(stretch.former_ids for stretch in stretches):
+        live_events.restore(store, session_id)  # events name entries by the id under which they lie
     for stretch in stretches:
-        entries.drop_live(store, account, stretch.former_ids)
         for former_id in stretch.former_ids:
+            entries.move_live(store, account, former_id, stretch.native_id)
             chains.change_native_id(store, account, former_id, stretch.native_id)
 
 
-def _make_lines(session_id: str, stretches: Sequence[Stretch], events: Iterable[ev.Numbered]) -> Iterator[EntryLine]:
+def _make_lines(
+    session_id: str, stretches: Sequence[Stretch], events: Iterable[ev.Numbered]
+) -> dict[str, list[EntryLine]]:
+    """Return the entries of some events by the CLI's own ids of the session."""
+    lines: dict[str, list[EntryLine]] = {}
     for numbered in events:
         native_id = next(each.native_id for each in reversed(stretches) if each.begin < numbered.seq)
         line = entry_of(session_id, native_id, numbered)
         if line is not None and native_id:
-            yield line
+            lines.setdefault(native_id, []).append(line)
+    return lines
+
+
+def _enter_lines(
+    store: Store, session: _Session, account: str, lines: Sequence[EntryLine], ends: dict[str, str | None]
+) -> int:
+    """Store entries of one stretch, each hung on the one before it. ends: the last ones so far, by native ids."""
+    native_id = lines[0].session_id
+    if native_id not in ends:
+        ends[native_id] = leaves.find_leaf(store, account, native_id) if session.entered else None
+    lines = hang_lines(lines, ends[native_id])
+    ends[native_id] = lines[-1].entry_id
+    new = entries.insert_new(store, account, lines, from_text(lines[-1].timestamp))
+    if new < len(lines):
+        entries.complete(store, account, lines)
+    if new and chains.chain_of(store, account, native_id) is None:
+        times = {"started_at": session.created_at, "last_used_at": session.updated_at}
+        chains.insert(store, account, native_id, session.model, **times, reason="initial")
+    return new

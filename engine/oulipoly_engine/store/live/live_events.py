@@ -6,12 +6,13 @@ removes such an entry calls `restore` first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
+from oulipoly_engine.core.live.entries import event_of
 from oulipoly_engine.core.live.events import AnyEvent, ItemEnded, Numbered, type_of
 from oulipoly_engine.core.live.item_texts import complete_item, shorten_item
 from oulipoly_engine.records import prepare, replace
@@ -139,10 +140,25 @@ def shorten(store: Store, session_id: str, entry_keys: Mapping[int, EntryKey]) -
         store.execute_many(_set_event, shortened)
 
 
-def restore(store: Store, session_id: str) -> None:
-    """Have the events of a session hold all of their texts again. Runs inside the caller's write transaction."""
+def restore_entries(store: Store, entry_ids: Iterable[str]) -> None:
+    """Have the events of which some entries were made hold all of their texts again; as `restore`."""
+    numbers: dict[str, list[int]] = {}
+    for entry_id in entry_ids:
+        session_id, number = event_of(entry_id)
+        numbers.setdefault(session_id, []).append(number)
+    for session_id, its_numbers in numbers.items():
+        restore(store, session_id, its_numbers)
+
+
+def restore(store: Store, session_id: str, numbers: Collection[int] | None = None) -> None:
+    """Have the events of a session hold all of their texts again. Runs inside the caller's write transaction.
+
+    numbers: of these events alone; None: of all.
+    """
     row = LiveEventRow
     is_short = row.event.startswith(_NAMES_ENTRY)
+    if numbers is not None:
+        is_short &= row.seq.in_(each_of(numbers))
     query = row.select(row.seq, row.at, row.event).where(row.session_id == session_id, row.type == "item_ended")
     while rows := store.rows(query.where(is_short).order_by(row.seq).limit(_PAGE)):
         bodies = _find_bodies(store, session_id, rows)

@@ -26,7 +26,7 @@ from oulipoly_engine.store.live import unsent_texts
 from oulipoly_engine.store.models.live import LiveEventRow, LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.sessions import SegmentRow
 
-_SESSION = LiveSessionRow._meta.sorted_fields
+_SESSION = [field for field in LiveSessionRow._meta.sorted_fields if field is not LiveSessionRow.entered]
 _TURN = LiveTurnRow._meta.sorted_fields
 _DEFAULTS = SessionOptions()
 _OPTIONS = frozenset(asdict(_DEFAULTS))

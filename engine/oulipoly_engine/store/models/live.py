@@ -30,6 +30,7 @@ class LiveSessionRow(Row):
     ended = TextField(constraints=[Default("''")])
     exit_code = IntegerField(null=True)
     closed_at = TextField(null=True)
+    entered = IntegerField(constraints=[Default(0)])  # the number of the last event that entries were made of
 
     class Meta:
         table_name = "live_sessions"

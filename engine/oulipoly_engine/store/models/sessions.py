@@ -23,6 +23,7 @@ class ChainRow(Row):
     created_at = TextField()
     last_used_at = TextField()
     model_name = TextField(index=True)
+    leaf = TextField(null=True)  # the entry that it goes on behind; None: the last of the main line
 
     class Meta:
         table_name = "session_chains"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.store.base.orm import AutoField, BigIntegerField, Check, Default, IntegerField, TextField
+from oulipoly_engine.store.base.orm import SQL, AutoField, BigIntegerField, Check, Default, IntegerField, TextField
 from oulipoly_engine.store.models.base import Row
 
 
@@ -21,14 +21,20 @@ class EntryRow(Row):
     source_file = TextField(null=True)
     ingested_at = TextField()
     body = TextField(null=True)
+    kind = TextField(constraints=[Default("'message'")])
+    native_id = TextField(null=True)  # the CLI's own of the item, of what was heard live
+    turn_id = TextField(column_name="live_turn_id", null=True)  # ours: of `live_turns`, or the run's
 
     class Meta:
         table_name = "session_turns"
         indexes = (
-            (("provider_name", "session_id", "turn_id"), True),
+            (("provider_name", "session_id", "entry_id"), True),
             (("session_id", "timestamp"), False),
             (("provider_name", "role", "timestamp"), False),
         )
+
+
+EntryRow.add_index(EntryRow.turn_id, where=SQL("live_turn_id IS NOT NULL"), name="idx_session_turns_live_turn")
 
 
 class ReplacementRow(Row):

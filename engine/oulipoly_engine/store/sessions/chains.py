@@ -42,6 +42,21 @@ def chain_of(store: Store, account: str, session_id: str) -> str | None:
 
 
 @compile_query
+def _holders(session_id: Parameter) -> Query:
+    row = SegmentRow
+    mine = row.session_id == session_id
+    return (
+        row.select(row.provider_name).where(mine).order_by(row.ended_at.is_null(is_null=False), row.started_at.desc())
+    )
+
+
+def find_holder(store: Store, runtime_id: str, session_id: str) -> str:
+    """Return where a session of a runtime without an account lies: with an account whose home it uses, or alone."""
+    accounts = [str(account) for (account,) in store.rows(_holders(session_id))]
+    return next(iter(accounts), runtime_id) if runtime_id not in accounts else runtime_id
+
+
+@compile_query
 def _chain_of_runtime(runtime_id: Parameter, native_id: Parameter) -> Query:
     live, segment = LiveSessionRow, SegmentRow
     mine = (live.native_id == native_id) & (live.runtime_id == runtime_id) & live.account.is_null()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.session_match import SessionActivity
 from oulipoly_engine.core.transcripts.entry_text import extract_text
-from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, EntryLine
+from oulipoly_engine.core.transcripts.turn_script import COMPACTION, LIVE_IDS, EntryLine
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import count_where, each_of
+from oulipoly_engine.store.base.dialect import count_where
 from oulipoly_engine.store.base.orm import Case, Expression, Query, fn
-from oulipoly_engine.store.models.live import LiveSessionRow
 from oulipoly_engine.store.models.sessions import CopiedHistoryRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
@@ -37,9 +36,10 @@ class StoredEntry(Record):
 
 
 _BEHIND_LIVE = LIVE_IDS[:-1] + chr(ord(LIVE_IDS[-1]) + 1)  # the first text behind all that begin so
-_IS_READ = (EntryRow.entry_id < LIVE_IDS) | (EntryRow.entry_id >= _BEHIND_LIVE)  # of a transcript
+IS_READ = (EntryRow.entry_id < LIVE_IDS) | (EntryRow.entry_id >= _BEHIND_LIVE)  # of a transcript
+IS_LIVE = (EntryRow.entry_id >= LIVE_IDS) & (EntryRow.entry_id < _BEHIND_LIVE)  # of a live session, or of a one-shot
 
-_INSERTION = insertion(
+_COLUMNS = (
     EntryRow.provider_name,
     EntryRow.session_id,
     EntryRow.entry_id,
@@ -51,31 +51,35 @@ _INSERTION = insertion(
     EntryRow.source_file,
     EntryRow.ingested_at,
     EntryRow.body,
-    conflict="ignore",
 )
+_INSERTION = insertion(*_COLUMNS, conflict="ignore")
+_WHOLE_INSERTION = insertion(*_COLUMNS, EntryRow.kind, EntryRow.turn_id, EntryRow.native_id, conflict="ignore")
 
 
-def insert_new(store: Store, account: str, found: Iterable[EntryLine], ingested_at: datetime) -> int:
+def insert_new(store: Store, account: str, lines: Iterable[EntryLine], ingested_at: datetime) -> int:
     """Insert the turns that are not stored yet and return their number. Runs inside the caller's write transaction."""
     instant = to_text(ingested_at)
-    return store.execute_many(
-        _INSERTION,
-        (
-            (
-                account,
-                entry.session_id,
-                entry.entry_id,
-                entry.timestamp,
-                entry.role,
-                entry.parent_entry_id,
-                int(entry.is_sidechain),
-                int(entry.is_compaction_boundary),
-                entry.source_file,
-                instant,
-                entry.body,
-            )
-            for entry in found
-        ),
+    rest = [*lines]
+    special = [line for line in rest if line.native_id or line.turn_id or line.is_compaction_boundary]
+    if special:  # transcripts have hardly any, and each column costs a tenth of a row's time
+        values = ((*_values(account, line, instant), line.kind, line.turn_id, line.native_id) for line in rest)
+        return store.execute_many(_WHOLE_INSERTION, values)
+    return store.execute_many(_INSERTION, (_values(account, line, instant) for line in rest))
+
+
+def _values(account: str, line: EntryLine, instant: str) -> tuple[object, ...]:
+    return (
+        account,
+        line.session_id,
+        line.entry_id,
+        line.timestamp,
+        line.role,
+        line.parent_entry_id,
+        int(line.is_sidechain),
+        int(line.is_compaction_boundary),
+        line.source_file,
+        instant,
+        line.body,
     )
 
 
@@ -99,19 +103,18 @@ def _select_accounts(session_id: Parameter) -> Query:
     return SegmentRow.select(SegmentRow.provider_name).distinct().where(SegmentRow.session_id == session_id)
 
 
-def has_transcript(store: Store, account: str, session_id: str) -> bool:
-    """Tell whether entries of a session are stored that its CLI has written, and not only those that we have heard.
+def find_accounts(store: Store, session_id: str) -> set[str]:
+    """Return the accounts that a CLI's session lies on, as far as it is listed."""
+    return {name for (name,) in store.rows(_select_accounts(session_id))}
 
-    They may be another account's: a runtime of `[runtimes.x]` without an account may use the home of one.
-    """
-    accounts = {account, *(name for (name,) in store.rows(_select_accounts(session_id)))}
+
+def has_transcript(store: Store, accounts: Iterable[str], session_id: str) -> bool:
+    """Tell whether entries of a session are stored that its CLI has written, and not only those that we have heard."""
     return any(store.rows(question(name, session_id)) for name in accounts for question in (_before_live, _behind_live))
 
 
 def _are_live(account: Parameter, session_id: Parameter) -> Expression:
-    row = EntryRow
-    ids = (row.entry_id >= LIVE_IDS) & (row.entry_id < _BEHIND_LIVE)
-    return (row.provider_name == account) & (row.session_id == session_id) & ids
+    return (EntryRow.provider_name == account) & (EntryRow.session_id == session_id) & IS_LIVE
 
 
 @compile_query
@@ -124,9 +127,9 @@ def has_live(store: Store, account: str, session_id: str) -> bool:
     return bool(store.rows(_some_live(account, session_id)))
 
 
-@compile_query
-def _select_live_ids(account: Parameter, session_id: Parameter) -> Query:
-    return EntryRow.select(EntryRow.entry_id).where(_are_live(account, session_id))
+def is_only_live(store: Store, account: str, session_id: str) -> bool:
+    """Tell whether these are all that is stored of it."""
+    return has_live(store, account, session_id) and not has_transcript(store, (account,), session_id)
 
 
 @compile_query
@@ -135,35 +138,55 @@ def _drop_live(account: Parameter, session_id: Parameter) -> Query:
 
 
 @compile_query
-def _select_live_owners(session_ids: Parameter) -> Query:
-    row = LiveSessionRow
-    account = fn.COALESCE(row.account, row.runtime_id)
-    return row.select(account, row.native_id).where(row.native_id.in_(each_of(session_ids)))
+def _roles_taken(turn_id: Parameter) -> Query:
+    return EntryRow.select(EntryRow.role).distinct().where(EntryRow.turn_id == turn_id, IS_READ)
 
 
-def drop_live(store: Store, account: str, session_ids: Collection[str]) -> None:
-    """Remove the entries that live sessions and one-shots have made: a transcript is read, which has them too.
-
-    Runs inside the caller's write transaction. account: whose transcript it is.
-    """
-    store.execute_many(_drop_live, _list_owners(store, account, session_ids))
+def find_roles_taken(store: Store, turn_id: str) -> frozenset[str]:
+    """Return whose words of a turn entries of a transcript have taken over."""
+    return frozenset(str(role) for (role,) in store.rows(_roles_taken(turn_id)))
 
 
-def list_live(store: Store, account: str, session_ids: Collection[str]) -> set[str]:
-    """Return the live sessions and one-shots, by our ids, that have made the entries which `drop_live` removes."""
-    owners = _list_owners(store, account, session_ids)
-    return {entry_id.split("/")[1] for owner in owners for (entry_id,) in store.rows(_select_live_ids(*owner))}
+@compile_query
+def _copy_live(account: Parameter, former_id: Parameter, native_id: Parameter) -> Query:
+    row = EntryRow
+    columns = [field for field in row._meta.sorted_fields if field is not row.id]
+    values = [native_id if field is row.session_id else field for field in columns]
+    copies = row.select(*values).where(_are_live(account, former_id)).order_by(row.id)
+    return row.insert_from(copies, columns).on_conflict(action="nothing")
 
 
-def _list_owners(store: Store, account: str, session_ids: Collection[str]) -> set[tuple[str, str]]:
-    owners = store.rows(_select_live_owners([*session_ids]))
-    return {*owners, *((account, session_id) for session_id in session_ids)}
+def move_live(store: Store, account: str, former_id: str, native_id: str) -> None:
+    """Have them lie under another id of their CLI. Runs inside the caller's write transaction."""
+    store.run(_copy_live(account, former_id, native_id))
+    store.run(_drop_live(account, former_id))
+
+
+@compile_query
+def _complete(
+    account: Parameter,
+    session_id: Parameter,
+    entry_id: Parameter,
+    parent_id: Parameter,
+    turn_id: Parameter,
+    native_id: Parameter,
+) -> Query:
+    row = EntryRow
+    mine = (row.provider_name == account) & (row.session_id == session_id) & (row.entry_id == entry_id)
+    values = {row.parent_entry_id: parent_id, row.turn_id: turn_id, row.native_id: native_id}
+    return row.update(values).where(mine, row.turn_id.is_null())
+
+
+def complete(store: Store, account: str, lines: Iterable[EntryLine]) -> None:
+    """Give entries that a host of an earlier release has made what that knew nothing of."""
+    values = ((account, e.session_id, e.entry_id, e.parent_entry_id, e.turn_id, e.native_id) for e in lines)
+    store.execute_many(_complete, values)
 
 
 def has_any(store: Store, account: str) -> bool:
     """Tell whether anything of an account's transcripts is stored."""
     row = EntryRow
-    return bool(store.rows(row.select(row.id).where(row.provider_name == account, _IS_READ).limit(1)))
+    return bool(store.rows(row.select(row.id).where(row.provider_name == account, IS_READ).limit(1)))
 
 
 def of_account(store: Store, account: str) -> int:
@@ -189,7 +212,7 @@ def activity(store: Store, account: str, started: datetime, finished: datetime) 
             row.timestamp > to_text(started),
             row.timestamp <= to_text(finished),
             row.ingested_at > to_text(started),
-            _IS_READ,
+            IS_READ,
             ~fn.EXISTS(copies),
         )
     )
@@ -278,7 +301,7 @@ def backfill_compaction(store: Store) -> int:
     A summary is known by the sentence with which Claude Code opens it (seen in 2.1.50 to 2.1.329).
     """
     row = EntryRow
-    summaries = row.update(is_compaction_boundary=1).where(
+    summaries = row.update(is_compaction_boundary=1, kind=COMPACTION).where(
         row.is_compaction_boundary == 0,
         row.role == "user",
         row.body.contains("This session is being continued from a previous conversation that ran out of context"),

@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Sequence
 
 from oulipoly_engine.core.transcripts.entry_tree import EntryLink
+from oulipoly_engine.core.transcripts.turn_script import MESSAGE, kind_of
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
@@ -29,6 +30,8 @@ class Entry(Record):
     is_compaction_boundary: bool
     source_file: str | None
     body: str | None  # JSON list of content chunks; None for a row stored without its body
+    kind: str = MESSAGE  # or compaction
+    turn_id: str | None = None  # ours, that it belongs to
 
 
 def _of_session(session_id: Parameter, account: Parameter) -> ModelSelect[EntryRow]:
@@ -89,6 +92,8 @@ def _by_row(row_ids: Parameter) -> Query:
         row.is_compaction_boundary,
         row.source_file,
         row.body,
+        row.kind,
+        row.turn_id,
     ).where(row.id.in_(each_of(row_ids)))
 
 
@@ -96,8 +101,20 @@ def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Entry, ...]:
     """Return entries by their rows, in the order of the rows given; those that are gone are left out."""
     rows = store.rows(_by_row(row_ids))
     found = {
-        row_id: Entry(row_id, entry, role, at, parent, bool(side), bool(boundary), source, body)
-        for row_id, entry, role, at, parent, side, boundary, source, body in rows
+        row_id: Entry(
+            row_id,
+            entry,
+            role,
+            at,
+            parent,
+            bool(side),
+            bool(boundary),
+            source,
+            body,
+            kind_of(kind, is_compaction_boundary=bool(boundary)),
+            turn_id,
+        )
+        for row_id, entry, role, at, parent, side, boundary, source, body, kind, turn_id in rows
     }
     return tuple(found[row_id] for row_id in row_ids if row_id in found)
 

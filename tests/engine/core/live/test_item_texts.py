@@ -23,7 +23,6 @@ def body_of(item):
     "item",
     [
         ev.Item("1", "user_message", "completed", "hello\n\nworld"),
-        ev.Item("1", "user_message", "declined", "a steer", native_kind=ev.STEERS),
         ev.Item("1", "user_message", "completed", "go on", native_kind=ev.RESUMES),
         ev.Item("1", "agent_message", "completed", " spaced ", phase="final_answer"),
         ev.Item("1", "reasoning", "completed", "**Look**\nI look"),

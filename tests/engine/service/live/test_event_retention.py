@@ -14,11 +14,12 @@ from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.live.event_retention import shorten_session, shorten_unused
+from oulipoly_engine.service.transcripts.ingest import give_texts_back
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_entries, live_events, live_sessions
 from oulipoly_engine.store.live.entry_bodies import EntryKey
 from oulipoly_engine.store.models.account_names import rename_account
-from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.transcripts import entries, takeovers
 from oulipoly_engine.testing import FakeClock
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -78,8 +79,8 @@ class Talk:
             for number, text in enumerate(texts)
         ]
         with self.store.write():
-            live_entries.give_way(self.store, "mine", ["n1"])
             entries.insert_new(self.store, "mine", lines, AT)
+            takeovers.take_over_all(self.store, "mine", ["n1"], give_texts_back)
 
 
 @pytest.fixture

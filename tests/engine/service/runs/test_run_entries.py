@@ -13,10 +13,11 @@ from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.service.runs.run_entries import enter_runs
 from oulipoly_engine.service.runs.run_text import RunText, SavedPrompt, list_files, read_prompt
+from oulipoly_engine.service.transcripts.ingest import give_texts_back
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, imported
-from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.transcripts import entries, takeovers
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KINDS = Path(__file__).parents[2] / "core" / "text" / "secret_kinds.json"
@@ -47,10 +48,13 @@ class Runs:
         return enter_runs(self.store, list_files(self.folder), AT + after)
 
     def read_transcript(self, session_id):
-        line = EntryLine(session_id, "theirs", to_text(AT), "user", body='[{"type":"text","text":"theirs"}]')
+        body = '[{"type":"text","text":"theirs"}]'
+        lines = [
+            EntryLine(session_id, f"theirs-{role}", to_text(AT), role, body=body) for role in ("user", "assistant")
+        ]
         with self.store.write():
-            entries.drop_live(self.store, "a", [session_id])
-            entries.insert_new(self.store, "a", [line], AT)
+            entries.insert_new(self.store, "a", lines, AT)
+            takeovers.take_over_all(self.store, "a", [session_id], give_texts_back)
             imported.adopt(self.store, "a", [session_id])
 
     def texts(self, session_id=RUN):
@@ -91,7 +95,7 @@ def test_a_transcript_takes_the_place_of_what_was_heard_and_nothing_is_entered_b
     runs.read_transcript("n1")
     runs.write()
 
-    assert (0, ["theirs"], ()) == (runs.enter(), runs.texts("n1"), list_files(runs.folder))
+    assert (0, ["theirs", "theirs"], ()) == (runs.enter(), runs.texts("n1"), list_files(runs.folder))
 
 
 @pytest.mark.parametrize("flags", [TOLD, FOUND])

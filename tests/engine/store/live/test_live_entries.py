@@ -1,19 +1,20 @@
 """Entries of live sessions: made once of what was said, and given up for those of a transcript."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.live.sessions import LiveSession, Turn
 from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_entries, live_events, live_sessions
-from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.sessions import chains, imported, leaves
 from oulipoly_engine.store.sessions.sessions import list_sessions
-from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.transcripts import entries, takeovers
+from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -28,15 +29,22 @@ class Talk:
     def happens(self, *events):
         first = self.seq + 1
         self.seq += len(events)
-        numbered = [ev.Numbered(seq, to_text(AT), event) for seq, event in enumerate(events, first)]
+        numbered = [
+            ev.Numbered(seq, to_text(AT + timedelta(seconds=seq)), event) for seq, event in enumerate(events, first)
+        ]
         live_events.append(self.store, "s1", numbered)
 
     def is_named(self, native_id, event=ev.SessionOpened):
         live_sessions.update(self.store, "s1", AT, native_id=native_id)
         self.happens(event(native_id))
 
-    def says(self, text, kind="agent_message", **more):
-        self.happens(ev.ItemEnded(ev.Item(f"i{self.seq}", kind, "completed", text, **more)))
+    def says(self, text, kind="agent_message", turn="", **more):
+        self.happens(ev.ItemEnded(ev.Item(f"i{self.seq}", kind, "completed", text, **more), turn))
+
+    def begins(self, turn, text):
+        """Have a person send a message, which begins a turn."""
+        live_sessions.insert_turn(self.store, Turn(turn, "s1", "user", "running", text, "", AT))
+        self.says(text, "user_message", turn)
 
     def texts(self, native_id="n1"):
         return [text_of(each.body) for each in entries.of_session(self.store, "mine", native_id)]
@@ -44,13 +52,29 @@ class Talk:
     def enter(self):
         return live_entries.enter(self.store, "s1")
 
-    def read_transcript(self, native_id, *texts):
-        for number, text in enumerate(texts):
+    def tree(self, native_id="n1", account="mine"):
+        """Return a session's entries: id, the one before it, turn and the CLI's own id."""
+        pages = EntryPages(self.store, account, native_id)
+        native = dict(self.store.rows("SELECT turn_id, native_id FROM session_turns"))
+        rows = pages.page(0, 100)
+        return [(short(row.entry_id), short(row.parent_entry_id), row.turn_id, native[row.entry_id]) for row in rows]
+
+    def leaf(self, native_id="n1", account="mine"):
+        return short(leaves.find_leaf(self.store, account, native_id))
+
+    def read_transcript(self, native_id, *texts, account="mine", role="user"):
+        for text in texts:
             body = f'[{{"type":"text","text":"{text}"}}]'
-            line = EntryLine(native_id, f"theirs-{number}", to_text(AT), "user", body=body)
+            line = EntryLine(native_id, f"theirs-{text}", to_text(AT), role, body=body)
             with self.store.write():
-                entries.drop_live(self.store, "mine", [native_id])
-                entries.insert_new(self.store, "mine", [line], AT)
+                entries.insert_new(self.store, account, [line], AT)
+                takeovers.take_over_all(self.store, account, [native_id], live_events.restore_entries)
+                imported.adopt(self.store, account, [native_id])
+                leaves.move_to_end(self.store, account, [native_id])
+
+
+def short(entry_id):
+    return entry_id and entry_id.replace("live/s1/000000000", "")
 
 
 @pytest.fixture
@@ -148,3 +172,119 @@ def test_what_a_cli_begins_anew_under_another_id_stays_apart(talk):
 
     assert ["before"] == talk.texts("n1")
     assert ["after"] == talk.texts("n2")
+
+
+def test_each_entry_follows_on_the_one_before_it_and_the_session_goes_on_behind_the_last(talk):
+    talk.is_named("n1")
+    talk.begins("t1", "hello")
+    talk.enter()
+    assert "2" == talk.leaf()
+
+    talk.says("short", "compaction", "t1")
+    talk.says("done", turn="t1")
+    talk.enter()
+
+    assert [("2", None, "t1", "i1"), ("3", "2", "t1", "i2"), ("4", "3", "t1", "i3")] == talk.tree()
+    assert ["message", "compaction", "message"] == [row.kind for row in EntryPages(talk.store, "mine", "n1").page(0, 9)]
+    assert "4" == talk.leaf()
+
+
+def test_what_a_running_turn_was_not_given_is_no_entry(talk):
+    talk.is_named("n1")
+    talk.says("wait", "user_message", "t1", native_kind=ev.STEERS)
+    talk.happens(ev.ItemEnded(ev.Item("x", "user_message", "declined", "no", native_kind=ev.STEERS)))
+    talk.enter()
+
+    assert ["wait"] == talk.texts()
+
+
+def test_a_transcript_takes_over_turns_and_has_the_rest_follow_on_it(talk):
+    talk.is_named("n1")
+    talk.begins("t1", "hello")
+    talk.says("a", "command", "t1", title="ls")
+    talk.says("done", turn="t1")
+    talk.enter()
+    talk.read_transcript("n1", "hello")
+
+    assert [
+        ("theirs-hello", None, "t1", "i1"),
+        ("3", "theirs-hello", "t1", "i2"),
+        ("4", "3", "t1", "i3"),
+    ] == talk.tree()
+    assert "4" == talk.leaf()
+
+    talk.read_transcript("n1", "done", role="assistant")
+
+    assert [("theirs-hello", None, "t1", "i1"), ("theirs-done", None, "t1", "i3")] == talk.tree()
+    assert "theirs-done" == talk.leaf()
+
+
+def test_a_turn_after_a_transcript_was_read_is_entered_at_once_and_taken_over_later(talk):
+    talk.is_named("n1")
+    talk.begins("t1", "hello")
+    talk.enter()
+    talk.read_transcript("n1", "hello")
+    talk.begins("t2", "again")
+
+    assert 1 == talk.enter()
+    assert [("theirs-hello", None, "t1", "i1"), ("3", "theirs-hello", "t2", "i2")] == talk.tree()
+
+    talk.read_transcript("n1", "again")
+
+    assert [("theirs-hello", None, "t1", "i1"), ("theirs-again", None, "t2", "i2")] == talk.tree()
+    assert 0 == talk.enter()
+
+
+def test_a_line_that_was_read_before_its_event_was_kept_gets_its_turn_then(talk):
+    talk.is_named("n1")
+    talk.read_transcript("n1", "hello")
+    talk.begins("t1", "hello")
+
+    assert 0 == talk.enter()
+    assert [("theirs-hello", None, "t1", "i1")] == talk.tree()
+
+
+def test_a_runtime_without_an_account_enters_what_it_says_where_its_transcript_lies(talk):
+    talk.is_named("n1")
+    talk.begins("t1", "hello")
+    talk.enter()
+    talk.read_transcript("n1", "hello", account="ada")
+    talk.begins("t2", "again")
+    talk.enter()
+
+    assert [] == talk.tree()
+    assert [("theirs-hello", None, "t1", "i1"), ("3", "theirs-hello", "t2", "i2")] == talk.tree(account="ada")
+    assert 1 == len(list_sessions(talk.store))
+
+
+def test_what_a_cli_begins_anew_follows_on_nothing(talk):
+    talk.is_named("n1")
+    talk.says("before")
+    talk.is_named("n2", ev.NativeIdChanged)
+    talk.says("after")
+    talk.enter()
+
+    assert ([("4", None, None, "i3")], "2", "4") == (talk.tree("n2"), talk.leaf("n1"), talk.leaf("n2"))
+
+
+def test_what_a_host_of_an_earlier_release_has_entered_is_completed(talk):
+    talk.is_named("n1")
+    talk.begins("t1", "hello")
+    talk.says("done", turn="t1")
+    talk.enter()
+    with talk.store.write():
+        talk.store.execute("UPDATE session_turns SET parent_turn_id = NULL, native_id = NULL, live_turn_id = NULL")
+        talk.store.execute("UPDATE live_sessions SET entered = 0")
+    talk.enter()
+
+    assert [("2", None, "t1", "i1"), ("3", "2", "t1", "i2")] == talk.tree()
+
+
+def test_a_leaf_that_is_gone_counts_as_none(talk):
+    talk.is_named("n1")
+    talk.says("before")
+    talk.enter()
+    with talk.store.write():
+        talk.store.execute("UPDATE session_chains SET leaf = 'gone'")
+
+    assert "2" == talk.leaf()

@@ -1,0 +1,79 @@
+"""The leaf of a session: the entry that it goes on behind."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import Query
+from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
+from oulipoly_engine.store.models.transcripts import EntryRow
+
+
+def _last_entry(account: object, session_id: object) -> Query:
+    row = EntryRow
+    mine = (row.session_id == session_id) & (row.provider_name == account) & (row.is_sidechain == 0)
+    return row.select(row.entry_id).where(mine).order_by(row.timestamp.desc(), row.id.desc()).limit(1)
+
+
+@compile_query
+def _move_to_end(account: Parameter, session_id: Parameter) -> Query:
+    segment = SegmentRow
+    is_of = (segment.session_id == session_id) & (segment.provider_name == account) & segment.ended_at.is_null()
+    mine = ChainRow.chain_id.in_(segment.select(segment.chain_id).where(is_of))
+    return ChainRow.update({ChainRow.leaf: _last_entry(account, session_id)}).where(mine)
+
+
+def move_to_end(store: Store, account: str, session_ids: Iterable[str]) -> None:
+    """Have sessions go on behind the ends of their main lines. Runs inside the caller's write transaction.
+
+    One that has moved to another account goes on there.
+    """
+    store.execute_many(_move_to_end, ((account, session_id) for session_id in session_ids))
+
+
+@compile_query
+def _follow_end(account: Parameter, session_ids: Parameter) -> Query:
+    row = SegmentRow
+    is_of = row.session_id.in_(each_of(session_ids)) & (row.provider_name == account) & row.ended_at.is_null()
+    mine = ChainRow.chain_id.in_(row.select(row.chain_id).where(is_of)) & ChainRow.leaf.is_null(is_null=False)
+    return ChainRow.update({ChainRow.leaf: None}).where(mine)
+
+
+def follow_end(store: Store, account: str, session_ids: Collection[str]) -> None:
+    """Have sessions go on behind the ends of their main lines, wherever these will be.
+
+    For transcripts, which have grown: ten thousand at once. Runs inside the caller's write transaction.
+    """
+    store.run(_follow_end(account, [*session_ids]))
+
+
+@compile_query
+def _select_kept(account: Parameter, session_id: Parameter) -> Query:
+    row = EntryRow
+    segment = SegmentRow
+    chain = ChainRow
+    is_leaf = (row.provider_name == segment.provider_name) & (row.session_id == segment.session_id)
+    return (
+        segment.select(row.entry_id)
+        .join(chain, on=chain.chain_id == segment.chain_id)
+        .join(row, on=is_leaf & (row.entry_id == chain.leaf))
+        .where(segment.session_id == session_id, segment.provider_name == account)
+        .order_by(chain.last_used_at.desc())
+    )
+
+
+@compile_query
+def _select_last(account: Parameter, session_id: Parameter) -> Query:
+    return _last_entry(account, session_id)
+
+
+def find_leaf(store: Store, account: str, session_id: str) -> str | None:
+    """Return the entry that a session goes on behind; None: it has none.
+
+    One that is not stored any more counts as none: a transcript has other ids, and so has one that was replaced.
+    """
+    rows = store.rows(_select_kept(account, session_id)) or store.rows(_select_last(account, session_id))
+    return str(rows[0][0]) if rows else None

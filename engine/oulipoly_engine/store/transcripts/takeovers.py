@@ -1,0 +1,164 @@
+"""Give the entries of a transcript the turns of what was heard of the same session, which goes then.
+
+Either may come first: a CLI writes its transcript while its host is told the same. Everything runs inside the caller's
+write transaction. Events may leave their texts to entries that go here: whoever calls brings what gives them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from oulipoly_engine.core.sessions.takeover import HeardEntry, ReadEntry, Takeover, plan_takeover, read_words
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import JOIN, Case, Expression, Query, fn
+from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
+from oulipoly_engine.store.models.runs import InvocationRow
+from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.transcripts import entries
+
+GiveBack = Callable[[Store, Collection[str]], None]  # takes ids of entries that go
+
+
+@compile_query
+def _select_owners(session_ids: Parameter) -> Query:
+    row = LiveSessionRow
+    account = fn.COALESCE(row.account, row.runtime_id)
+    return row.select(account, row.native_id).where(row.native_id.in_(each_of(session_ids)))
+
+
+@compile_query
+def _select_heard_sessions(account: Parameter, session_ids: Parameter) -> Query:
+    row = EntryRow
+    mine = (row.provider_name == account) & row.session_id.in_(each_of(session_ids)) & entries.IS_LIVE
+    return row.select(row.session_id).distinct().where(mine)
+
+
+def take_over_all(store: Store, account: str, session_ids: Collection[str], give_back: GiveBack) -> None:
+    """Do it for the sessions of an account of which a transcript was read."""
+    owners = store.rows(_select_owners([*session_ids]))
+    heard = {native_id for owner, native_id in owners if entries.has_live(store, owner, native_id)}
+    heard.update(session_id for (session_id,) in store.rows(_select_heard_sessions(account, [*session_ids])))
+    for session_id in sorted(heard):
+        own = (owner for owner, native_id in owners if native_id == session_id)
+        take_over(store, {account, *own}, session_id, give_back)
+
+
+def take_over(store: Store, owners: Collection[str], session_id: str, give_back: GiveBack) -> int:
+    """Do it for one session, and return how many entries are given up.
+
+    owners: the account or runtime of what was heard. A transcript may lie on another account: a runtime without an
+    account may use the home of one.
+    """
+    accounts = entries.find_accounts(store, session_id).union(owners)
+    if not entries.has_transcript(store, accounts, session_id):
+        return 0
+    key = [*accounts], session_id
+    without_turn = [entry_id for (entry_id,) in store.rows(_select_without_turn(*key))]
+    _give_up(store, key, without_turn, give_back)
+    heard = _read_heard(store, *key)
+    if not heard:
+        return len(without_turn)
+    read = _read_transcript(store, *key, min(entry.begun_at for entry in heard))
+    plan = plan_takeover(heard, read) if read else Takeover()
+    turns = ((*key, each.entry_id, each.turn_id, each.native_id) for each in plan.turns)
+    store.execute_many(_give_turn, turns)
+    if plan.dropped:
+        _give_up(store, key, plan.dropped, give_back)
+        _hang_rest(store, key, heard, read, plan)
+    return len(without_turn) + len(plan.dropped)
+
+
+def _of_session(accounts: Parameter, session_id: Parameter) -> Expression:
+    return EntryRow.provider_name.in_(each_of(accounts)) & (EntryRow.session_id == session_id)
+
+
+@compile_query
+def _select_without_turn(accounts: Parameter, session_id: Parameter) -> Query:
+    mine = _of_session(accounts, session_id) & entries.IS_LIVE
+    return EntryRow.select(EntryRow.entry_id).where(mine, EntryRow.turn_id.is_null())
+
+
+def _give_up(store: Store, key: tuple[list[str], str], entry_ids: Collection[str], give_back: GiveBack) -> None:
+    if entry_ids:
+        give_back(store, entry_ids)
+        store.run(_drop(*key, entry_ids))
+
+
+@compile_query
+def _select_heard(accounts: Parameter, session_id: Parameter) -> Query:
+    row = EntryRow
+    turn = LiveTurnRow
+    run = InvocationRow
+    begun = fn.COALESCE(turn.created_at, run.created_at, row.timestamp)
+    ended = fn.COALESCE(turn.ended_at, run.finished_at)
+    return (
+        row.select(row.entry_id, row.role, row.timestamp, row.body, row.turn_id, row.native_id, begun, ended)
+        .join(turn, JOIN.LEFT_OUTER, on=turn.turn_id == row.turn_id)
+        .join(run, JOIN.LEFT_OUTER, on=run.invocation_uuid == EntryRow.turn_id)
+        .where(_of_session(accounts, session_id) & entries.IS_LIVE)
+        .order_by(row.timestamp, row.id)
+    )
+
+
+def _read_heard(store: Store, accounts: Sequence[str], session_id: str) -> list[HeardEntry]:
+    return [
+        HeardEntry(entry_id, role, at, read_words(body), turn_id, native_id, begun_at, ended_at is not None)
+        for entry_id, role, at, body, turn_id, native_id, begun_at, ended_at in store.rows(
+            _select_heard(accounts, session_id)
+        )
+    ]
+
+
+@compile_query
+def _select_read(accounts: Parameter, session_id: Parameter, since: Parameter) -> Query:
+    row = EntryRow
+    body = Case(None, [(row.turn_id.is_null(), row.body)], None)
+    return (
+        row.select(row.entry_id, row.role, row.timestamp, body, row.turn_id, row.is_sidechain)
+        .where(_of_session(accounts, session_id) & entries.IS_READ, row.timestamp >= since)
+        .order_by(row.timestamp, row.id)
+    )
+
+
+def _read_transcript(store: Store, accounts: Sequence[str], session_id: str, since: str) -> list[ReadEntry]:
+    rows = store.rows(_select_read(accounts, session_id, since))
+    lines = {
+        entry_id: ReadEntry(entry_id, role, at, read_words(body), turn_id, bool(is_sidechain))
+        for entry_id, role, at, body, turn_id, is_sidechain in rows
+    }
+    return [*lines.values()]  # each once, also where the session lies on two accounts
+
+
+@compile_query
+def _give_turn(
+    accounts: Parameter, session_id: Parameter, entry_id: Parameter, turn_id: Parameter, native_id: Parameter
+) -> Query:
+    row = EntryRow
+    mine = _of_session(accounts, session_id) & (row.entry_id == entry_id)
+    return row.update({row.turn_id: turn_id, row.native_id: native_id}).where(mine)
+
+
+@compile_query
+def _drop(accounts: Parameter, session_id: Parameter, entry_ids: Parameter) -> Query:
+    return EntryRow.delete().where(_of_session(accounts, session_id), EntryRow.entry_id.in_(each_of(entry_ids)))
+
+
+@compile_query
+def _hang(accounts: Parameter, session_id: Parameter, entry_id: Parameter, parent_id: Parameter) -> Query:
+    row = EntryRow
+    return row.update({row.parent_entry_id: parent_id}).where(
+        _of_session(accounts, session_id), row.entry_id == entry_id
+    )
+
+
+def _hang_rest(
+    store: Store, key: tuple[list[str], str], heard: Sequence[HeardEntry], read: Sequence[ReadEntry], plan: Takeover
+) -> None:
+    """Have what the transcript has not come to follow on what it has."""
+    gone = {*plan.dropped}
+    first = next((entry for entry in heard if entry.entry_id not in gone), None)
+    last = next((line for line in reversed(read) if not line.is_sidechain), None)
+    if first is not None and last is not None:
+        store.run(_hang(*key, first.entry_id, last.entry_id))
