@@ -16,7 +16,6 @@ from oulipoly_engine.core.transcripts.turn_script import EntryLine, hang_lines
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import greatest
 from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.live import live_events
 from oulipoly_engine.store.models.live import LiveEventRow, LiveSessionRow
@@ -87,7 +86,7 @@ def _note_entered(session_id: Parameter) -> Query:
     row = LiveSessionRow
     event = LiveEventRow
     last = event.select(fn.COALESCE(fn.MAX(event.seq), 0)).where(event.session_id == session_id)
-    return row.update({row.entered: greatest(row.entered, last)}).where(row.session_id == session_id)
+    return row.update({row.entered: last}).where(row.session_id == session_id, row.entered < last)
 
 
 def _find_owner(store: Store, session: _Session, native_id: str) -> str:

@@ -106,6 +106,15 @@ def test_each_thing_that_was_said_is_an_entry_once(talk):
     assert ("a-model", "mine", "n1") == (listed.model, listed.active.account, listed.active.session_id)
 
 
+def test_who_finds_nothing_new_writes_nothing(talk):
+    talk.is_named("n1")
+    talk.says("hello")
+    talk.enter()
+    before = talk.store.rows("SELECT total_changes()")
+
+    assert (0, before) == (talk.enter(), talk.store.rows("SELECT total_changes()"))
+
+
 def test_nothing_is_entered_before_the_cli_has_told_its_id_and_all_of_it_then(talk):
     talk.says("hello", "user_message")
     assert 0 == talk.enter()
