@@ -4,6 +4,7 @@ import pytest
 
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import ItemEnded
+from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.errors import RunnerError
 
 
@@ -136,6 +137,42 @@ def test_what_the_cli_never_got_is_said_again(live, source):
     assert (1, 1) == (said.count("User:\nthe second thing"), said.count("It was:\n\nand now?"))
     live.live.send(fork, "more", waits=True)
     assert "more" == live.texts()[-1]
+
+
+def entries_of(live, session):
+    """Return the ids of what was said in a session, by the text."""
+    sql = "SELECT turn_id, body FROM session_turns WHERE session_id = ? ORDER BY timestamp, id"
+    rows = live.rows(sql, live.live.find(session).native_id)
+    return {text_of(row["body"]): row["turn_id"] for row in rows}
+
+
+def test_a_fork_at_a_message_that_ends_a_turn_is_the_fork_at_the_turn(live, source):
+    session, first, _ = source
+    said = entries_of(live, session)
+    before_second = [*said.values()][[*said].index("the second thing") - 1]
+    begun = live.live.fork(session, at_turn=before_second)
+    live.live.send(begun.session.session_id, "the third thing", waits=True)
+
+    assert ("by the CLI itself", first) == (begun.why, begun.session.opening.fork_turn)
+    assert ["first thing", "third thing"] == past(live, begun.session.session_id)
+
+
+def test_a_fork_at_a_message_within_a_turn_gets_what_was_said_to_there(live, source):
+    session = source[0]
+    asked = entries_of(live, session)["the second thing"]
+    begun = live.live.fork(session, at_turn=asked)
+
+    assert begun.why.endswith("as a preface, since its CLI forks at the end of a turn only")
+    preface = begun.session.opening.preface
+    assert ("first thing" in preface, preface.count("second thing")) == (True, 1)
+    with pytest.raises(RunnerError, match="more than one turn or message 'live/'"):
+        live.live.fork(session, at_turn="live/")
+
+
+def test_a_session_goes_on_behind_its_last_message(live, source):
+    (*_, last) = entries_of(live, source[0]).values()
+
+    assert last == live.live.find_leaf(source[0])
 
 
 def is_user(event):

@@ -315,7 +315,7 @@ def _queue(context: Context, options: Namespace) -> int:
 
 
 def _add_fork(parser: Parser) -> None:
-    parser.add_argument("--at", default="", metavar="TURN", help="the last turn to take over (default: all)")
+    parser.add_argument("--at", default="", metavar="ID", help="the last turn or message to take over (default: all)")
     parser.add_argument("--to", default="", metavar="RUNTIME", help="go on in another runtime")
     parser.add_argument("--name", default="", metavar="TEXT", help="a title")
 

@@ -38,7 +38,7 @@ from oulipoly_engine.core.transcripts.line_decoder import ABSENT, UNFIT, Content
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 
 NO_MODEL = "<synthetic>"  # the CLI's own words where an answer was due: no API call
-_NOT_TYPED = (
+NOT_TYPED = (
     "<local-command-caveat>",
     "<local-command-stdout>",
     "<command-name>",
@@ -241,7 +241,7 @@ def _parts(content: object) -> Iterator[Part]:
 
 
 def _text(text: str) -> Part:
-    return Part(Kind.CONTEXT if text.startswith(_NOT_TYPED) else Kind.TEXT, text)
+    return Part(Kind.CONTEXT if text.startswith(NOT_TYPED) else Kind.TEXT, text)
 
 
 def _block(block: Mapping[str, Any]) -> Iterator[Part]:

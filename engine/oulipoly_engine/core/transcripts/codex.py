@@ -38,7 +38,7 @@ from oulipoly_engine.core.transcripts.line_decoder import ABSENT, UNFIT, Content
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.errors import TranscriptMalformed
 
-_NOT_TYPED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>", "<skills_instructions>")
+NOT_TYPED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>", "<skills_instructions>")
 
 
 class Usage(msgspec.Struct, gc=False):
@@ -242,7 +242,7 @@ def _parts(content: object) -> Iterator[Part]:
             continue
         text = item.get("text") if isinstance(item, dict) else item
         if isinstance(text, str):
-            yield Part(Kind.CONTEXT if text.startswith(_NOT_TYPED) else Kind.TEXT, text)
+            yield Part(Kind.CONTEXT if text.startswith(NOT_TYPED) else Kind.TEXT, text)
 
 
 def _image(url: object) -> Part:

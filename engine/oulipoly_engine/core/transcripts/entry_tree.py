@@ -73,6 +73,22 @@ def build(links: Iterable[EntryLink]) -> EntryTree:
     return EntryTree(tuple(_line(ordered, taken, *line) for line in lines))
 
 
+def path_to(links: Iterable[EntryLink], entry_id: str) -> tuple[int, ...]:
+    """Return the rows from a session's first entry to one of them; empty: it is not there. links: as of `build`."""
+    ordered = list(links)
+    place = next((index for index, entry in enumerate(ordered) if entry.entry_id == entry_id), None)
+    if place is None:
+        return ()
+    return tuple(ordered[index].row_id for index in _back(place, _parents(ordered), [-1] * len(ordered)))
+
+
+def parent_ids(links: Iterable[EntryLink]) -> dict[str, str]:
+    """Return the entry that each one follows on, by their ids; those that begin a line are not in it."""
+    ordered = list(links)
+    pairs = zip(ordered, _parents(ordered), strict=True)
+    return {entry.entry_id: ordered[parent].entry_id for entry, parent in pairs if parent is not None}
+
+
 def _parents(ordered: Sequence[EntryLink]) -> list[int | None]:
     """Return the place of each entry's parent; None for one that begins a line."""
     place = {entry.entry_id: index for index, entry in enumerate(ordered)}

@@ -42,7 +42,7 @@ from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.service.live.forks import PREFACE_LOSSES, describe_preface, find_refusal, prepare_fork
+from oulipoly_engine.service.live.forks import PREFACE_LOSSES, describe_preface, find_end, find_refusal, prepare_fork
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, SESSION_ENDS, Client
 from oulipoly_engine.service.live.session_queue import change_queue
@@ -350,7 +350,7 @@ class LiveSessions(LiveConnections):
                 after = page[-1].seq
 
     def fork(self, identity: str, *, at_turn: str = "", runtime: str = "", title: str = "") -> Begun:
-        """Begin another session with the past of one, to a turn or to its end. Raises RunnerError."""
+        """Begin another session with the past of one, to a turn, an entry, or its end. Raises RunnerError."""
         self._home.refuse_if_read_only("fork a live session")
         source = self.find(identity)
         with self._home.lend_store() as store:
@@ -367,6 +367,13 @@ class LiveSessions(LiveConnections):
                 self._start(store, self.find(session.session_id))
                 why, losses = describe_preface(refusal), PREFACE_LOSSES
         return Begun(session, why, losses=losses)
+
+    def find_leaf(self, identity: str) -> str | None:
+        """Return the id of the entry that a session goes on behind; None: nothing of it is stored."""
+        session = self.find(identity)
+        with self._home.lend_store_to_read() as store:
+            end = find_end(store, session)
+        return None if end is None else end.entry_id
 
     def _wait_for_opened(self, session_id: str) -> None:
         """Wait until a session is open, or its process has ended."""

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.core.live.sessions import LiveSession, Turn, why_elsewhere
+from oulipoly_engine.core.live.sessions import LiveSession, Turn, first_line, why_elsewhere
+from oulipoly_engine.core.transcripts.entry_text import passages
+from oulipoly_engine.core.transcripts.turn_script import MESSAGE
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RuntimeUnknown, TurnNotFound
-from oulipoly_engine.records import replace
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_events, live_sessions
+from oulipoly_engine.store.live import live_entries, live_events, live_sessions
+from oulipoly_engine.store.sessions import leaves
+from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.transcripts.entry_pages import Entry
+from oulipoly_engine.store.transcripts.entry_paths import (
+    EntryPlace,
+    find_beginning_with,
+    find_last_of_turn,
+    find_sessions_of_turns,
+    read_back,
+)
 
 PREFACE_LIMIT = 200_000  # characters of what was said: the older part is left out first
 PREFACE_LOSSES = ("what the tools printed", "the agent's thoughts", "what was allowed for the whole session")
 _LAST_EVENTS = 50  # among which the end of a fork's last process is
 _REFUSALS = (failures.CLOSED, failures.HANDSHAKE_FAILED, failures.THREAD_LOST, failures.THREAD_MISMATCH)
-PREFACE_EVENTS = 20_000  # of a session that are looked at
+_MOST_EVENTS = 20_000  # among which the end of a turn is
 _INTRODUCTION = (
     "What follows was said before, in another session or process. Take it as what was said between us so far; the "
     "tools that were used there are only named. My next message stands behind it."
@@ -39,30 +51,31 @@ def prepare_fork(
 ) -> tuple[LiveSession, str, tuple[str, ...]]:
     """Return the session to begin, how its past comes to it, and what of it does not. Raises RequestRefused.
 
-    at_turn: the last turn to take over; empty: all. runtime_id: another runtime; empty: the same.
+    at_turn: the last turn, or the last entry, to take over, by the beginning of its id; empty: all. runtime_id: another
+    runtime; empty: the same.
     """
     runtime = catalogue.find(runtime_id or source.runtime_id)
     if runtime is None:
         name = runtime_id or source.runtime_id
         raise RuntimeUnknown(f"there is no runtime {name!r}: `agents runtime list` lists them")
     is_other = runtime.id != source.runtime_id or bool(why_elsewhere(source, runtime))
-    turns = live_sessions.turns_of(store, source.session_id)
-    last = _find_turn(turns, at_turn)
+    point = _find_point(store, source, at_turn)
+    last = point.turn
     cut = _find_cut(store, source, last) if last is not None else ""
     is_named = driver_of(runtime.kind).names_turns
     has_begun = live_sessions.has_begun(store, source.session_id, are_named=is_named)
-    missing = _why_not_native(source, at_turn, cut, has_turns=has_begun, is_other=is_other)
+    missing = _why_not_native(source, point, cut, has_turns=has_begun, is_other=is_other)
     opening = replace(source.opening, capabilities=None, fork_of="", fork_at="", fork_turn="", preface="")
     if is_other:  # its model and its arguments are another CLI's
         opening = replace(opening, model=runtime.model, effort=runtime.effort, args=runtime.args)
     if missing:
         unsaid = source.opening.preface  # of a fork that has not begun yet
-        opening = replace(opening, preface=unsaid or make_preface(_events_to(store, source, turns, last)))
+        opening = replace(opening, preface=unsaid or make_preface(store, point.place))
         why = describe_preface(missing)
         losses = _list_losses(source, runtime, is_other=is_other)
     else:
         fork_turn = "" if last is None else last.turn_id
-        opening = replace(opening, fork_of=source.native_id, fork_at=cut if at_turn else "", fork_turn=fork_turn)
+        opening = replace(opening, fork_of=source.native_id, fork_at="" if point.is_end else cut, fork_turn=fork_turn)
         why, losses = "by the CLI itself", ()
     session = LiveSession(
         session_id=str(uuid.uuid4()),
@@ -104,9 +117,10 @@ def find_refusal(store: Store, session: LiveSession) -> str:
 def give_preface(store: Store, session: LiveSession, now: datetime) -> LiveSession:
     """Have a fork that the CLI refuses begin with what was said; returns it as it is then."""
     source = live_sessions.find(store, session.forked_from or "")[0]
+    live_entries.enter(store, source.session_id)
     turns = live_sessions.turns_of(store, source.session_id)
     last = next((turn for turn in turns if turn.turn_id == session.opening.fork_turn), None)
-    preface = make_preface(_events_to(store, source, turns, last))
+    preface = make_preface(store, None if last is None else _find_end_of(store, turns, last))
     opening = live_sessions.change_opening(
         store, session.session_id, now, fork_of="", fork_at="", fork_turn="", preface=preface
     )
@@ -129,46 +143,102 @@ def _list_losses(source: LiveSession, runtime: Runtime, *, is_other: bool) -> tu
     return tuple(lost)
 
 
-def make_preface(events: Iterable[ev.AnyEvent]) -> str:
-    """Return what was said, for an agent that has not heard it."""
+def make_preface(store: Store, place: EntryPlace | None) -> str:
+    """Return what was said up to an entry, for an agent that has not heard it. place: None: nothing was."""
     lines: list[str] = []
-    for event in events:
-        if not isinstance(event, ev.ItemEnded):
-            continue
-        item = event.item
-        match item.kind:
-            case "user_message" if not item.untaken:
-                lines.append(f"User:\n{item.text}")
-            case "agent_message":
-                lines.append(f"Agent:\n{item.text}")
-            case "command" | "file_change" | "tool":
-                lines.append(f"[{item.kind.replace('_', ' ')}: {item.title or item.native_kind}, {item.status}]")
-            case _:
-                pass
-    text = "\n\n".join(lines)
+    length = 0
+    for entry in () if place is None else read_back(store, place):
+        said = tuple(_write_entry(entry))
+        lines += reversed(said)
+        length += sum(map(len, said))
+        if length > PREFACE_LIMIT:
+            break
+    text = "\n\n".join(reversed(lines))
     if len(text) > PREFACE_LIMIT:
         text = f"[the beginning is left out]\n\n{text[-PREFACE_LIMIT:]}"
     return f"{_INTRODUCTION}\n\n<session>\n{text}\n</session>\n\n"
 
 
-def _find_turn(turns: tuple[Turn, ...], at_turn: str) -> Turn | None:
-    if not at_turn:
-        return turns[-1] if turns else None
-    found = [turn for turn in turns if turn.turn_id.startswith(at_turn)]
-    if len(found) != 1:
-        raise TurnNotFound(f"the session has no turn {at_turn!r}: `agents session status` and `follow` name its turns")
-    return found[0]
+def _write_entry(entry: Entry) -> Iterator[str]:
+    from oulipoly_engine.core.transcripts import claude, codex  # noqa: PLC0415 - 5 ms, only a preface needs them
+
+    for passage in passages(entry.body) if entry.kind == MESSAGE else ():
+        match passage.kind, entry.role:
+            case "text", "user" if passage.text.startswith((*claude.NOT_TYPED, *codex.NOT_TYPED)):
+                pass
+            case "text" | "context", "user":
+                yield f"User:\n{passage.text}"
+            case "text", _:
+                yield f"Agent:\n{passage.text}"
+            case "tool_use", _:
+                yield f"[tool: {first_line(passage.text)}]"
+            case _:
+                pass
+
+
+class _Point(Record):
+    """Where a fork leaves its source."""
+
+    place: EntryPlace | None  # the last entry to take over; None: there is none
+    turn: Turn | None  # that ends there; None: none does
+    is_end: bool = False  # all is taken over
+
+
+def find_end(store: Store, session: LiveSession) -> EntryPlace | None:
+    """Return the entry that a session goes on behind; None: nothing of it is stored."""
+    for account in sorted(_accounts_of(store, session)):
+        leaf = leaves.find_leaf(store, account, session.native_id or "")
+        if leaf is not None:
+            return EntryPlace(account, session.native_id or "", leaf)
+    return None
+
+
+def _accounts_of(store: Store, session: LiveSession) -> set[str]:
+    return {session.account or session.runtime_id, *entries.find_accounts(store, session.native_id or "")}
+
+
+def _find_point(store: Store, source: LiveSession, at: str) -> _Point:
+    """Return where a fork is to leave. at: the beginning of the id of a turn or of an entry. Raises TurnNotFound."""
+    live_entries.enter(store, source.session_id)
+    end = find_end(store, source)
+    turns = live_sessions.turns_of(store, source.session_id)
+    if not at:
+        return _Point(end, turns[-1] if turns else None, is_end=True)
+    chosen = [turn for turn in turns if turn.turn_id.startswith(at)]
+    sessions = find_sessions_of_turns(store, [turn.turn_id for turn in turns])
+    sessions.update((account, source.native_id or "") for account in _accounts_of(store, source))
+    places = find_beginning_with(store, sessions, at)
+    if len(chosen) + len(places) != 1:
+        known = "more than one turn or message" if chosen or places else "no turn"
+        raise TurnNotFound(
+            f"the session has {known} {at!r}: `agents session status`, `follow` and `show --json` name its turns and "
+            "messages"
+        )
+    if chosen:
+        return _Point(_find_end_of(store, turns, chosen[0]), chosen[0])
+    (place,) = places
+    turn = next((turn for turn in turns if turn.turn_id == place.turn_id), None)
+    is_last = turn is not None and find_last_of_turn(store, turn.turn_id) == place
+    is_end = end is not None and end.entry_id == place.entry_id and turn is None
+    return _Point(place, turn if is_last else None, is_end=is_end)
+
+
+def _find_end_of(store: Store, turns: Sequence[Turn], last: Turn) -> EntryPlace | None:
+    """Return the last entry up to a turn's end."""
+    taken = reversed(turns[: turns.index(last) + 1])
+    places = (find_last_of_turn(store, turn.turn_id) for turn in taken)
+    return next((place for place in places if place is not None), None)
 
 
 def _find_cut(store: Store, source: LiveSession, turn: Turn) -> str:
     """Return where the CLI can cut behind a turn, in its own terms."""
-    for one in reversed(live_events.before(store, source.session_id, None, PREFACE_EVENTS)):
+    for one in reversed(live_events.before(store, source.session_id, None, _MOST_EVENTS)):
         if isinstance(one.event, ev.TurnEnded) and one.event.turn_id == turn.turn_id:
             return one.event.fork_at or turn.native_turn_id or ""
     return turn.native_turn_id or ""
 
 
-def _why_not_native(source: LiveSession, at_turn: str, cut: str, *, has_turns: bool, is_other: bool) -> str:
+def _why_not_native(source: LiveSession, point: _Point, cut: str, *, has_turns: bool, is_other: bool) -> str:
     """Say why the CLI cannot fork by itself; empty: it can."""
     able = source.opening.capabilities or ()
     if is_other:
@@ -179,14 +249,10 @@ def _why_not_native(source: LiveSession, at_turn: str, cut: str, *, has_turns: b
         return "it has no turn yet"
     if "fork" not in able:
         return "its CLI cannot fork"
-    if at_turn and ("fork_at_turn" not in able or not cut):
+    if point.is_end:
+        return ""
+    if point.turn is None:
+        return "its CLI forks at the end of a turn only"
+    if "fork_at_turn" not in able or not cut:
         return "its CLI forks at the end only"
     return ""
-
-
-def _events_to(store: Store, source: LiveSession, turns: tuple[Turn, ...], last: Turn | None) -> list[ev.AnyEvent]:
-    if last is None:
-        return []
-    taken = {turn.turn_id for turn in turns[: turns.index(last) + 1]}
-    kept = live_events.before(store, source.session_id, None, PREFACE_EVENTS)
-    return [one.event for one in kept if isinstance(one.event, ev.ItemEnded) and one.event.turn_id in taken]

@@ -29,7 +29,7 @@ from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.service.live.forks import PREFACE_EVENTS, make_preface
+from oulipoly_engine.service.live.forks import find_end, make_preface
 from oulipoly_engine.service.live.host import Limits
 from oulipoly_engine.service.live.runtimes.programs import launch_environment, prepare_homes
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
@@ -37,7 +37,7 @@ from oulipoly_engine.service.worktrees.base.git import without_repository
 from oulipoly_engine.service.worktrees.base.guard import hold_for_start
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_events, live_sessions
+from oulipoly_engine.store.live import live_entries, live_sessions
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.worktrees import worktrees
 
@@ -163,8 +163,8 @@ class LiveLauncher(Record):
 
     def _add_preface(self, session: LiveSession) -> None:
         """Have the next message tell a CLI that resumes nothing what was said before."""
-        events = live_events.before(self.store, session.session_id, None, PREFACE_EVENTS)
-        preface = make_preface(numbered.event for numbered in events)
+        live_entries.enter(self.store, session.session_id)
+        preface = make_preface(self.store, find_end(self.store, session))
         live_sessions.change_opening(self.store, session.session_id, self.clock.now(), preface=preface)
 
     def _opening(self, session: LiveSession, runtime: Runtime, *, has_past: bool) -> Opening:
