@@ -193,6 +193,14 @@ def test_show_prints_as_many_turns_as_asked(found):
     assert 2 == len(found.json("show", SESSION, "--all")["shown_turns"])
 
 
+def test_show_tells_scripts_the_tree(found):
+    document = found.json("show", SESSION)
+    tree = [(entry["turn_id"], entry["parent_id"], entry["kind"]) for entry in document["shown_turns"]]
+
+    assert [("5169-0", None, "message"), ("5169-1", "5169-0", "message")] == tree
+    assert ("5169-1", None) == (document["leaf"], document["shown_turns"][0]["live_turn_id"])
+
+
 def test_show_of_an_unknown_id_tells_the_way_out(found):
     assert "session scan" in found.run("show", "ffff", expects=10)
     error = json.loads(found.run("show", "ffff", "--json", expects=10))

@@ -104,6 +104,8 @@ def test_a_recorded_session_shows_its_conversation_without_secrets(listed, brows
         (message["role"], message["content"]) for message in shown["messages"]
     ]
     assert second[0]["content"].endswith("was in it")
+    assert ("past1-0", "message", None) == tuple(second[0][key] for key in ("parent_id", "kind", "live_turn_id"))
+    assert "past1-1" == shown["leaf"]
     assert "abcdefghij0123456789" not in json.dumps(shown) + page
     assert "find the &lt;b&gt;needle&lt;/b&gt;" in page
     assert f'href="/sessions/{shown["id"]}/entries/2"' in page  # of what its tool gave only the beginning is there

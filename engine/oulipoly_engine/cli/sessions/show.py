@@ -130,7 +130,10 @@ def _entries(pages: EntryPages, start: int) -> Iterator[tuple[int, Entry]]:
 
 def _print_json(context: Context, shown: StoredTranscript, start: int, *, raw: bool) -> None:
     pages = shown.entries
-    entries = [_entry_document(position, entry, raw=raw) for position, entry in _entries(pages, start)]
+    entries = [
+        _entry_document(position, entry, shown.parents.get(entry.entry_id), raw=raw)
+        for position, entry in _entries(pages, start)
+    ]
     lines = [
         {"kind": line.kind.value, "turns": len(line.rows), "first_at": line.first_at, "last_at": line.last_at}
         for line in shown.tree.lines
@@ -139,6 +142,7 @@ def _print_json(context: Context, shown: StoredTranscript, start: int, *, raw: b
         {
             **to_json(shown.listed, context.clock.now()),
             "lines": lines,
+            "leaf": shown.leaf,
             "total_turns": len(pages),
             "shown_turns": entries,
         },
@@ -146,13 +150,16 @@ def _print_json(context: Context, shown: StoredTranscript, start: int, *, raw: b
     )
 
 
-def _entry_document(position: int, entry: Entry, *, raw: bool) -> dict[str, object]:
+def _entry_document(position: int, entry: Entry, parent_id: str | None, *, raw: bool) -> dict[str, object]:
     return {
         "position": position,
         "turn_id": entry.entry_id,
         "role": entry.role,
         "timestamp": entry.timestamp,
         "parent_turn_id": entry.parent_entry_id,
+        "parent_id": parent_id,
+        "kind": entry.kind,
+        "live_turn_id": entry.turn_id,
         "is_sidechain": entry.is_sidechain,
         "is_compaction_boundary": entry.is_compaction_boundary,
         "content": [

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from oulipoly_engine.core.live.wires.table import WIRES
+from oulipoly_engine.core.transcripts.turn_script import MESSAGE
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 
@@ -33,6 +34,9 @@ class Message(Record):
     content: str
     created_at: int  # milliseconds since 1970 (contract A6)
     status: str = ""  # of the turn, for an answer
+    parent_id: str | None = None  # the message that it follows on
+    kind: str = MESSAGE
+    live_turn_id: str | None = None  # the turn of ours, where `turn_id` is the message's own id
 
 
 def user_id(turn_id: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ class StoredTranscript(Record):
     listed: ListedSession
     tree: EntryTree
     entries: EntryPages
+    parents: Mapping[str, str]  # the entry that each one follows on
+    leaf: str | None  # that the session goes on behind; None: there is none
 
 
 class SessionTranscripts(SessionPart):
@@ -55,18 +57,22 @@ class SessionTranscripts(SessionPart):
     @contextmanager
     def open_stored(self, text: str, *, with_side_chains: bool) -> Iterator[StoredTranscript]:
         """Lend what is stored of a session. Raises SessionNotFound and SessionAmbiguous."""
-        from oulipoly_engine.service.sessions.catalogue import read_entry_tree
-        from oulipoly_engine.store.transcripts.entry_pages import EntryPages
+        from oulipoly_engine.core.transcripts import entry_tree
+        from oulipoly_engine.store.sessions.leaves import find_leaf
+        from oulipoly_engine.store.transcripts.entry_pages import EntryPages, links
 
         with self._session(text) as (store, session):
             known = catalogue(self._home, store)
             self._home.write_along(store, lambda: describe(known, 0.0), 0)
             (found,) = list_sessions(store, (session.chain_id,))
             entries = EntryPages(store, session.account, session.session_id, with_side_chains=with_side_chains)
+            placed = links(store, session.account, session.session_id)
             yield StoredTranscript(
                 known.look(found, known.read_facets([found], {})),
-                read_entry_tree(store, session.account, session.session_id),
+                entry_tree.build(placed),
                 entries,
+                entry_tree.parent_ids(placed),
+                find_leaf(store, session.account, session.session_id),
             )
 
     def glance(self) -> QuickIngestResult | None:

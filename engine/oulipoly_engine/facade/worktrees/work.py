@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -283,12 +283,10 @@ class WorkSessions:
                     at = _milliseconds(turn.created_at)
                     reply = turn.reply if turn.ended_at else _reply_so_far(store, turn, *unfinished)
                     reply = reply or (f"[{turn.status}: {turn.message}]" if turn.message and turn.ended_at else "")
-                    told.append(Message(user_id(turn.turn_id), turn.turn_id, "user", turn.input, at))
-                    told.append(Message(assistant_id(turn.turn_id), turn.turn_id, "assistant", reply, at, turn.status))
+                    told.extend(_make_pair(told, turn.turn_id, turn.input, reply, at, turn.status))
         for one in queue:
             key, at = one.message_id, _milliseconds(one.created_at)
-            told.append(Message(user_id(key), key, "user", one.text, at, "queued"))
-            told.append(Message(assistant_id(key), key, "assistant", "", at, "queued"))
+            told.extend(_make_pair(told, key, one.text, "", at, "queued"))
         if after is not None:
             place = next((number for number, one in enumerate(told) if one.message_id == after), None)
             if place is None:
@@ -449,6 +447,17 @@ class WorkSessions:
             "turn_seconds_median": round(ordered[len(ordered) // 2], 3) if ordered else None,
             "turn_seconds_longest": round(ordered[-1], 3) if ordered else None,
         }
+
+
+def _make_pair(
+    before: Sequence[Message], turn_id: str, text: str, reply: str, at: int, status: str
+) -> tuple[Message, Message]:
+    """Return what a turn was given and its answer, which follow on the messages before."""
+    user_status = status if status == "queued" else ""
+    parent_id = before[-1].message_id if before else None
+    user = Message(user_id(turn_id), turn_id, "user", text, at, user_status, parent_id, live_turn_id=turn_id)
+    answer = Message(assistant_id(turn_id), turn_id, "assistant", reply, at, status, live_turn_id=turn_id)
+    return user, replace(answer, parent_id=user.message_id)
 
 
 def _milliseconds(at: datetime) -> int:

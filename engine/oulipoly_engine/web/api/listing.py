@@ -82,12 +82,19 @@ def find_place(entries: EntryPages, entry_id: str) -> int:
     raise UsageInvalid(f"there is no message {entry_id!r} in this session")
 
 
-def make_message(entry: Entry) -> Message:
+def read_messages(stored: StoredTranscript, start: int, count: int) -> tuple[Message, ...]:
+    """Return some entries of a session that was not begun here, as messages."""
+    page = stored.entries.page(start, count)
+    return tuple(_make_message(entry, stored.parents.get(entry.entry_id)) for entry in page)
+
+
+def _make_message(entry: Entry, parent_id: str | None) -> Message:
     """Return an entry as a message, without its secrets; of one that nobody has said, how its output begins."""
     text = extract_text(entry.body) or text_of(entry.body)[:_LONGEST_OUTPUT]
     at = milliseconds(from_text(entry.timestamp))
     role: Literal["user", "assistant"] = "assistant" if entry.role == "assistant" else "user"
-    return Message(entry.entry_id, entry.entry_id, role, redact(text), at, "completed")
+    key = entry.entry_id
+    return Message(key, key, role, redact(text), at, "completed", parent_id, entry.kind, entry.turn_id)
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
@@ -127,6 +134,9 @@ def message_row(message: Message) -> dict[str, Any]:
         "content": message.content,
         "created_at": message.created_at,
         "status": message.status,
+        "parent_id": message.parent_id,
+        "kind": message.kind,
+        "live_turn_id": message.live_turn_id,
     }
 
 

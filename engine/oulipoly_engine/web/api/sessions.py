@@ -39,11 +39,11 @@ from oulipoly_engine.web.api.listing import (
     SessionOfList,
     find_place,
     listed_row,
-    make_message,
     message_row,
     milliseconds,
     open_recorded,
     read_list,
+    read_messages,
     session_row,
 )
 from oulipoly_engine.web.api.machine import find_repository
@@ -222,7 +222,7 @@ def list_messages(
     except NotFound:
         with open_recorded(engine, viewer, session_id) as stored:
             start = 0 if after is None else find_place(stored.entries, after) + 1
-            messages = tuple(map(make_message, stored.entries.page(start, limit + 1)))
+            messages = read_messages(stored, start, limit + 1)
     else:
         messages = engine.work.messages(work.session.session_id, after, limit + 1)
     return page(request, [message_row(message) for message in messages], limit)
@@ -394,9 +394,10 @@ def trace(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
 def _show_recorded(engine: Engine, viewer: Viewer, identity: str) -> Json:
     with open_recorded(engine, viewer, identity) as stored:
         start = max(0, len(stored.entries) - _LAST_MESSAGES)
-        last = [message_row(make_message(entry)) for entry in stored.entries.page(start, _LAST_MESSAGES)]
+        last = [message_row(message) for message in read_messages(stored, start, _LAST_MESSAGES)]
         row = listed_row(engine, viewer, SessionOfList(stored.listed, None))
-    return Json(row | {"messages": last})
+        leaf = stored.leaf
+    return Json(row | {"leaf": leaf, "messages": last})
 
 
 def session_detail(engine: Engine, work: LiveStatus) -> dict[str, Any]:
@@ -408,6 +409,7 @@ def session_detail(engine: Engine, work: LiveStatus) -> dict[str, Any]:
         "log_path": files.log,
         "artifact_dir": files.artifacts,
         "agent_log_hint": files.agent_log_hint,
+        "leaf": engine.live.find_leaf(work.session.session_id),
     }
 
 

@@ -91,7 +91,7 @@ class Fork(Body):
     """Another session to begin with the past of one."""
 
     runtime_id: Name = Field("", description="Another runtime; empty: the same.")
-    at_turn: Name = Field("", description="The last turn to take over; empty: all.")
+    at_turn: Name = Field("", description="The last turn or entry to take over, by its id; empty: all.")
     title: Name = ""
 
 
@@ -197,11 +197,15 @@ class MessageRow(BaseModel):
     content: str
     created_at: int
     status: str
+    parent_id: str | None = Field(description="The message that it follows on.")
+    kind: str = Field(description="`message`, or `compaction`.")
+    live_turn_id: str | None = Field(description="The turn of agent-runner, or the run, that it belongs to.")
 
 
 class RecordedDetail(ListedSession):
     """One that was not begun as a live session, and its last 20 messages."""
 
+    leaf: str | None = Field(description="The id of the entry that it goes on behind.")
     messages: list[MessageRow]
 
 
@@ -222,6 +226,7 @@ class SessionDetail(SessionRow):
     controller: str | None = Field(description="Who wrote last, in the app or on a page.")
     controlled_since: int | None
     attached: list[str] = Field(description="Who is told what happens: devices, apps, commands.")
+    leaf: str | None = Field(description="The id of the entry that it goes on behind; `at_turn` of a fork takes it.")
     messages: list[MessageRow]
 
 
