@@ -16,11 +16,19 @@ _LONGEST_SHOWN = 200  # characters of a path
 class RunnerError(Exception):
     """An error that a user or a script can act on.
 
+    A kind names its slug and its exit code in the line of its class, where they differ from its base's.
     extra: further keys of the JSON form `{"error": {"code", "message", ...}}`.
     """
 
     slug = "operational-error"
     exit_code = 1
+
+    def __init_subclass__(cls, *, slug: str = "", exit_code: int | None = None) -> None:
+        """Take what the line of the class says."""
+        if slug:
+            cls.slug = slug
+        if exit_code is not None:
+            cls.exit_code = exit_code
 
     def __init__(self, message: str, **extra: object) -> None:
         super().__init__(message)
@@ -32,245 +40,164 @@ class SystemRefused(RunnerError):
     """The system refused what we wanted with a path, and nobody nearer had better words for it."""
 
 
-class UsageInvalid(RunnerError):
+class UsageInvalid(RunnerError, slug="invalid-argument", exit_code=2):
     """The command line cannot be acted on."""
 
-    slug = "invalid-argument"
-    exit_code = 2
 
-
-class ConfigInvalid(RunnerError):
+class ConfigInvalid(RunnerError, slug="config-invalid", exit_code=2):
     """A configuration file cannot be used; the message names file, line, key and the way out."""
-
-    slug = "config-invalid"
-    exit_code = 2
 
 
 class ConfigChanged(ConfigInvalid):
     """A configuration file is no longer what a change was made from: made anew, the change may be written."""
 
 
-class InputInvalid(RunnerError):
+class InputInvalid(RunnerError, slug="invalid-argument", exit_code=2):
     """A typed model input (`-i key=value`) breaks its own rule."""
 
-    slug = "invalid-argument"
-    exit_code = 2
 
-
-class RequestRefused(RunnerError):
+class RequestRefused(RunnerError, slug="request-refused", exit_code=1):
     """What was asked for names something that does not exist, or lacks something it needs (contract: exit 1)."""
 
-    slug = "request-refused"
-    exit_code = 1
 
-
-class NotConfigured(RequestRefused):
+class NotConfigured(RequestRefused, slug="not-configured"):
     """There is neither an account nor a model, and what was asked for needs one."""
 
-    slug = "not-configured"
 
-
-class ModelUnknown(RequestRefused):
+class ModelUnknown(RequestRefused, slug="model-not-found"):
     """No model of that name is configured."""
 
-    slug = "model-not-found"
 
-
-class AgentUnknown(RequestRefused):
+class AgentUnknown(RequestRefused, slug="agent-not-found"):
     """No agent of that name is configured."""
 
-    slug = "agent-not-found"
 
-
-class AgentFileInvalid(RequestRefused):
+class AgentFileInvalid(RequestRefused, slug="agent-file-invalid"):
     """An agent file is missing, unreadable or has no valid frontmatter."""
 
-    slug = "agent-file-invalid"
 
-
-class PromptMissing(RequestRefused):
+class PromptMissing(RequestRefused, slug="prompt-missing"):
     """No prompt was given, or the one given is blank or cannot be read."""
 
-    slug = "prompt-missing"
 
-
-class AccountUnusable(RequestRefused):
+class AccountUnusable(RequestRefused, slug="account-unusable"):
     """An account lacks what was asked of it, or is not in the pool; the message says which."""
 
-    slug = "account-unusable"
 
-
-class AccountUnknown(AccountUnusable):
+class AccountUnknown(AccountUnusable, slug="account-not-found"):
     """No account of that name is configured."""
 
-    slug = "account-not-found"
 
-
-class LoginFailed(RequestRefused):
+class LoginFailed(RequestRefused, slug="login-failed"):
     """A login or a logout did not come about; nothing was changed."""
 
-    slug = "login-failed"
 
-
-class HomeUnusable(RequestRefused):
+class HomeUnusable(RequestRefused, slug="home-unusable"):
     """The folder cannot be an account's home: another one has it, or its rights do not allow it."""
 
-    slug = "home-unusable"
 
-
-class AccountBusy(RequestRefused):
+class AccountBusy(RequestRefused, slug="account-busy"):
     """Something runs on the account: it is changed when that has ended."""
 
-    slug = "account-busy"
 
-
-class NameTaken(RequestRefused):
+class NameTaken(RequestRefused, slug="name-taken"):
     """There is an account of that name, or of that login, already."""
 
-    slug = "name-taken"
 
-
-class ProgramMissing(RequestRefused):
+class ProgramMissing(RequestRefused, slug="program-not-found"):
     """A program that is needed is not installed, or not on the PATH."""
 
-    slug = "program-not-found"
 
-
-class TerminalNeeded(RequestRefused):
+class TerminalNeeded(RequestRefused, slug="terminal-needed"):
     """Something that a person does in a terminal was asked for without one."""
 
-    slug = "terminal-needed"
 
-
-class Declined(RequestRefused):
+class Declined(RequestRefused, slug="declined"):
     """A person was asked and did not agree, or could not be asked; nothing was changed."""
 
-    slug = "declined"
 
-
-class ReadOnly(RequestRefused):
+class ReadOnly(RequestRefused, slug="read-only"):
     """What was asked for changes something, and this was started to change nothing."""
-
-    slug = "read-only"
 
     def __init__(self, what: str = "change anything") -> None:
         """Say it as every face does. what: an infinitive, "drain an account"."""
         super().__init__(f"this app is read-only and does not {what}: start it without --read-only")
 
 
-class NothingToUndo(RequestRefused):
+class NothingToUndo(RequestRefused, slug="nothing-to-undo"):
     """There is no change that could be taken back, or it was taken back already."""
 
-    slug = "nothing-to-undo"
 
-
-class ChangedSince(RequestRefused):
+class ChangedSince(RequestRefused, slug="changed-since"):
     """A file is no longer what the change made of it: it is put back by hand."""
 
-    slug = "changed-since"
 
-
-class AccountExhausted(RequestRefused):
+class AccountExhausted(RequestRefused, slug="account-exhausted"):
     """The account that a session belongs to has no quota left."""
 
-    slug = "account-exhausted"
 
-
-class RuntimeUnknown(RequestRefused):
+class RuntimeUnknown(RequestRefused, slug="runtime-not-found"):
     """There is no runtime of that id."""
 
-    slug = "runtime-not-found"
 
-
-class RuntimeUnusable(RequestRefused):
+class RuntimeUnusable(RequestRefused, slug="runtime-unusable"):
     """The runtime is there, and cannot do what was asked for as it stands; the message says why."""
 
-    slug = "runtime-unusable"
 
-
-class ShadowHomeRefused(RequestRefused):
+class ShadowHomeRefused(RequestRefused, slug="shadow-home-failed"):
     """A runtime's shadow home is not as it has to be; nothing of the user's was overwritten."""
 
-    slug = "shadow-home-failed"
 
-
-class ArgumentReserved(ConfigInvalid):
+class ArgumentReserved(ConfigInvalid, slug="launch-argument-reserved"):
     """A runtime's arguments hold one that live sessions set themselves; the message names it without its value."""
 
-    slug = "launch-argument-reserved"
 
-
-class TerminalNotFound(RequestRefused):
+class TerminalNotFound(RequestRefused, slug="terminal-not-found"):
     """No living terminal has that id."""
 
-    slug = "terminal-not-found"
 
-
-class LiveSessionNotFound(RequestRefused):
+class LiveSessionNotFound(RequestRefused, slug="session-not-found", exit_code=10):
     """No live session has that id."""
 
-    slug = "session-not-found"
-    exit_code = 10
 
-
-class TurnNotFound(RequestRefused):
+class TurnNotFound(RequestRefused, slug="turn-not-found"):
     """No turn of that id was left."""
 
-    slug = "turn-not-found"
 
-
-class RequestNotFound(RequestRefused):
+class RequestNotFound(RequestRefused, slug="request-not-found"):
     """No agent has asked anything under that id."""
 
-    slug = "request-not-found"
 
-
-class DeviceNotFound(RequestRefused):
+class DeviceNotFound(RequestRefused, slug="device-not-found"):
     """No device of that id or name may use the server."""
 
-    slug = "device-not-found"
 
-
-class GrantNotFound(RequestRefused):
+class GrantNotFound(RequestRefused, slug="grant-not-found"):
     """Nothing that is allowed has that id."""
 
-    slug = "grant-not-found"
 
-
-class ServerNotRunning(RequestRefused):
+class ServerNotRunning(RequestRefused, slug="server-not-running"):
     """No server of this program runs."""
 
-    slug = "server-not-running"
 
-
-class IdAmbiguous(RequestRefused):
+class IdAmbiguous(RequestRefused, slug="ambiguous-id"):
     """The beginning of an id, or a name, fits several; the message names them."""
 
-    slug = "ambiguous-id"
 
-
-class RunStays(RequestRefused):
+class RunStays(RequestRefused, slug="run-stays"):
     """A CLI that was to be ended does not end."""
 
-    slug = "run-stays"
 
-
-class PoolExhausted(RequestRefused):
+class PoolExhausted(RequestRefused, slug="pool-exhausted"):
     """Every account of the pool is exhausted, drained or disabled."""
 
-    slug = "pool-exhausted"
 
-
-class SpawnFailed(RunnerError):
+class SpawnFailed(RunnerError, slug="spawn-failed"):
     """The CLI's process could not be started."""
 
-    slug = "spawn-failed"
 
-
-class ResumeMismatch(RunnerError):
+class ResumeMismatch(RunnerError, slug="resume-session-mismatch"):
     """A CLI opened another session than the one it was asked to resume."""
-
-    slug = "resume-session-mismatch"
 
 
 class OutputFailed(RunnerError):
@@ -293,66 +220,40 @@ class StoreDamaged(StoreUnusable):
     """The state file has contents that no program of ours has written."""
 
 
-class ArtifactError(RunnerError):
+class ArtifactError(RunnerError, slug="artifact-error", exit_code=70):
     """Something about artifacts; the exit codes of its kinds are those of sysexits.h (contract: section 14)."""
 
-    slug = "artifact-error"
-    exit_code = 70
 
-
-class ArtifactMisused(ArtifactError):
+class ArtifactMisused(ArtifactError, slug="artifact-misused", exit_code=64):
     """A name, an address or an option that no artifact can have."""
 
-    slug = "artifact-misused"
-    exit_code = 64
 
-
-class ArtifactMissing(ArtifactError):
+class ArtifactMissing(ArtifactError, slug="artifact-missing", exit_code=65):
     """There is no such artifact or version, it was removed, or its content is not what was stored."""
 
-    slug = "artifact-missing"
-    exit_code = 65
 
-
-class ArtifactCollision(ArtifactError):
+class ArtifactCollision(ArtifactError, slug="artifact-collision", exit_code=66):
     """Somebody else has stored a version since the one that the new one was made from."""
 
-    slug = "artifact-collision"
-    exit_code = 66
 
-
-class ArtifactStoreUnusable(ArtifactError):
+class ArtifactStoreUnusable(ArtifactError, slug="artifact-store-unusable", exit_code=73):
     """The artifact store is missing, full, locked, not ours, or cannot be written."""
 
-    slug = "artifact-store-unusable"
-    exit_code = 73
 
-
-class ArtifactInputFailed(ArtifactError):
+class ArtifactInputFailed(ArtifactError, slug="artifact-io-failed", exit_code=74):
     """Content cannot be read, or written where it was to go."""
 
-    slug = "artifact-io-failed"
-    exit_code = 74
 
-
-class SchemaIncompatible(RunnerError):
+class SchemaIncompatible(RunnerError, slug="schema-incompatible", exit_code=14):
     """The state file is foreign, newer than this program, or has the wrong shape."""
 
-    slug = "schema-incompatible"
-    exit_code = 14
 
-
-class InvocationNotFound(RequestRefused):
+class InvocationNotFound(RequestRefused, slug="run-not-found"):
     """No run has that id, or the id is not a UUID."""
 
-    slug = "run-not-found"
 
-
-class Interrupted(RunnerError):
+class Interrupted(RunnerError, slug="interrupted", exit_code=130):
     """A signal asked us to stop; the exit code is 128 plus its number."""
-
-    slug = "interrupted"
-    exit_code = 130
 
     def __init__(self, signal_number: int) -> None:
         super().__init__(f"stopped by signal {signal_number}")
@@ -361,108 +262,64 @@ class Interrupted(RunnerError):
         self.exit_code = 128 + signal_number
 
 
-class AdapterOutputInvalid(RunnerError):
+class AdapterOutputInvalid(RunnerError, slug="adapter-output-invalid"):
     """What an adapter script printed breaks its contract; the message names the script, the field and the value."""
 
-    slug = "adapter-output-invalid"
 
-
-class SessionIdInvalid(RunnerError):
+class SessionIdInvalid(RunnerError, slug="invalid-session-id", exit_code=2):
     """What was given as a session id is not a full UUID."""
 
-    slug = "invalid-session-id"
-    exit_code = 2
 
-
-class FormatInvalid(RunnerError):
+class FormatInvalid(RunnerError, slug="invalid-format", exit_code=2):
     """An export was asked for in a format that we do not write."""
 
-    slug = "invalid-format"
-    exit_code = 2
 
-
-class TtlInvalid(RunnerError):
+class TtlInvalid(RunnerError, slug="invalid-ttl", exit_code=2):
     """A lease was asked for with a lifetime that is not a number, or out of bounds."""
 
-    slug = "invalid-ttl"
-    exit_code = 2
 
-
-class SessionNotFound(RunnerError):
+class SessionNotFound(RunnerError, slug="session-not-found", exit_code=10):
     """There is no session with that id."""
 
-    slug = "session-not-found"
-    exit_code = 10
 
-
-class SessionAmbiguous(RunnerError):
+class SessionAmbiguous(RunnerError, slug="ambiguous-session", exit_code=11):
     """Several sessions have that id, and more than one of them is in use."""
 
-    slug = "ambiguous-session"
-    exit_code = 11
 
-
-class StorageUnsupported(RunnerError):
+class StorageUnsupported(RunnerError, slug="unsupported-storage", exit_code=12):
     """The session's account has no storage that we can work on, or its scripts do not lead to a transcript."""
 
-    slug = "unsupported-storage"
-    exit_code = 12
 
-
-class ModelUnresolved(RunnerError):
+class ModelUnresolved(RunnerError, slug="model-resolution-failed", exit_code=12):
     """The session is known, but the model that it was made with is not configured any more."""
 
-    slug = "model-resolution-failed"
-    exit_code = 12
 
-
-class SessionBusy(RunnerError):
+class SessionBusy(RunnerError, slug="session-busy", exit_code=13):
     """Somebody else holds the session's lease."""
 
-    slug = "session-busy"
-    exit_code = 13
 
-
-class MoveRefused(RunnerError):
+class MoveRefused(RunnerError, slug="move-refused", exit_code=12):
     """A session cannot be carried to that account; the message says why and what can be done instead."""
 
-    slug = "move-refused"
-    exit_code = 12
 
-
-class TranscriptMalformed(RunnerError):
+class TranscriptMalformed(RunnerError, slug="malformed-provider-transcript", exit_code=15):
     """A CLI's transcript breaks the rules that an export stands on; the message names file and line."""
 
-    slug = "malformed-provider-transcript"
-    exit_code = 15
 
-
-class ReplacementInvalid(RunnerError):
+class ReplacementInvalid(RunnerError, slug="invalid-input-transcript", exit_code=15):
     """What is to replace a transcript is malformed, or cannot be written in the CLI's own form without loss."""
 
-    slug = "invalid-input-transcript"
-    exit_code = 15
 
-
-class PreimageMismatch(RunnerError):
+class PreimageMismatch(RunnerError, slug="preimage-mismatch", exit_code=15):
     """The transcript is not the one that was expected."""
 
-    slug = "preimage-mismatch"
-    exit_code = 15
 
-
-class LeaseTokenInvalid(RunnerError):
+class LeaseTokenInvalid(RunnerError, slug="lock-token-invalid", exit_code=16):
     """The token has the wrong shape, or belongs to another lease."""
 
-    slug = "lock-token-invalid"
-    exit_code = 16
 
-
-class LeaseGone(RunnerError):
+class LeaseGone(RunnerError, slug="lock-expired", exit_code=17):
     """The session has no lease to release."""
-
-    slug = "lock-expired"
-    exit_code = 17
 
 
 _NO_LOCKS = "keep it on a file system with locks, a local disk for example (OULIPOLY_DATA_DIR)"

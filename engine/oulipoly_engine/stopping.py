@@ -16,11 +16,8 @@ from oulipoly_engine.errors import RunnerError
 _asked: ContextVar[Event | None] = ContextVar("oulipoly_stopping", default=None)
 
 
-class Stopped(RunnerError):
+class Stopped(RunnerError, slug="stopped", exit_code=130):
     """The user has stopped the work."""
-
-    slug = "stopped"
-    exit_code = 130
 
 
 class _InnerEvent(Event):

@@ -24,10 +24,8 @@ STEER_LIMIT = 32_768  # characters of a message for a running turn (contract, D.
 NAME_LIMIT = 256  # of a session's title
 
 
-class NotSupported(RequestRefused):
+class NotSupported(RequestRefused, slug="not-supported"):
     """The runtime's CLI has no such operation."""
-
-    slug = "not-supported"
 
 
 class Capabilities(Record):

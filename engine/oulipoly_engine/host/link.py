@@ -15,16 +15,12 @@ from oulipoly_engine.records import Record
 _CHUNK = 64 << 10  # larger ones come from the kernel anew each time
 
 
-class HostUnreachable(RunnerError):
+class HostUnreachable(RunnerError, slug="terminal-unreachable"):
     """Nobody listens at a host's socket, or somebody else's process does."""
 
-    slug = "terminal-unreachable"
 
-
-class HostGone(RunnerError):
+class HostGone(RunnerError, slug="terminal-gone"):
     """The connection to a host has ended for good; the message says why, as far as the host said."""
-
-    slug = "terminal-gone"
 
 
 class Kind(Record):

@@ -36,46 +36,32 @@ _WORDS: Mapping[str, Decision] = {
 }  # fmt: skip
 
 
-class RequestStale(RequestRefused):
+class RequestStale(RequestRefused, slug="request-stale"):
     """A request cannot be answered any more; the message says what became of it."""
 
-    slug = "request-stale"
 
-
-class TurnInFlight(RequestRefused):
+class TurnInFlight(RequestRefused, slug="turn-in-flight"):
     """A turn runs, and who sends wanted to begin one."""
 
-    slug = "turn-in-flight"
 
-
-class SessionOpening(RequestRefused):
+class SessionOpening(RequestRefused, slug="session-opening"):
     """The session's CLI is not ready yet for what was ordered."""
 
-    slug = "session-opening"
 
-
-class SessionLost(RequestRefused):
+class SessionLost(RequestRefused, slug="session-lost"):
     """The CLI does not know the session any more: a fork begins another one with what was said."""
 
-    slug = "session-lost"
 
-
-class NoTurnRuns(RequestRefused):
+class NoTurnRuns(RequestRefused, slug="no-turn"):
     """Nothing runs that could be interrupted or given a message."""
 
-    slug = "no-turn"
 
-
-class MessageGone(RequestRefused):
+class MessageGone(RequestRefused, slug="message-gone"):
     """No message of that id waits in the session's queue: it was sent meanwhile, or taken back."""
 
-    slug = "message-gone"
 
-
-class SessionIsOneshot(RequestRefused):
+class SessionIsOneshot(RequestRefused, slug="session-is-oneshot"):
     """A session of one turn has had its message."""
-
-    slug = "session-is-oneshot"
 
 
 _SAID: Mapping[str, str] = {

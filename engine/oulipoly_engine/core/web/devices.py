@@ -28,16 +28,12 @@ NAME_LIMIT = 60  # characters
 Kind = Literal["device", "link", "request"]
 
 
-class PairingRefused(RequestRefused):
+class PairingRefused(RequestRefused, slug="code-refused"):
     """A code is wrong, was used, or is too old."""
 
-    slug = "code-refused"
 
-
-class TooManyTries(RequestRefused):
+class TooManyTries(RequestRefused, slug="too-many-tries"):
     """An address has shown wrong tokens or codes too often."""
-
-    slug = "too-many-tries"
 
 
 class Device(Record):

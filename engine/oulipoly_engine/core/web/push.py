@@ -29,10 +29,8 @@ _TOKEN_LIFE_S = 12 * 3600  # of what is shown to the push service; 24 hours at m
 _IPV6_OF_EVERYBODY = ipaddress.IPv6Network("2000::/3")
 
 
-class EndpointRefused(RequestRefused):
+class EndpointRefused(RequestRefused, slug="endpoint-refused"):
     """An endpoint that our server must not call."""
-
-    slug = "endpoint-refused"
 
 
 class Subscription(Record):

@@ -5,103 +5,69 @@ from __future__ import annotations
 from oulipoly_engine.errors import RequestRefused
 
 
-class PathRefused(RequestRefused):
+class PathRefused(RequestRefused, slug="path-refused"):
     """A path leads out of the worktree, into git's own folder, or through a link."""
 
-    slug = "path-refused"
 
-
-class FileMissing(RequestRefused):
+class FileMissing(RequestRefused, slug="file-missing"):
     """There is no such file in the worktree, the index or the commit."""
 
-    slug = "file-missing"
 
-
-class FileNotText(RequestRefused):
+class FileNotText(RequestRefused, slug="file-not-text"):
     """A file cannot be shown or edited as text."""
 
-    slug = "file-not-text"
 
-
-class FileChanged(RequestRefused):
+class FileChanged(RequestRefused, slug="file-changed"):
     """A file, or a hunk of it, is no longer what the order was made from."""
 
-    slug = "file-changed"
 
-
-class FileTooLarge(RequestRefused):
+class FileTooLarge(RequestRefused, slug="too-large"):
     """A file, or its diff, is larger than what is read for a look."""
 
-    slug = "too-large"
 
-
-class ChangesTimedOut(RequestRefused):
+class ChangesTimedOut(RequestRefused, slug="timed-out"):
     """Git took too long for a look."""
 
-    slug = "timed-out"
 
-
-class SwitchedOff(RequestRefused):
+class SwitchedOff(RequestRefused, slug="switched-off"):
     """A setting has switched this off."""
 
-    slug = "switched-off"
 
-
-class GitUnavailable(RequestRefused):
+class GitUnavailable(RequestRefused, slug="git-unavailable"):
     """The session's folder is not a git repository, is a bare one, or is gone."""
 
-    slug = "git-unavailable"
 
-
-class IndexLocked(RequestRefused):
+class IndexLocked(RequestRefused, slug="index-locked"):
     """Another git has the index's lock, or a killed one has left it."""
 
-    slug = "index-locked"
 
-
-class NothingStaged(RequestRefused):
+class NothingStaged(RequestRefused, slug="nothing-staged"):
     """There is nothing to commit."""
 
-    slug = "nothing-staged"
 
-
-class MessageMissing(RequestRefused):
+class MessageMissing(RequestRefused, slug="message-missing"):
     """A commit needs a message."""
 
-    slug = "message-missing"
 
-
-class BranchRefused(RequestRefused):
+class BranchRefused(RequestRefused, slug="branch-refused"):
     """A branch is missing, is detached, or cannot be moved as asked."""
 
-    slug = "branch-refused"
 
-
-class CheckoutDirty(RequestRefused):
+class CheckoutDirty(RequestRefused, slug="uncommitted-changes"):
     """Changes that are not committed are in the way; `files` names them."""
 
-    slug = "uncommitted-changes"
 
-
-class MergeConflicts(RequestRefused):
+class MergeConflicts(RequestRefused, slug="merge-conflicts"):
     """Two branches change the same lines; `conflicts` names the files. Nothing was moved."""
 
-    slug = "merge-conflicts"
 
-
-class BranchMoved(RequestRefused):
+class BranchMoved(RequestRefused, slug="branch-moved"):
     """A branch was moved by somebody else meanwhile; nothing of it was lost."""
 
-    slug = "branch-moved"
 
-
-class PushRefused(RequestRefused):
+class PushRefused(RequestRefused, slug="push-refused"):
     """The remote repository did not take the branch."""
 
-    slug = "push-refused"
 
-
-class RemoteMissing(RequestRefused):
+class RemoteMissing(RequestRefused, slug="remote-missing"):
     """There is no remote repository to push to."""
-
-    slug = "remote-missing"

@@ -5,67 +5,45 @@ from __future__ import annotations
 from oulipoly_engine.errors import RequestRefused
 
 
-class RepositoryUnusable(RequestRefused):
+class RepositoryUnusable(RequestRefused, slug="repository-unusable"):
     """A folder is not in a git repository that can have worktrees."""
 
-    slug = "repository-unusable"
 
-
-class BaseMissing(RequestRefused):
+class BaseMissing(RequestRefused, slug="base-missing"):
     """There is no branch, tag or commit of that name."""
 
-    slug = "base-missing"
 
-
-class BranchInUse(RequestRefused):
+class BranchInUse(RequestRefused, slug="branch-in-use"):
     """A branch is there already, is checked out elsewhere, or has moved meanwhile."""
 
-    slug = "branch-in-use"
 
-
-class WorktreeNotFound(RequestRefused):
+class WorktreeNotFound(RequestRefused, slug="worktree-not-found"):
     """No session of that id has a worktree."""
 
-    slug = "worktree-not-found"
 
-
-class WorktreeBlocked(RequestRefused):
+class WorktreeBlocked(RequestRefused, slug="worktree-blocked"):
     """A worktree is not what it was made as: nothing is started in it, and in no other folder either."""
 
-    slug = "worktree-blocked"
 
-
-class WorktreeBusy(RequestRefused):
+class WorktreeBusy(RequestRefused, slug="worktree-busy"):
     """Another process makes, removes or restores the same worktree, or its session runs."""
 
-    slug = "worktree-busy"
 
-
-class WorktreeKept(RequestRefused):
+class WorktreeKept(RequestRefused, slug="worktree-kept"):
     """A worktree is not removed, because of what is in it."""
 
-    slug = "worktree-kept"
 
-
-class SalvageFailed(RequestRefused):
+class SalvageFailed(RequestRefused, slug="salvage-failed"):
     """What a removal would lose cannot be kept, so nothing is removed."""
 
-    slug = "salvage-failed"
 
-
-class SetupInvalid(RequestRefused):
+class SetupInvalid(RequestRefused, slug="setup-invalid"):
     """The repository's file of settings cannot be used."""
 
-    slug = "setup-invalid"
 
-
-class SetupNotAllowed(RequestRefused):
+class SetupNotAllowed(RequestRefused, slug="setup-not-allowed"):
     """Nobody has allowed the commands that the repository's file of settings names; `digest` stands for them."""
 
-    slug = "setup-not-allowed"
 
-
-class SetupFailed(RequestRefused):
+class SetupFailed(RequestRefused, slug="setup-failed"):
     """A set-up or tear-down command ended with an error."""
-
-    slug = "setup-failed"

@@ -8,10 +8,8 @@ from oulipoly_engine.facade.base.home import Home
 from oulipoly_engine.store.web import devices, subscriptions
 
 
-class NotPaired(RequestRefused):
+class NotPaired(RequestRefused, slug="not-allowed"):
     """Who asks to be told is not a paired device."""
-
-    slug = "not-allowed"
 
 
 class PushAccess:

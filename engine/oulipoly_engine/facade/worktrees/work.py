@@ -106,10 +106,8 @@ class AgentEntry(Record):
     log_hint: str
 
 
-class ReviveFailed(RequestRefused):
+class ReviveFailed(RequestRefused, slug="revive-failed"):
     """The process of a session that was to go on could not be started."""
-
-    slug = "revive-failed"
 
 
 class WorkSessions:

@@ -17,10 +17,8 @@ _LEVEL = 3  # on real transcripts 146 MB/s to a 5.9th; level 6: 66 MB/s to a 7.6
 _MOST_RAW = 64 << 20  # bytes that a chunk of ours can never have
 
 
-class ArchiveDamaged(RunnerError):
+class ArchiveDamaged(RunnerError, slug="archive-damaged"):
     """A kept copy is not what it was."""
-
-    slug = "archive-damaged"
 
 
 class ObjectFolder(Record, frozen=False):

@@ -36,11 +36,8 @@ _LEVEL = 6
 _MODE = 0o600
 
 
-class BundleInvalid(RunnerError):
+class BundleInvalid(RunnerError, slug="invalid-bundle", exit_code=15):
     """A bundle is damaged, cut off, or not as we write it."""
-
-    slug = "invalid-bundle"
-    exit_code = 15
 
 
 class BundleChanged(RunnerError):

@@ -21,10 +21,8 @@ _LONGEST_NAME = 200  # characters; Claude Code cuts longer project names there a
 _BUILT_IN = ("openai", "oss", "ollama", "lmstudio", "amazon-bedrock")  # Codex's model providers without an entry
 
 
-class PlaceTaken(RunnerError):
+class PlaceTaken(RunnerError, slug="conflict"):
     """A different file lies where one of a bundle belongs."""
-
-    slug = "conflict"
 
 
 class PlacedFile(Record):

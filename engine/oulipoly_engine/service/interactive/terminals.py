@@ -56,10 +56,8 @@ _FOREIGN = (
 )
 
 
-class TerminalStays(RunnerError):
+class TerminalStays(RunnerError, slug="terminal-stays"):
     """A terminal's program did not end when it was told to."""
-
-    slug = "terminal-stays"
 
 
 class Recorded(Record):

@@ -17,10 +17,8 @@ from oulipoly_engine.service.setup.secrets import Secrets
 from oulipoly_engine.service.setup.sync import Sync
 
 
-class SetupCancelled(RunnerError):
+class SetupCancelled(RunnerError, slug="cancelled"):
     """The person ends the set-up."""
-
-    slug = "cancelled"
 
 
 class NobodyAnswers(SetupCancelled):

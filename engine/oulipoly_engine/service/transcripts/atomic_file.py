@@ -17,11 +17,8 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _HOUR_S = 3600.0
 
 
-class FileExists(RunnerError):
+class FileExists(RunnerError, slug="file-exists", exit_code=2):
     """A file that would be written is there already."""
-
-    slug = "file-exists"
-    exit_code = 2
 
 
 @contextmanager

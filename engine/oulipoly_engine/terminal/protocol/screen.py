@@ -20,16 +20,12 @@ PALETTE = (
 )
 
 
-class ScreenBroken(RunnerError):
+class ScreenBroken(RunnerError, slug="terminal-screen-broken"):
     """A screen cannot be used any more: its library failed, or it was closed."""
 
-    slug = "terminal-screen-broken"
 
-
-class ScreenUnavailable(RunnerError):
+class ScreenUnavailable(RunnerError, slug="terminal-screen-unavailable"):
     """The emulator's library cannot be used here, or a dump is not one that it reads."""
-
-    slug = "terminal-screen-unavailable"
 
 
 class Attr(IntFlag):

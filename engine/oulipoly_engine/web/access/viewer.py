@@ -25,16 +25,12 @@ __all__ = [
 OWN_USER = "own-user"  # the device of this computer's own processes, which need none
 
 
-class NotAllowed(RequestRefused):
+class NotAllowed(RequestRefused, slug="not-allowed"):
     """The device may not do that; another one, or a confirmation, may."""
 
-    slug = "not-allowed"
 
-
-class ConfirmationNeeded(NotAllowed):
+class ConfirmationNeeded(NotAllowed, slug="confirmation-needed"):
     """What was asked for can put code on this computer, and nobody has confirmed the device lately."""
-
-    slug = "confirmation-needed"
 
 
 class Viewer(Record):

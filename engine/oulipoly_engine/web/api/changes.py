@@ -36,10 +36,8 @@ ORDERS: Mapping[str, str] = {
 }
 
 
-class SetupChanged(RequestRefused):
+class SetupChanged(RequestRefused, slug="setup-changed"):
     """A digest does not stand for the commands that a repository wants to run."""
-
-    slug = "setup-changed"
 
 
 @router.get(

@@ -62,10 +62,8 @@ def serves(*names: str, confirms_later: bool = False) -> dict[str, Any]:
     return {"summary": summary, "dependencies": [Depends(check)], "openapi_extra": {"x-commands": [*names]}}
 
 
-class NotFound(RequestRefused):
+class NotFound(RequestRefused, slug="not-found"):
     """There is nothing of that id."""
-
-    slug = "not-found"
 
 
 def engine_of(request: Request) -> Engine:

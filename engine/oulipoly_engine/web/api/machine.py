@@ -27,10 +27,8 @@ router = APIRouter(tags=["machine"])
 _MOST_FOLDERS = 1000
 
 
-class FolderRefused(RequestRefused):
+class FolderRefused(RequestRefused, slug="folder-refused"):
     """A folder lies outside of those that may be looked at, or cannot be read."""
-
-    slug = "folder-refused"
 
 
 @router.get("/health", response_model=answer_bodies.Health)

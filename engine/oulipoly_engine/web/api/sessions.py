@@ -58,10 +58,8 @@ _ALL = 10_000
 _BLOCK = 1 << 18
 
 
-class ApprovalGone(RequestRefused):
+class ApprovalGone(RequestRefused, slug="approval-gone"):
     """No pending request of the session has that id."""
-
-    slug = "approval-gone"
 
 
 @router.post("/sessions", **serves("session new"), response_model=bodies.SessionCreated, responses=bodies.refusals(500))

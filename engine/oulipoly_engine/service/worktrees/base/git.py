@@ -49,10 +49,8 @@ def hold_in_children(descriptor: int) -> Iterator[None]:
         _held.reset(token)
 
 
-class GitFailed(RequestRefused):
+class GitFailed(RequestRefused, slug="git-failed"):
     """Git refused; the message is what it said."""
-
-    slug = "git-failed"
 
 
 class Git(Record):

@@ -15,10 +15,8 @@ from oulipoly_engine.service.worktrees.base.git import Git, hold_in_children
 _PATIENCE_S = 60.0
 
 
-class RepositoryBusy(RequestRefused):
+class RepositoryBusy(RequestRefused, slug="repository-busy"):
     """Another process of ours changes the same repository."""
-
-    slug = "repository-busy"
 
 
 @contextmanager
