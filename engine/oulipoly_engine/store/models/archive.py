@@ -15,7 +15,7 @@ from oulipoly_engine.store.base.orm import (
 from oulipoly_engine.store.models.base import Row, references
 
 
-class CopyRow(Row):
+class CopyRow(Row, table_name="archive_copies"):
     """A kept copy of one file."""
 
     id = AutoField()
@@ -31,16 +31,13 @@ class CopyRow(Row):
     is_latest = IntegerField()
     is_pruned = IntegerField(constraints=[Default(0)])
 
-    class Meta:
-        table_name = "archive_copies"
-        indexes = ((("session_id", "account"), False),)
 
-
+CopyRow.add_index(CopyRow.session_id, CopyRow.account)
 CopyRow.add_index(CopyRow.account, CopyRow.path, unique=True, where=SQL("is_latest = 1"), name="idx_archive_latest")
 CopyRow.add_index(CopyRow.account, CopyRow.path, where=SQL("is_latest = 0"), name="idx_archive_superseded")
 
 
-class ChunkRow(Row):
+class ChunkRow(Row, table_name="archive_chunks", primary_key=CompositeKey("copy_id", "position")):
     """A piece of a copy."""
 
     copy_id = IntegerField(constraints=[references("archive_copies", "id")])
@@ -48,26 +45,16 @@ class ChunkRow(Row):
     sha256 = BlobField(index=True)
     size_bytes = BigIntegerField()
 
-    class Meta:
-        table_name = "archive_chunks"
-        primary_key = CompositeKey("copy_id", "position")
 
-
-class ObjectRow(Row):
+class ObjectRow(Row, table_name="archive_objects"):
     """A stored chunk."""
 
     sha256 = BlobField(primary_key=True)
     stored_bytes = BigIntegerField()
 
-    class Meta:
-        table_name = "archive_objects"
 
-
-class CompleteRow(Row):
+class CompleteRow(Row, table_name="archive_complete"):
     """An account of which everything was kept when that entry was the last."""
 
     account = TextField(primary_key=True)
     entry_row_id = IntegerField(column_name="turn_row_id")
-
-    class Meta:
-        table_name = "archive_complete"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from oulipoly_engine.store.base.orm import BlobField, CompositeKey, IntegerField, Model, TextField
+from oulipoly_engine.store.models.base import Table
 
 
-class _Row(Model):
+class _Row(Model, metaclass=Table):
     """A row; none of `base.Row`'s, by which a state file's tables are known."""
 
 
-class ArtifactVersionRow(_Row):
+class ArtifactVersionRow(
+    _Row, table_name="artifact_versions", primary_key=CompositeKey("workflow_run_id", "artifact_name", "version")
+):
     """One version of an artifact."""
 
     workflow_run_id = TextField()
@@ -27,12 +30,10 @@ class ArtifactVersionRow(_Row):
     tombstone_reason = TextField(null=True)
     content = BlobField(null=True)  # None: it lies in a file named by its hash, or was collected
 
-    class Meta:
-        table_name = "artifact_versions"
-        primary_key = CompositeKey("workflow_run_id", "artifact_name", "version")
 
-
-class ArtifactLabelRow(_Row):
+class ArtifactLabelRow(
+    _Row, table_name="artifact_labels", primary_key=CompositeKey("workflow_run_id", "artifact_name", "version", "label")
+):
     """One label of a version. Ours, not the contract's."""
 
     workflow_run_id = TextField()
@@ -40,16 +41,9 @@ class ArtifactLabelRow(_Row):
     version = IntegerField()
     label = TextField()
 
-    class Meta:
-        table_name = "artifact_labels"
-        primary_key = CompositeKey("workflow_run_id", "artifact_name", "version", "label")
 
-
-class ArtifactMetaRow(_Row):
+class ArtifactMetaRow(_Row, table_name="schema_meta"):
     """One value about the file itself."""
 
     key = TextField(primary_key=True)
     value = TextField()
-
-    class Meta:
-        table_name = "schema_meta"

@@ -6,10 +6,20 @@ constraints on plain columns: peewee's own foreign keys would fetch rows of othe
 
 from __future__ import annotations
 
-from oulipoly_engine.store.base.orm import SQL, Model
+from oulipoly_engine.store.base.orm import SQL, Model, ModelBase
 
 
-class Row(Model):
+class Table(ModelBase):
+    """Takes a table's name and its key of several columns from the line of the class; peewee wants a class for them."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, object], **options: object) -> Table:
+        """Make a model."""
+        meta = type("Meta", (), options)
+        model: Table = super().__new__(cls, name, bases, attributes | {"Meta": meta})  # type: ignore[no-untyped-call]  # peewee's
+        return model
+
+
+class Row(Model, metaclass=Table):
     """A row of a table; bound to no database."""
 
 

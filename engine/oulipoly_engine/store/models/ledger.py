@@ -13,7 +13,7 @@ from oulipoly_engine.store.base.orm import (
 from oulipoly_engine.store.models.base import Row
 
 
-class PlaceRow(Row):
+class PlaceRow(Row, table_name="ledger_places"):
     """Where calls were made; the number is a digest."""
 
     id = BigIntegerField(primary_key=True)
@@ -24,11 +24,8 @@ class PlaceRow(Row):
     model = TextField()
     is_sidechain = IntegerField()
 
-    class Meta:
-        table_name = "ledger_places"
 
-
-class CallRow(Row):
+class CallRow(Row, table_name="ledger_calls"):
     """One API call; the number is a digest. Its index on `at_ms` is made at the end of the first pass."""
 
     id = BigIntegerField(primary_key=True)
@@ -41,11 +38,8 @@ class CallRow(Row):
     cache_write_1h = BigIntegerField()
     reasoning = BigIntegerField()
 
-    class Meta:
-        table_name = "ledger_calls"
 
-
-class CursorRow(Row):
+class CursorRow(Row, table_name="ledger_files"):
     """How far a transcript has been read."""
 
     path = BlobField(primary_key=True)
@@ -59,11 +53,8 @@ class CursorRow(Row):
     state = TextField(null=True)
     generation = IntegerField()
 
-    class Meta:
-        table_name = "ledger_files"
 
-
-class DamageRow(Row):
+class DamageRow(Row, table_name="ledger_errors", primary_key=CompositeKey("path", "offset")):
     """A line that may tell of a call and could not be read."""
 
     path = BlobField()
@@ -71,22 +62,15 @@ class DamageRow(Row):
     length = BigIntegerField()
     what = TextField()
 
-    class Meta:
-        table_name = "ledger_errors"
-        primary_key = CompositeKey("path", "offset")
 
-
-class RootRow(Row):
+class RootRow(Row, table_name="ledger_roots"):
     """The first ancestor of a forked session."""
 
     session = TextField(primary_key=True)
     root = TextField()
 
-    class Meta:
-        table_name = "ledger_roots"
 
-
-class PriceRow(Row):
+class PriceRow(Row, table_name="model_prices", primary_key=CompositeKey("model", "from_ms", "above_input")):
     """What a price list says of a model, in USD per million tokens."""
 
     model = TextField()
@@ -98,7 +82,3 @@ class PriceRow(Row):
     cache_write = DoubleField(null=True)
     cache_write_1h = DoubleField(null=True)
     list = TextField()
-
-    class Meta:
-        table_name = "model_prices"
-        primary_key = CompositeKey("model", "from_ms", "above_input")

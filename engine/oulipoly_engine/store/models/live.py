@@ -8,7 +8,7 @@ from oulipoly_engine.store.models.base import Row, references
 _OF_SESSION = references("live_sessions", "session_id")
 
 
-class LiveSessionRow(Row):
+class LiveSessionRow(Row, table_name="live_sessions"):
     """One session and the runtime that has it."""
 
     session_id = TextField(primary_key=True)
@@ -32,15 +32,12 @@ class LiveSessionRow(Row):
     closed_at = TextField(null=True)
     entered = IntegerField(constraints=[Default(0)])  # the number of the last event that entries were made of
 
-    class Meta:
-        table_name = "live_sessions"
-
 
 LiveSessionRow.add_index(LiveSessionRow.native_id, name="idx_live_sessions_native")
 LiveSessionRow.add_index(LiveSessionRow.updated_at, name="idx_live_sessions_updated")
 
 
-class LiveTurnRow(Row):
+class LiveTurnRow(Row, table_name="live_turns"):
     """One turn."""
 
     turn_id = TextField(primary_key=True)
@@ -60,15 +57,12 @@ class LiveTurnRow(Row):
     created_at = TextField()
     ended_at = TextField(null=True)
 
-    class Meta:
-        table_name = "live_turns"
-
 
 LiveTurnRow.add_index(LiveTurnRow.session_id, LiveTurnRow.created_at, name="idx_live_turns_session")
 LiveTurnRow.add_index(LiveTurnRow.status, where=SQL("status IN ('starting', 'running')"), name="idx_live_turns_open")
 
 
-class LiveEventRow(Row):
+class LiveEventRow(Row, table_name="live_events", primary_key=CompositeKey("session_id", "seq")):
     """One event of a session."""
 
     session_id = TextField(constraints=[_OF_SESSION])
@@ -77,12 +71,8 @@ class LiveEventRow(Row):
     type = TextField()
     event = TextField()  # JSON
 
-    class Meta:
-        table_name = "live_events"
-        primary_key = CompositeKey("session_id", "seq")
 
-
-class LiveRequestRow(Row):
+class LiveRequestRow(Row, table_name="live_requests"):
     """One request to a person."""
 
     request_id = TextField(primary_key=True)
@@ -100,14 +90,11 @@ class LiveRequestRow(Row):
     asker = TextField(constraints=[Default("''")])
     answers = TextField(null=True)  # JSON
 
-    class Meta:
-        table_name = "live_requests"
-
 
 LiveRequestRow.add_index(LiveRequestRow.session_id, where=SQL("status = 'pending'"), name="idx_live_requests_open")
 
 
-class QueuedMessageRow(Row):
+class QueuedMessageRow(Row, table_name="live_queue"):
     """One message that waits."""
 
     message_id = TextField(primary_key=True)
@@ -119,21 +106,15 @@ class QueuedMessageRow(Row):
     turn_id = TextField(null=True)
     created_at = TextField()
 
-    class Meta:
-        table_name = "live_queue"
-
 
 QueuedMessageRow.add_index(
     QueuedMessageRow.session_id, QueuedMessageRow.place, where=SQL("state = 'queued'"), name="idx_live_queue_waiting"
 )
 
 
-class RuntimeProbeRow(Row):
+class RuntimeProbeRow(Row, table_name="runtime_probes"):
     """How a runtime stood."""
 
     runtime_id = TextField(primary_key=True)
     probed_at = TextField()
     summary = TextField()  # JSON
-
-    class Meta:
-        table_name = "runtime_probes"

@@ -14,7 +14,7 @@ from oulipoly_engine.store.base.orm import (
 from oulipoly_engine.store.models.base import Row
 
 
-class AccountQuotaRow(Row):
+class AccountQuotaRow(Row, table_name="account_quotas"):
     """What is known of an account's quota, and how reading it has gone."""
 
     account = TextField(primary_key=True)
@@ -30,11 +30,8 @@ class AccountQuotaRow(Row):
     backoff_until = TextField(null=True)
     thinned_at = TextField(null=True)
 
-    class Meta:
-        table_name = "account_quotas"
 
-
-class QuotaWindowRow(Row):
+class QuotaWindowRow(Row, table_name="quota_windows", primary_key=CompositeKey("account", "position")):
     """One window of an account as last read, with what was learned of its burn rate."""
 
     account = TextField()
@@ -47,12 +44,8 @@ class QuotaWindowRow(Row):
     pending_delta = DoubleField(constraints=[Default(0)])
     pending_turns = IntegerField(constraints=[Default(0)])
 
-    class Meta:
-        table_name = "quota_windows"
-        primary_key = CompositeKey("account", "position")
 
-
-class ReadingRow(Row):
+class ReadingRow(Row, table_name="readings", primary_key=CompositeKey("account", "window", "at_ms")):
     """What one window showed at one moment."""
 
     account = TextField()
@@ -64,12 +57,8 @@ class ReadingRow(Row):
     source = TextField()
     duration_ms = IntegerField(null=True)
 
-    class Meta:
-        table_name = "readings"
-        primary_key = CompositeKey("account", "window", "at_ms")
 
-
-class AccountControlRow(Row):
+class AccountControlRow(Row, table_name="account_controls"):
     """What a user has said of an account; no row: nothing."""
 
     account = TextField(primary_key=True)
@@ -78,11 +67,8 @@ class AccountControlRow(Row):
     disabled = IntegerField(constraints=[Default(0)])
     changed_at = TextField()
 
-    class Meta:
-        table_name = "account_controls"
 
-
-class UnusedQuotaRow(Row):
+class UnusedQuotaRow(Row, table_name="unused_quota", primary_key=CompositeKey("account", "window", "resets_at_ms")):
     """What was left of a window when it was reset."""
 
     account = TextField()
@@ -91,12 +77,8 @@ class UnusedQuotaRow(Row):
     unused = DoubleField()
     last_read_ms = BigIntegerField()
 
-    class Meta:
-        table_name = "unused_quota"
-        primary_key = CompositeKey("account", "window", "resets_at_ms")
 
-
-class AlertRow(Row):
+class AlertRow(Row, table_name="alerts", primary_key=CompositeKey("account", "window", "kind", "resets_at_ms")):
     """An alert that has been raised."""
 
     account = TextField()
@@ -104,7 +86,3 @@ class AlertRow(Row):
     kind = TextField()
     resets_at_ms = BigIntegerField()
     raised_at = TextField()
-
-    class Meta:
-        table_name = "alerts"
-        primary_key = CompositeKey("account", "window", "kind", "resets_at_ms")

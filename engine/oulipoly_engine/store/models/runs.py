@@ -6,7 +6,7 @@ from oulipoly_engine.store.base.orm import SQL, AutoField, Check, CompositeKey, 
 from oulipoly_engine.store.models.base import Row, references
 
 
-class InvocationRow(Row):
+class InvocationRow(Row, table_name="invocations"):
     """One start of a CLI by us."""
 
     id = AutoField()
@@ -34,14 +34,9 @@ class InvocationRow(Row):
     child_ticks = IntegerField(null=True)
     owner_place = TextField(null=True)
 
-    class Meta:
-        table_name = "invocations"
-        indexes = (
-            (("provider_name", "session_id"), False),
-            (("parent_invocation_id", "created_at", "id"), False),
-        )
 
-
+InvocationRow.add_index(InvocationRow.provider_name, InvocationRow.session_id)
+InvocationRow.add_index(InvocationRow.parent_invocation_id, InvocationRow.created_at, InvocationRow.id)
 InvocationRow.add_index(
     InvocationRow.model_name,
     InvocationRow.provider_name,
@@ -51,17 +46,14 @@ InvocationRow.add_index(
 )
 
 
-class DecisionRow(Row):
+class DecisionRow(Row, table_name="decisions"):
     """Why an invocation went to its account, as JSON."""
 
     invocation_id = IntegerField(primary_key=True, constraints=[references("invocations", "id")])
     decision = TextField()
 
-    class Meta:
-        table_name = "decisions"
 
-
-class AccountCounterRow(Row):
+class AccountCounterRow(Row, table_name="account_counters", primary_key=CompositeKey("model_name", "account")):
     """How often an account has served a model, and how it went last."""
 
     model_name = TextField()
@@ -72,12 +64,10 @@ class AccountCounterRow(Row):
     last_error_at = TextField(null=True)
     last_invoked_at = TextField(null=True)
 
-    class Meta:
-        table_name = "account_counters"
-        primary_key = CompositeKey("model_name", "account")
 
-
-class ReturnedArtifactRow(Row):
+class ReturnedArtifactRow(
+    Row, table_name="invocation_returned_artifacts", primary_key=CompositeKey("invocation_id", "ordinal")
+):
     """One thing that an invocation has handed back."""
 
     invocation_id = IntegerField(constraints=[references("invocations", "id")])
@@ -95,30 +85,22 @@ class ReturnedArtifactRow(Row):
     source_json = TextField()
     returned_at = TextField()
 
-    class Meta:
-        table_name = "invocation_returned_artifacts"
-        primary_key = CompositeKey("invocation_id", "ordinal")
-        indexes = ((("invocation_id", "version_id"), True),)
+
+ReturnedArtifactRow.add_index(ReturnedArtifactRow.invocation_id, ReturnedArtifactRow.version_id, unique=True)
 
 
-class CliVersionRow(Row):
+class CliVersionRow(Row, table_name="cli_versions"):
     """The version of a CLI that was seen last."""
 
     cli_name = TextField(primary_key=True)
     version = TextField()
     recorded_at = TextField()
 
-    class Meta:
-        table_name = "cli_versions"
 
-
-class CliVersionHistoryRow(Row):
+class CliVersionHistoryRow(Row, table_name="cli_version_history"):
     """One look at a CLI's version."""
 
     id = AutoField()
     cli_name = TextField()
     version = TextField()
     recorded_at = TextField()
-
-    class Meta:
-        table_name = "cli_version_history"

@@ -16,7 +16,7 @@ from oulipoly_engine.store.base.orm import (
 from oulipoly_engine.store.models.base import Row, references
 
 
-class ChainRow(Row):
+class ChainRow(Row, table_name="session_chains"):
     """One session over all its accounts."""
 
     chain_id = TextField(primary_key=True)
@@ -25,11 +25,8 @@ class ChainRow(Row):
     model_name = TextField(index=True)
     leaf = TextField(null=True)  # the entry that it goes on behind; None: the last of the main line
 
-    class Meta:
-        table_name = "session_chains"
 
-
-class SegmentRow(Row):
+class SegmentRow(Row, table_name="session_chain_segments"):
     """A session's part on one account."""
 
     id = AutoField()
@@ -41,16 +38,13 @@ class SegmentRow(Row):
     last_turn_id = TextField(null=True)
     transition_reason = TextField()
 
-    class Meta:
-        table_name = "session_chain_segments"
-        indexes = (
-            (("chain_id", "provider_name", "session_id"), True),
-            (("chain_id", "ended_at"), False),
-            (("session_id", "provider_name", "chain_id"), False),
-        )
+
+SegmentRow.add_index(SegmentRow.chain_id, SegmentRow.provider_name, SegmentRow.session_id, unique=True)
+SegmentRow.add_index(SegmentRow.chain_id, SegmentRow.ended_at)
+SegmentRow.add_index(SegmentRow.session_id, SegmentRow.provider_name, SegmentRow.chain_id)
 
 
-class CopiedHistoryRow(Row):
+class CopiedHistoryRow(Row, table_name="copied_history"):
     """Until when a session's entries were copied to an account."""
 
     id = AutoField()
@@ -60,15 +54,12 @@ class CopiedHistoryRow(Row):
     since = TextField(null=True)
     copied_at = TextField()
 
-    class Meta:
-        table_name = "copied_history"
-        indexes = (
-            (("account", "copied_at"), False),
-            (("session_id", "account"), False),
-        )
+
+CopiedHistoryRow.add_index(CopiedHistoryRow.account, CopiedHistoryRow.copied_at)
+CopiedHistoryRow.add_index(CopiedHistoryRow.session_id, CopiedHistoryRow.account)
 
 
-class NoteRow(Row):
+class NoteRow(Row, table_name="conversation_notes"):
     """What a person says of a session."""
 
     chain_id = TextField(primary_key=True, constraints=[references("session_chains", "chain_id")])
@@ -77,11 +68,8 @@ class NoteRow(Row):
     pinned_at = TextField(null=True)
     changed_at = TextField()
 
-    class Meta:
-        table_name = "conversation_notes"
 
-
-class FactsRow(Row):
+class FactsRow(Row, table_name="session_facts", primary_key=CompositeKey("account", "session_id")):
     """What is known of an account's session: counted from its entries, described from its transcript."""
 
     account = TextField()
@@ -102,15 +90,17 @@ class FactsRow(Row):
     mtime_ms = BigIntegerField(null=True)
     forked_from = TextField(null=True)  # '': it is not a fork; None: nobody has looked
 
-    class Meta:
-        table_name = "session_facts"
-        primary_key = CompositeKey("account", "session_id")
-        indexes = (
-            (("cwd", "cli_model", "account", "session_id", "first_turn_at", "last_turn_at"), False),
-            (("first_turn_at",), False),
-        )
 
-
+FactsRow.add_index(
+    FactsRow.cwd,
+    FactsRow.cli_model,
+    FactsRow.account,
+    FactsRow.session_id,
+    FactsRow.first_entry_at,
+    FactsRow.last_entry_at,
+    name="idx_session_facts_narrow",  # one that peewee made of so many would be a hash
+)
+FactsRow.add_index(FactsRow.first_entry_at)
 FactsRow.add_index(FactsRow.session_id, where=SQL("is_stale = 1"), name="idx_session_facts_stale")
 FactsRow.add_index(
     FactsRow.last_entry_at,
@@ -119,11 +109,8 @@ FactsRow.add_index(
 )
 
 
-class FactsStateRow(Row):
+class FactsStateRow(Row, table_name="session_facts_state"):
     """Up to which entry all are counted; the only row."""
 
     only_row = IntegerField(primary_key=True, constraints=[Check("only_row = 1")])
     counted_to = IntegerField(constraints=[Default(0)])
-
-    class Meta:
-        table_name = "session_facts_state"

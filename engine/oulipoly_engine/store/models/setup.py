@@ -6,7 +6,7 @@ from oulipoly_engine.store.base.orm import AutoField, CompositeKey, Default, Int
 from oulipoly_engine.store.models.base import Row, references
 
 
-class SetupNodeRow(Row):
+class SetupNodeRow(Row, table_name="setup_nodes"):
     """One thing that it knows of."""
 
     node_id = TextField(primary_key=True)
@@ -15,23 +15,16 @@ class SetupNodeRow(Row):
     properties = TextField()  # a JSON object
     updated_at = TextField()
 
-    class Meta:
-        table_name = "setup_nodes"
 
-
-class SetupEdgeRow(Row):
+class SetupEdgeRow(Row, table_name="setup_edges", primary_key=CompositeKey("from_node", "to_node", "edge_type")):
     """How two of them belong together."""
 
     from_node = TextField(constraints=[references("setup_nodes", "node_id")])
     to_node = TextField(constraints=[references("setup_nodes", "node_id")])
     edge_type = TextField()
 
-    class Meta:
-        table_name = "setup_edges"
-        primary_key = CompositeKey("from_node", "to_node", "edge_type")
 
-
-class SetupRunRow(Row):
+class SetupRunRow(Row, table_name="setup_runs"):
     """One set-up."""
 
     id = AutoField()
@@ -42,6 +35,3 @@ class SetupRunRow(Row):
     outcome = TextField(null=True)
     turns = IntegerField(constraints=[Default(0)])
     summary = TextField(constraints=[Default("''")])
-
-    class Meta:
-        table_name = "setup_runs"

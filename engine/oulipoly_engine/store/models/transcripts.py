@@ -6,7 +6,7 @@ from oulipoly_engine.store.base.orm import SQL, AutoField, BigIntegerField, Chec
 from oulipoly_engine.store.models.base import Row
 
 
-class EntryRow(Row):
+class EntryRow(Row, table_name="session_turns"):
     """One entry of a session; the columns say entry, as the contract does."""
 
     id = AutoField()
@@ -25,19 +25,15 @@ class EntryRow(Row):
     native_id = TextField(null=True)  # the CLI's own of the item, of what was heard live
     turn_id = TextField(column_name="live_turn_id", null=True)  # ours: of `live_turns`, or the run's
 
-    class Meta:
-        table_name = "session_turns"
-        indexes = (
-            (("provider_name", "session_id", "entry_id"), True),
-            (("session_id", "timestamp"), False),
-            (("provider_name", "role", "timestamp"), False),
-        )
 
+EntryRow.add_index(EntryRow.provider_name, EntryRow.session_id, EntryRow.entry_id, unique=True)
+EntryRow.add_index(EntryRow.session_id, EntryRow.timestamp)
+EntryRow.add_index(EntryRow.provider_name, EntryRow.role, EntryRow.timestamp)
 
 EntryRow.add_index(EntryRow.turn_id, where=SQL("live_turn_id IS NOT NULL"), name="idx_session_turns_live_turn")
 
 
-class ReplacementRow(Row):
+class ReplacementRow(Row, table_name="replacements"):
     """One replacement of a transcript."""
 
     id = AutoField()
@@ -57,6 +53,5 @@ class ReplacementRow(Row):
     undoes = TextField(null=True)
     undone_at = TextField(null=True)
 
-    class Meta:
-        table_name = "replacements"
-        indexes = ((("session_id", "provider_name", "id"), False),)
+
+ReplacementRow.add_index(ReplacementRow.session_id, ReplacementRow.provider_name, ReplacementRow.id)

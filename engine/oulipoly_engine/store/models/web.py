@@ -6,7 +6,7 @@ from oulipoly_engine.store.base.orm import BlobField, Check, CompositeKey, Defau
 from oulipoly_engine.store.models.base import Row
 
 
-class WebDeviceRow(Row):
+class WebDeviceRow(Row, table_name="web_devices"):
     """A device, a link, or the token for one request."""
 
     device_id = TextField(primary_key=True)
@@ -22,11 +22,8 @@ class WebDeviceRow(Row):
     revoked_at = TextField(null=True)
     owner_id = TextField(null=True)  # the device that a request's token was sent to
 
-    class Meta:
-        table_name = "web_devices"
 
-
-class WebCodeRow(Row):
+class WebCodeRow(Row, table_name="web_codes"):
     """A code that has not been used yet."""
 
     code_hash = TextField(primary_key=True)
@@ -34,22 +31,16 @@ class WebCodeRow(Row):
     scopes = TextField()
     expires_at = TextField()
 
-    class Meta:
-        table_name = "web_codes"
 
-
-class WebFailureRow(Row):
+class WebFailureRow(Row, table_name="web_failures"):
     """Wrong tries from one address."""
 
     address = TextField(primary_key=True)
     failures = IntegerField()
     last_at = TextField()
 
-    class Meta:
-        table_name = "web_failures"
 
-
-class WebReplyRow(Row):
+class WebReplyRow(Row, table_name="web_replies", primary_key=CompositeKey("device_id", "key")):
     """The answer to an order that has an idempotency key."""
 
     device_id = TextField()
@@ -61,23 +52,16 @@ class WebReplyRow(Row):
     body = BlobField(null=True)
     begun_at = TextField()
 
-    class Meta:
-        table_name = "web_replies"
-        primary_key = CompositeKey("device_id", "key")
 
-
-class WebNoticeRow(Row):
+class WebNoticeRow(Row, table_name="web_notices"):
     """A request that a person was told of."""
 
     request_id = TextField(primary_key=True)
     told_at = TextField()
     withdrawn_at = TextField(null=True)
 
-    class Meta:
-        table_name = "web_notices"
 
-
-class WebSubscriptionRow(Row):
+class WebSubscriptionRow(Row, table_name="web_subscriptions"):
     """Where a device is told by web push."""
 
     device_id = TextField(primary_key=True)
@@ -85,17 +69,11 @@ class WebSubscriptionRow(Row):
     p256dh = TextField()
     auth = TextField()
 
-    class Meta:
-        table_name = "web_subscriptions"
 
-
-class WebServerRow(Row):
+class WebServerRow(Row, table_name="web_servers"):
     """A server that runs, or was killed."""
 
     pid = IntegerField(primary_key=True)
     url = TextField()
     fingerprint = TextField()
     started_at = TextField()
-
-    class Meta:
-        table_name = "web_servers"

@@ -6,7 +6,7 @@ from oulipoly_engine.store.base.orm import SQL, Check, CompositeKey, Default, In
 from oulipoly_engine.store.models.base import Row
 
 
-class WorktreeRow(Row):
+class WorktreeRow(Row, table_name="worktrees"):
     """The worktree of one session."""
 
     session_id = TextField(primary_key=True)
@@ -26,14 +26,11 @@ class WorktreeRow(Row):
     created_at = TextField()
     updated_at = TextField()
 
-    class Meta:
-        table_name = "worktrees"
-
 
 WorktreeRow.add_index(WorktreeRow.repository, name="idx_worktrees_repository")
 
 
-class WorktreeOperationRow(Row):
+class WorktreeOperationRow(Row, table_name="worktree_operations"):
     """One operation on a repository."""
 
     operation_id = TextField(primary_key=True)
@@ -44,22 +41,15 @@ class WorktreeOperationRow(Row):
     begun_at = TextField()
     ended_at = TextField(null=True)
 
-    class Meta:
-        table_name = "worktree_operations"
-
 
 WorktreeOperationRow.add_index(
     WorktreeOperationRow.begun_at, where=SQL("state = 'begun'"), name="idx_worktree_operations_begun"
 )
 
 
-class WorktreePermissionRow(Row):
+class WorktreePermissionRow(Row, table_name="worktree_permissions", primary_key=CompositeKey("repository", "digest")):
     """Commands of a repository's settings that a person has allowed."""
 
     repository = TextField()
     digest = TextField()
     allowed_at = TextField()
-
-    class Meta:
-        table_name = "worktree_permissions"
-        primary_key = CompositeKey("repository", "digest")
