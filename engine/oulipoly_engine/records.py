@@ -35,6 +35,7 @@ if TYPE_CHECKING:
             frozen: bool = True,
             eq: bool = True,
             order: bool = False,
+            kw_only: bool = False,
             tag: str | None = None,
             tag_field: str | None = None,
             omit_defaults: bool = False,

@@ -100,21 +100,21 @@ class Run(Record):
         session = self.target.session
         canonical = self.journals.canonical(session.session_id)
         journal = Journal(
-            self.operation,
-            self.operation_uuid,
-            self.started_at,
-            session.session_id,
-            session.chain_id,
-            session.segment_row_id,
-            session.account,
-            self.target.storage_type,
-            str(self.target.path),
-            preimage,
-            postimage,
-            str(canonical),
-            entries,
-            image.file_sha256,
-            None if new_data is None else hashlib.sha256(new_data).hexdigest(),
+            operation=self.operation,
+            operation_uuid=self.operation_uuid,
+            started_at=self.started_at,
+            session_id=session.session_id,
+            chain_id=session.chain_id,
+            active_segment_id=session.segment_row_id,
+            account=session.account,
+            storage_type=self.target.storage_type,
+            jsonl_path=str(self.target.path),
+            preimage_sha256=preimage,
+            postimage_sha256=postimage,
+            canonical_records_path=str(canonical),
+            expected_entry_count=entries,
+            preimage_file_sha256=image.file_sha256,
+            postimage_file_sha256=None if new_data is None else hashlib.sha256(new_data).hexdigest(),
         )
         write(canonical, lines)
         self.journals.publish(session.session_id, journal.to_bytes())

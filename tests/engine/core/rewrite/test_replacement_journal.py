@@ -92,18 +92,18 @@ def test_start_is_kept_in_the_one_form_of_instants():
 @pytest.mark.parametrize("value", [None, "", 5], ids=["nothing", "empty", "a number"])
 @pytest.mark.parametrize("key", [*TEXTS, "started_at", "storage_type", "canonical_records_path"])
 def test_text_that_is_missing_is_named(key, value):
-    assert f"its {key} is {value!r}" == fault(**{key: value})
+    assert f"`$.{key}`" in fault(**{key: value})
 
 
 @pytest.mark.parametrize("value", [None, "7", True, 1.5], ids=["nothing", "a text", "a boolean", "a fraction"])
 @pytest.mark.parametrize("key", ["active_segment_id", "expected_turn_count"])
 def test_number_that_is_none_is_named(key, value):
-    assert f"its {key} is {value!r}" == fault(**{key: value})
+    assert f"`$.{key}`" in fault(**{key: value})
 
 
 @pytest.mark.parametrize("data", [b"[]", b"{}", b'{"schema_version": 2}'], ids=["list", "no version", "another"])
 def test_other_json_is_no_journal(data):
-    with pytest.raises(ValueError, match=r"^it is not a journal of version 1$"):
+    with pytest.raises(ValueError, match=r"Expected `object`|missing required field|`\$.schema_version`"):
         read_journal(data)
 
 
