@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from oulipoly_engine import variables
 from oulipoly_engine.cli.base.context import Context
@@ -26,9 +26,6 @@ from oulipoly_engine.facade.terminals.terminals import (
     signal_number,
     to_json,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HEADINGS = ("ID", "STATE", "AGE", "PID", "COMMAND", "TITLE")
 DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches

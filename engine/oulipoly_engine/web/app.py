@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.routing import Route
 
 from oulipoly_engine import __version__
+from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.access.gate import Gate, Serving, is_open
 from oulipoly_engine.web.api import access, changes, events, machine, push, requests, sessions
 from oulipoly_engine.web.api.streams import Hub
 from oulipoly_engine.web.base import bodies, errors
 from oulipoly_engine.web.links import add_links
 from oulipoly_engine.web.pages.router import page_routes
-
-if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Engine
-
 
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _OF_ALL = (400, 421, 431, 503)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.artifacts import tool
 from oulipoly_engine.cli.base import stdio
@@ -18,11 +18,7 @@ from oulipoly_engine.core.text.columns import size_text, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.errors import ArtifactMisused, UsageInvalid
 from oulipoly_engine.facade import artifacts, diagnostics, output
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from oulipoly_engine.facade.artifacts import ArtifactStore
+from oulipoly_engine.facade.artifacts import ArtifactStore
 
 _SHOWN = 20  # lines of a preview
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d+)?)\s*([kMGT]?)B?", re.IGNORECASE)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__, variables
 from oulipoly_engine.cli.artifacts import scratchpad, tool
 from oulipoly_engine.cli.artifacts.tool import Tool, Verb
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.core.artifacts.addresses import (
     RETURN,
     SCRATCHPAD,
@@ -22,12 +23,7 @@ from oulipoly_engine.core.artifacts.receipts import SCHEMA_VERSION
 from oulipoly_engine.core.artifacts.versions import NewVersion, Version
 from oulipoly_engine.errors import ArtifactError, ArtifactMisused
 from oulipoly_engine.facade import artifacts, output
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from oulipoly_engine.cli.base.parser import Parser
-    from oulipoly_engine.facade.artifacts import ArtifactStore
+from oulipoly_engine.facade.artifacts import ArtifactStore
 
 _PACKAGE = "oulipoly-agent-messenger"
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.artifacts import tool
 from oulipoly_engine.cli.artifacts.tool import Tool, Verb
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.artifacts.addresses import RETURN, SCRATCHPAD, Address, check_key, check_uuid, scratchpad_of
 from oulipoly_engine.core.artifacts.versions import NewVersion, Version
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from oulipoly_engine.cli.base.parser import Parser
-    from oulipoly_engine.facade.artifacts import ArtifactStore
+from oulipoly_engine.facade.artifacts import ArtifactStore
 
 _ACTOR = "agent-scratchpad"
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.artifacts import tool
 from oulipoly_engine.cli.artifacts.tool import Tool, Verb
+from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.artifacts.addresses import RETURN, SCRATCHPAD, Address, check_key, check_label, check_uuid
 from oulipoly_engine.core.artifacts.versions import NewVersion
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import artifacts, output
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from oulipoly_engine.cli.base.parser import Parser
 
 _SCHEMA_VERSION = 1
 

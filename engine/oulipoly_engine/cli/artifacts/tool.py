@@ -9,10 +9,11 @@ from __future__ import annotations
 import codecs
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from oulipoly_engine import __version__, variables
 from oulipoly_engine.cli.base import stdio
@@ -24,11 +25,7 @@ from oulipoly_engine.core.runs.markers import parse_parent
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import ArtifactInputFailed, ArtifactMisused, OutputFailed, RunnerError, UsageInvalid
 from oulipoly_engine.facade import artifacts, diagnostics, output
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from oulipoly_engine.facade.artifacts import ArtifactStore
+from oulipoly_engine.facade.artifacts import ArtifactStore
 
 MISUSED, BUG = 64, 70
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from oulipoly_engine.cli.base import commands
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _ASKED = ("-h", "--help")
 

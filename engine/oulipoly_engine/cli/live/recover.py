@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.core.live.recovery import Blocked, Recoverable, plan_json
+from oulipoly_engine.core.live.runtime_status import AnyStatus
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.facade import diagnostics, output
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from oulipoly_engine.core.live.runtime_status import AnyStatus
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
@@ -15,9 +15,6 @@ from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

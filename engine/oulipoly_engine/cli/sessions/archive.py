@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
@@ -21,9 +21,6 @@ from oulipoly_engine.facade.sessions.archive import (
     PruneResult,
     SessionArchive,
 )
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 _WORDS = {
     CopyState.KEPT: "kept",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from argparse import Namespace
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
@@ -14,11 +15,6 @@ from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.bundles import Packed, PlacedFile, Receipt
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from contextlib import AbstractContextManager
-
 
 _STANDARD = Path("-")  # stdin or stdout
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.parser import Parser, path
 from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
-from oulipoly_engine.facade.accounts.additions import check_provider
+from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate, check_provider
 from oulipoly_engine.facade.base.own_process import inherited_environment
-
-if TYPE_CHECKING:
-    from oulipoly_engine.facade.accounts.additions import AccountAdditions, Candidate
 
 _ENDING = "_API_KEY"  # of the variables in which people keep keys: OPENAI_API_KEY
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
@@ -12,13 +13,8 @@ from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.quantities import ago
-from oulipoly_engine.core.web.devices import OFFERED, device_document
+from oulipoly_engine.core.web.devices import OFFERED, Device, device_document
 from oulipoly_engine.facade import diagnostics, output
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from oulipoly_engine.core.web.devices import Device
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from argparse import Namespace
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
@@ -12,9 +12,6 @@ from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.core.web.grants import grant_document
 from oulipoly_engine.facade import diagnostics, output
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

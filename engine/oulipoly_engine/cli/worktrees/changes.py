@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, is_text, raw
@@ -17,9 +17,6 @@ from oulipoly_engine.core.worktrees.refusals import GitUnavailable
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.records import asdict
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 _MORE = {  # behind the summary, in a command's help
     "changes": "The comments of one call are sent as one prompt.",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
@@ -17,9 +18,6 @@ from oulipoly_engine.core.worktrees.setup_file import NAME
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.records import asdict
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 _MORE = {  # behind the summary, in a command's help
     "remove": "What git ignores goes; `restore` brings the rest back.",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
 
 from oulipoly_engine.config.base.problem import Fault, KeyPath, Level
 from oulipoly_engine.config.schema.accounts import AccountTable
@@ -16,9 +18,6 @@ from oulipoly_engine.config.schema.models import MemberTable, ModelTable
 from oulipoly_engine.config.schema.settings import SettingsTable
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.records import Record
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 __all__ = [
     "AccountTable",

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from oulipoly_engine.config.base.problem import Fault, KeyPath, Level, describe_value
 from oulipoly_engine.config.schema.fields import REFUSED, Table, find_nested_table
 from oulipoly_engine.core.text.nearest import nearest
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 TableT = TypeVar("TableT", bound=Table)
 

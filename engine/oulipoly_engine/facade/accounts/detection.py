@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.errors import SchemaIncompatible, StoreUnusable
@@ -13,10 +12,7 @@ from oulipoly_engine.facade.accounts.base import AccountPart
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.accounts import setup
-from oulipoly_engine.service.accounts.detect import configured_homes, detect
-
-if TYPE_CHECKING:
-    from oulipoly_engine.service.accounts.detect import FoundCli, Report
+from oulipoly_engine.service.accounts.detect import FoundCli, Report, configured_homes, detect
 
 # ruff: noqa: PLC0415 - most ask for no models, and the versions need the state file
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oulipoly_engine.core.checks.alerts import Alert, of_request
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.events import AnyEvent, OrderFailed, TurnEnded, TurnStarted
+from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.orders import Close, Compact, Order, Review, verb_of
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionLost, SessionOpening
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
+from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.errors import AccountExhausted, AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
@@ -24,14 +26,10 @@ from oulipoly_engine.service.live.forks import find_refusal, give_preface
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.launch import LiveLauncher, options_of
 from oulipoly_engine.service.live.protocol import SESSION_ENDS
+from oulipoly_engine.service.live.session_host import LiveHost
+from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_sessions
 from oulipoly_engine.store.quota import quotas
-
-if TYPE_CHECKING:
-    from oulipoly_engine.core.live.launch.catalogue import Catalogue
-    from oulipoly_engine.core.runs.markers import ParentRef
-    from oulipoly_engine.service.live.session_host import LiveHost
-    from oulipoly_engine.store.base.db import Store
 
 _START_S = 30.0  # for the host of another process, which is coming or going
 _ANSWER_S = 10.0  # that a CLI may take to say what it makes of an order

@@ -6,22 +6,19 @@ import getpass
 import os
 import socket
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.live.requests import Decision
+from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.web.devices import CONFIRMED_FOR
 from oulipoly_engine.errors import RequestNotFound, RequestRefused
 from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, Client
+from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_requests
 from oulipoly_engine.store.web import devices
 from oulipoly_engine.store.worktrees import permissions
-
-if TYPE_CHECKING:
-    from oulipoly_engine.core.live.requests import Decision
-    from oulipoly_engine.core.live.sessions import LiveRequest
-    from oulipoly_engine.store.base.db import Store
 
 
 class LiveRequests:

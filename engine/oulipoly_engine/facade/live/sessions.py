@@ -9,7 +9,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
@@ -24,6 +23,8 @@ from oulipoly_engine.core.live.recovery import (
     plan_recovery,
     resume_text,
 )
+from oulipoly_engine.core.live.runtime_status import AnyStatus
+from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn, why_elsewhere
 from oulipoly_engine.errors import RequestRefused, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.live import standing
@@ -45,13 +46,9 @@ from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import PREFACE_LOSSES, describe_preface, find_end, find_refusal, prepare_fork
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.protocol import NAME_LIMIT, SESSION_ENDS, Client
+from oulipoly_engine.service.live.session_host import LiveHost
 from oulipoly_engine.service.live.session_queue import change_queue
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions, unsent_texts
-
-if TYPE_CHECKING:
-    from oulipoly_engine.core.live.runtime_status import AnyStatus
-    from oulipoly_engine.core.live.runtimes import Runtime
-    from oulipoly_engine.service.live.session_host import LiveHost
 
 __all__ = ["HostGone", "HostUnreachable", "LiveClient", "LiveSessions", "LiveStatus", "NewSession", "OrderRefused"]
 

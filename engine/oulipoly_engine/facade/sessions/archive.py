@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from oulipoly_engine import stopping
 from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
@@ -15,11 +14,9 @@ from oulipoly_engine.service.archive.archive import ArchiveStatus, CopyState, Re
 from oulipoly_engine.service.archive.keeper import ArchiveKeeper, KeepResult, PruneResult
 from oulipoly_engine.service.sessions.locate import check_id, find_typed
 from oulipoly_engine.store.archive import copies
+from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions.sessions import list_sessions
 from oulipoly_engine.store.transcripts import entries
-
-if TYPE_CHECKING:
-    from oulipoly_engine.store.base.db import Store
 
 __all__ = ["ArchiveList", "ArchiveStatus", "CopyState", "KeepResult", "PruneResult", "PutBack", "SessionArchive"]
 

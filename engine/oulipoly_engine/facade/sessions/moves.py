@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.sessions.move import MoveReason
@@ -13,10 +12,8 @@ from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.service.sessions.move import Mover, MoveResult, Plan
 from oulipoly_engine.service.sessions.move import receipt as move_receipt
+from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions.split import SplitSession, find_split
-
-if TYPE_CHECKING:
-    from oulipoly_engine.store.base.db import Store
 
 __all__ = ["MoveResult", "Plan", "SessionMoves", "SplitSession", "move_receipt"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live.orders import Rename
 from oulipoly_engine.core.text.columns import plain
@@ -13,11 +12,9 @@ from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.protocol import Client
+from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.sessions import notes
-
-if TYPE_CHECKING:
-    from oulipoly_engine.store.base.db import Store
 
 _LONGEST = {"name": 200, "note": 10_000}  # characters
 _HOST_PATIENCE_S = 5.0  # with a live session's host, which may be stopped

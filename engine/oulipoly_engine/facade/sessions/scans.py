@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.facade.base import upkeep
@@ -12,11 +11,9 @@ from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import Counting, after_scan, count_nothing
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.transcripts.ingest import IngestResult, Kind
+from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.transcripts import entries
-
-if TYPE_CHECKING:
-    from oulipoly_engine.store.base.db import Store
 
 __all__ = ["IngestResult", "Kind", "ScanResult", "SessionScans"]
 

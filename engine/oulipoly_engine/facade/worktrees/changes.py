@@ -10,11 +10,24 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.live.requests import TurnInFlight
+from oulipoly_engine.core.worktrees.changes import (
+    ChangeSet,
+    Committed,
+    Discarded,
+    FileDiff,
+    FileText,
+    MergePreview,
+    Moved,
+    Preflight,
+    Promoted,
+    Written,
+)
+from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
 from oulipoly_engine.core.worktrees.prompts import Comment, comments_prompt
 from oulipoly_engine.core.worktrees.refusals import GitUnavailable
+from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, translate_system_errors
 from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.records import replace
@@ -26,25 +39,9 @@ from oulipoly_engine.service.worktrees.changes.moves import KINDS, Journal, last
 from oulipoly_engine.service.worktrees.changes.place import Checkout, Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
 from oulipoly_engine.service.worktrees.unused import note_look
+from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.worktrees import operations, worktrees
-
-if TYPE_CHECKING:
-    from oulipoly_engine.core.worktrees.changes import (
-        ChangeSet,
-        Committed,
-        Discarded,
-        FileDiff,
-        FileText,
-        MergePreview,
-        Moved,
-        Preflight,
-        Promoted,
-        Written,
-    )
-    from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
-    from oulipoly_engine.core.worktrees.worktrees import Worktree
-    from oulipoly_engine.store.base.db import Store
 
 
 class Changes:

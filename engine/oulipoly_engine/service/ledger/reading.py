@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.transcript_file import open_transcript
-from oulipoly_engine.core.ledger.calls import FamilyUnknown, Found, Place
+from oulipoly_engine.core.ledger.calls import FamilyUnknown, Found, Place, Reader
 from oulipoly_engine.regular_files import walk_folders
 from oulipoly_engine.service.ledger.files import Blocks, Source, escape_path
 from oulipoly_engine.store.ledger.calls import Batch, Cursor, rows_of
-
-if TYPE_CHECKING:
-    from oulipoly_engine.core.ledger.calls import Reader
 
 _MOST_CALLS = 30_000  # in a batch: 15 MB of memory
 _LONGEST_META = 16 << 20  # bytes of a first line, which holds the instructions

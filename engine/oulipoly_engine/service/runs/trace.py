@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.runs.invocations import Invocation, Status
 from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
 from oulipoly_engine.process.liveness import is_alive
@@ -16,9 +16,6 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import artifacts, invocations
 from oulipoly_engine.store.sessions import chains, imported
 from oulipoly_engine.store.transcripts import entries
-
-if TYPE_CHECKING:
-    from oulipoly_engine.core.accounts.accounts import SessionScripts
 
 _LOCATOR_TIMEOUT_S = 30.0
 

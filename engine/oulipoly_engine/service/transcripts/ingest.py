@@ -16,10 +16,9 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 from oulipoly_engine import stopping
-from oulipoly_engine.adapters.bundled import describe_failure, entry_reading, turn_call
+from oulipoly_engine.adapters.bundled import EntryPass, describe_failure, entry_reading, turn_call
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, SessionScripts
 from oulipoly_engine.core.quota.readings import excerpt
@@ -37,9 +36,6 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import imported, leaves
 from oulipoly_engine.store.transcripts import entries, takeovers
-
-if TYPE_CHECKING:
-    from oulipoly_engine.adapters.bundled import EntryPass
 
 TIMEOUT_S = 600.0  # contract, section 4.1
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from oulipoly_engine.web.api.streams import Dropped, Listener
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
 
 _GRACE_S = 1.0  # for a dropped client to take what is on its way
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
+from starlette.requests import Request
 from starlette.responses import JSONResponse
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 
 class Json(JSONResponse):

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Scope
 
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RequestRefused, RunnerError, StoreLocked, UsageInvalid
 from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable, OrderRefused
 from oulipoly_engine.web.base.page_route import PageRoute, prefers_html
 from oulipoly_engine.web.base.templates import render
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-    from starlette.types import Scope
 
 _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "not-allowed": 403,

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from starlette.datastructures import Headers
 from starlette.routing import Match, Route
-
-if TYPE_CHECKING:
-    from starlette.types import Scope
+from starlette.types import Scope
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from oulipoly_engine.core.worktrees.changes import FileDiff, MergePreview
 from oulipoly_engine.core.worktrees.porcelain import WORDS, ChangeEntry
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.api import changes, sessions
 from oulipoly_engine.web.api.changes import check_promote
@@ -16,14 +21,6 @@ from oulipoly_engine.web.api.engine import find_to_drive, find_work
 from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages.page import Page, decode_path, encode_path, get, post
 from oulipoly_engine.web.pages.weights import weight_of
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
-
-    from oulipoly_engine.core.worktrees.changes import FileDiff, MergePreview
-    from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.live.standing import LiveStatus
 
 _BUDGET = 20_000  # bytes of names on one page, and of a diff
 _LINE_OVERHEAD = 26

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from datetime import datetime
 
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from oulipoly_engine.facade.snapshot import AccountView, PoolView, Snapshot
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.pages.page import Page, get
 from oulipoly_engine.web.pages.requests import cards
 from oulipoly_engine.web.pages.sessions import sort_for_person
 from oulipoly_engine.web.pages.words import ORDER, standing_of
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
-
-    from oulipoly_engine.facade.snapshot import AccountView, PoolView, Snapshot
 
 _MOST_CARDS, _MOST_SESSIONS, _MOST_POOLS, _MOST_ALERTS = 3, 6, 12, 5
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.web.api import access
 from oulipoly_engine.web.api.access import set_cookie
 from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages.page import Page, get, post
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
 
 _MOST = 60
 

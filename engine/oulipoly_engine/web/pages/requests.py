@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import msgspec
+from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from oulipoly_engine.core.live.events import Prompt
 from oulipoly_engine.core.live.requests import RequestStale, describe_end, digest_of
+from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 from oulipoly_engine.web.access.viewer import ConfirmationNeeded, NotAllowed
@@ -17,12 +19,6 @@ from oulipoly_engine.web.api.requests import reply
 from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages.page import Page, get, post
 from oulipoly_engine.web.pages.weights import weight_of
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
-
-    from oulipoly_engine.core.live.sessions import LiveRequest
 
 _LONGEST = 12_000  # bytes that a page shows of one request; a longer one is answered where it can be read
 _BUDGET = 24_000

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
+from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.base.templates import KINDS, static_file
 from oulipoly_engine.web.pages import changes, dashboard, devices, requests, session, sessions
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.routing import BaseRoute
-
-    from oulipoly_engine.facade.engine import Engine
 
 
 def page_routes(engine: Engine) -> list[BaseRoute]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.worktrees.changes import ChangeSet
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.web.api import sessions
 from oulipoly_engine.web.api.engine import NotFound, find_to_drive, find_work, may_drive
@@ -18,16 +24,6 @@ from oulipoly_engine.web.pages.recorded import read_whole_text, show_recorded
 from oulipoly_engine.web.pages.requests import cards
 from oulipoly_engine.web.pages.weights import cut_beginning, cut_end, weight_of
 from oulipoly_engine.web.pages.words import standing_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
-
-    from oulipoly_engine.core.live.events import Numbered
-    from oulipoly_engine.core.worktrees.changes import ChangeSet
 
 _EVENTS = 400  # that one look reads
 _LOG_LINES, _LOG_BUDGET = 200, 24_000

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from pydantic import ValidationError
+from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
 from oulipoly_engine.core.worktrees.worktree_refusals import SetupNotAllowed
 from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.records import replace
 from oulipoly_engine.web.api.engine import work_of
 from oulipoly_engine.web.api.listing import SessionOfList, read_list
@@ -19,14 +22,6 @@ from oulipoly_engine.web.base.errors import status_of
 from oulipoly_engine.web.pages import setup
 from oulipoly_engine.web.pages.page import Page, get, post
 from oulipoly_engine.web.pages.words import ORDER, Standing, standing_of, standing_of_listed
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
-
-    from oulipoly_engine.facade.live.standing import LiveStatus
 
 _PAGE = 40
 _MOST = 100

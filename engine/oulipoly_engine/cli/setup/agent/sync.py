@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.questions import Questions, join_names
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.setup.sync import find_filled, tell_empty
-
-if TYPE_CHECKING:
-    from oulipoly_engine.facade.setup.sync import SyncHome, SyncPlan
+from oulipoly_engine.facade.setup.sync import SyncHome, SyncPlan, find_filled, tell_empty
 
 _TITLES = {"skill": "skill", "mcp": "MCP server"}
 
