@@ -331,11 +331,10 @@ def _refuse_if_in_use(root: Path, marker: Mapping[str, object], python: str) -> 
     """Refuse a world whose program or interpreter is another one than ours, and still there."""
     for mine, theirs in ((str(_LIBRARY), marker.get("library")), (python, marker.get("python"))):
         if isinstance(theirs, str) and theirs != mine and _exists(Path(theirs)):
-            message = (
+            raise DemoRefused(
                 f"the demo world {root} belongs to another installation ({theirs}): `demo --root DIR` makes one of "
                 "your own, `demo --reset` takes this one over and deletes what was done in it"
             )
-            raise DemoRefused(message)
 
 
 def _exists(path: Path) -> bool:
@@ -349,11 +348,9 @@ def _check_owner(root: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISDIR(status.st_mode):
-        message = f"{root} is not a folder: remove it, or name another folder for the demo"
-        raise DemoRefused(message)
+        raise DemoRefused(f"{root} is not a folder: remove it, or name another folder for the demo")
     if status.st_uid != os.getuid():
-        message = f"{root} belongs to user {status.st_uid}: set TMPDIR to a folder of yours for the demo"
-        raise DemoRefused(message)
+        raise DemoRefused(f"{root} belongs to user {status.st_uid}: set TMPDIR to a folder of yours for the demo")
 
 
 @contextlib.contextmanager

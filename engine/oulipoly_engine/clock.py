@@ -48,9 +48,7 @@ def from_text(text: str) -> datetime:
     """
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
-        message = f"the time {text!r} has no zone: end it with Z or an offset"
-        raise ValueError(message)
+        raise ValueError(f"the time {text!r} has no zone: end it with Z or an offset")
     if not _FIRST <= instant <= _LAST:
-        message = f"the time {text!r} is none that a clock can have shown"
-        raise ValueError(message)
+        raise ValueError(f"the time {text!r} is none that a clock can have shown")
     return instant.astimezone(UTC)

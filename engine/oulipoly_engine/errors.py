@@ -352,5 +352,4 @@ def translate_system_errors() -> Iterator[None]:
         shown = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else str(name)
         shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[: _LONGEST_SHOWN // 2]}...{shown[-40:]}"
         way_out = _WAYS_OUT.get(error.errno or 0, "look at it, and try again")
-        message = f"{shown}: {error.strerror or error}: {way_out}"
-        raise SystemRefused(message) from error
+        raise SystemRefused(f"{shown}: {error.strerror or error}: {way_out}") from error

@@ -164,11 +164,9 @@ def _home(env: Mapping[str, str]) -> Path:
         try:
             named = pwd.getpwuid(os.getuid()).pw_dir
         except KeyError as error:
-            message = "HOME is not set, and the system knows no home folder of yours: set HOME"
-            raise UsageInvalid(message) from error
+            raise UsageInvalid("HOME is not set, and the system knows no home folder of yours: set HOME") from error
     if not named.startswith("/"):
-        message = f"HOME is {named!r}, which is not an absolute path: set it to your home folder, from `/` on"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"HOME is {named!r}, which is not an absolute path: set it to your home folder, from `/` on")
     return Path(named)
 
 

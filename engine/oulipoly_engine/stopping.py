@@ -62,5 +62,4 @@ def is_asked() -> bool:
 def check() -> None:
     """Raise Stopped if this thread's work shall stop."""
     if is_asked():
-        message = "it was stopped"
-        raise Stopped(message)
+        raise Stopped("it was stopped")

@@ -28,8 +28,7 @@ class FakeClock:
         Raises ValueError for less than nothing: a calendar that is set back is a `jump`.
         """
         if seconds < 0:
-            message = f"time does not pass by {seconds} s: use jump()"
-            raise ValueError(message)
+            raise ValueError(f"time does not pass by {seconds} s: use jump()")
         self._now += timedelta(seconds=seconds)
         self._monotonic += seconds
 

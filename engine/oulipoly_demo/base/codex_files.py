@@ -138,8 +138,7 @@ class CodexConversation:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(descriptor)
-            message = f"thread {self.session_id} already has an active writer"
-            raise SessionOpen(message) from None
+            raise SessionOpen(f"thread {self.session_id} already has an active writer") from None
         return descriptor
 
     def append(self, now: float, *items: tuple[str, dict[str, Any]]) -> None:

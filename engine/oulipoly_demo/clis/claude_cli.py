@@ -109,19 +109,15 @@ def _check(options: Parsed) -> None:
     session_id = options.last("--session-id")
     if output not in _FORMATS:
         allowed = ", ".join(_FORMATS)
-        message = (
+        raise OptionWrong(
             f"error: option '--output-format <format>' argument '{output}' is invalid. Allowed choices are {allowed}."
         )
-        raise OptionWrong(message)
     if output == "stream-json" and not options.has("--verbose"):
-        message = "Error: When using --print, --output-format=stream-json requires --verbose"
-        raise OptionWrong(message)
+        raise OptionWrong("Error: When using --print, --output-format=stream-json requires --verbose")
     if session_id is not None and not ids.is_uuid(session_id):
-        message = "Error: Invalid session ID. Must be a valid UUID."
-        raise OptionWrong(message)
+        raise OptionWrong("Error: Invalid session ID. Must be a valid UUID.")
     if session_id is not None and options.has("--resume") and not options.has("--fork-session"):
-        message = "Error: --session-id can only be used with --resume if --fork-session is also specified."
-        raise OptionWrong(message)
+        raise OptionWrong("Error: --session-id can only be used with --resume if --fork-session is also specified.")
 
 
 def _prompt(options: Parsed) -> str:

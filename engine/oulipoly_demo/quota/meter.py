@@ -86,5 +86,4 @@ class Meter(NamedTuple):
         except FileNotFoundError:
             return Reading(levels.fresh(self.vendor))
         except (ValueError, TypeError, KeyError) as error:
-            message = f"{self.path} is damaged ({error}): delete it for a fresh quota"
-            raise MeterBroken(message) from error
+            raise MeterBroken(f"{self.path} is damaged ({error}): delete it for a fresh quota") from error

@@ -101,8 +101,7 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
 
         return usage.show(context, as_json=options.json)
     if options.json:
-        message = "--json goes with --usage, or after a command"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--json goes with --usage, or after a command")
     if name is not None:
         _refuse_one_shot_options(options, name)
     if command is not None:
@@ -129,8 +128,7 @@ def _refuse_beside_usage(options: object, name: str | None) -> None:
     given = [key for key in keys if getattr(options, key)]
     if name is not None or given:
         word = name or ("a prompt" if given[0] == "words" else f"--{given[0].replace('_', '-')}")
-        message = f"--usage stands alone: it does not go with {word}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"--usage stands alone: it does not go with {word}")
 
 
 def _refuse_beside_new(options: Namespace, name: str | None) -> None:
@@ -138,8 +136,7 @@ def _refuse_beside_new(options: Namespace, name: str | None) -> None:
     given = [key for key in keys if getattr(options, key)]
     if name is not None or given:
         word = name or ("a prompt" if given[0] == "words" else f"--{given[0].replace('_', '-')}")
-        message = f"--new takes -p alone, not {word}: `repl MODEL` opens a session of a model's pool"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"--new takes -p alone, not {word}: `repl MODEL` opens a session of a model's pool")
 
 
 def _resume(context: Context, options: Namespace) -> int:

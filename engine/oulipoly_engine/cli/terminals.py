@@ -131,8 +131,7 @@ def _kill_orphan(context: Context, identity: str) -> int:
         orphan = context.engine.orphans.kill(identity)
     except InvocationNotFound:
         way = f"`{context.program} terminal list` lists both"
-        message = f"there is no terminal {identity!r}, and no CLI without a runner: {way}"
-        raise TerminalNotFound(message) from None
+        raise TerminalNotFound(f"there is no terminal {identity!r}, and no CLI without a runner: {way}") from None
     output.write_line(f"process {orphan.pid} of {orphan.account} ended")
     return 0
 
@@ -209,6 +208,5 @@ def describe_end(code: int, number: int | None) -> str:
 def _size(text: str) -> tuple[int, int]:
     columns, _, rows = text.partition("x")
     if not (columns.isdecimal() and rows.isdecimal() and 2 <= int(columns) <= 1000 and 1 <= int(rows) <= 500):
-        message = f"not a size such as 120x40 (at most 1000x500): {text!r}"
-        raise argparse.ArgumentTypeError(message)
+        raise argparse.ArgumentTypeError(f"not a size such as 120x40 (at most 1000x500): {text!r}")
     return int(columns), int(rows)

@@ -210,8 +210,7 @@ def _read_own(path: Path) -> bytes:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
-            message = f"{path} is not a file of our own"
-            raise ValueError(message)
+            raise ValueError(f"{path} is not a file of our own")
         with open(descriptor, "rb", closefd=False) as file:
             return file.read(min(status.st_size, _SNAPSHOT_LIMIT))  # memory is taken for as much as it is told to read
     finally:
@@ -264,12 +263,10 @@ def identify_program(root: Path = Path(__file__).parent.parent) -> str:
 def _encode_path(value: object) -> bytes:
     if isinstance(value, Path):
         return os.fsencode(value)  # names that are no texts keep their bytes
-    message = f"{type(value).__name__} is not kept"
-    raise NotImplementedError(message)
+    raise NotImplementedError(f"{type(value).__name__} is not kept")
 
 
 def _decode_path(kind: type, value: Any) -> Path:  # noqa: ANN401 - what msgspec hands over
     if kind is Path:
         return Path(os.fsdecode(value))
-    message = f"{kind.__name__} is not kept"
-    raise NotImplementedError(message)
+    raise NotImplementedError(f"{kind.__name__} is not kept")

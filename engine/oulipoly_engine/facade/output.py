@@ -42,8 +42,7 @@ def write_bytes(data: bytes | memoryview) -> None:
         except BrokenPipeError:
             raise
         except OSError as error:
-            message = f"cannot write to stdout: {error.strerror or error}"
-            raise OutputFailed(message) from error
+            raise OutputFailed(f"cannot write to stdout: {error.strerror or error}") from error
 
 
 def write_line(text: str) -> None:

@@ -41,8 +41,7 @@ class ClientSocket:
             raise EOFError
         received: list[Message] = self._decoder.feed(data)
         if not self.greeted and received and not isinstance(received[0], Hello):
-            text = "the first message must be hello"
-            raise WireBroken(text)
+            raise WireBroken("the first message must be hello")
         return received
 
     def greet(self, first: Hello, name: str) -> bool:

@@ -72,8 +72,7 @@ def encode(message: Message, largest: int = LARGEST) -> bytes:
         message = _UsualHello(message.version, message.name)
     data = _encoder.encode(message)
     if len(data) > largest:
-        text = f"a message of {len(data):,} bytes is larger than the limit of {largest:,}"
-        raise WireBroken(text)
+        raise WireBroken(f"a message of {len(data):,} bytes is larger than the limit of {largest:,}")
     return _LENGTH.pack(len(data)) + data
 
 
@@ -97,8 +96,7 @@ class Decoder:
         while len(pending) - start >= _LENGTH.size:
             (size,) = _LENGTH.unpack_from(pending, start)
             if size > self._largest:
-                text = f"a frame of {size} bytes is announced, more than the limit of {self._largest}"
-                raise WireBroken(text)
+                raise WireBroken(f"a frame of {size} bytes is announced, more than the limit of {self._largest}")
             end = start + _LENGTH.size + size
             if len(pending) < end:
                 break
@@ -112,5 +110,4 @@ class Decoder:
         try:
             return self._decoder.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            text = f"no message of ours: {error}"
-            raise WireBroken(text) from error
+            raise WireBroken(f"no message of ours: {error}") from error

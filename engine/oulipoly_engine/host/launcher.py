@@ -34,19 +34,16 @@ def launch(module: str, order: bytes) -> bytes:
             start_new_session=True,
         )
     except OSError as error:
-        message = f"the host could not be started: {error.strerror or error}"
-        raise SpawnFailed(message) from error
+        raise SpawnFailed(f"the host could not be started: {error.strerror or error}") from error
     try:
         answered, complaint = process.communicate(order, timeout=_PATIENCE_S)
     except subprocess.TimeoutExpired as error:
         process.kill()
         process.communicate()
-        message = f"the host did not answer within {_PATIENCE_S:.0f} s"
-        raise SpawnFailed(message) from error
+        raise SpawnFailed(f"the host did not answer within {_PATIENCE_S:.0f} s") from error
     if not answered:
         last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        message = f"the host could not be started: {last or 'it ended without a word'}"
-        raise SpawnFailed(message)
+        raise SpawnFailed(f"the host could not be started: {last or 'it ended without a word'}")
     return answered
 
 

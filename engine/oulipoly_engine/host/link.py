@@ -124,8 +124,7 @@ class Link:
             raise HostUnreachable(message) from error
         if not is_same_user(connection):
             connection.close()
-            message = f"the process at {self._path} is another user's: nothing was sent to it"
-            raise HostUnreachable(message)
+            raise HostUnreachable(f"the process at {self._path} is another user's: nothing was sent to it")
         self._out += encode(Hello(self._budget.version, self._name, self._budget.largest))
         self._socket = connection
         self.flush()

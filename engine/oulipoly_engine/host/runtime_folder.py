@@ -175,8 +175,7 @@ def claim(folder: Path) -> tuple[HostFiles, int]:
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 return place, descriptor
             os.close(descriptor)  # somebody who tidies up was quicker, and removes it
-    message = f"the runtime folder {folder} has no free id left"
-    raise RuntimeFolderUnsafe(message)
+    raise RuntimeFolderUnsafe(f"the runtime folder {folder} has no free id left")
 
 
 def claim_name(folder: Path, name: str) -> tuple[HostFiles, int] | None:
@@ -191,8 +190,7 @@ def claim_name(folder: Path, name: str) -> tuple[HostFiles, int] | None:
         if os.fstat(descriptor).st_nlink:
             return place, descriptor
         os.close(descriptor)  # who tidied up has removed it meanwhile
-    message = f"the runtime folder {folder} is tidied up again and again"
-    raise RuntimeFolderUnsafe(message)
+    raise RuntimeFolderUnsafe(f"the runtime folder {folder} is tidied up again and again")
 
 
 class Held(Record):

@@ -47,11 +47,10 @@ def require_terminal() -> None:
     """Raise RequestRefused unless a person sits at both ends of us."""
     for descriptor, name in ((_STDIN, "stdin"), (_STDOUT, "stdout")):
         if not os.isatty(descriptor):
-            message = (
+            raise RequestRefused(
                 f"{name} is not a terminal, and an interactive session needs one: start it in a terminal, or give a "
                 "prompt for a run without one"
             )
-            raise RequestRefused(message)
 
 
 def pass_through(

@@ -41,8 +41,7 @@ class WorkerProcess:
                 pipesize=_PIPE_SIZE,
             )
         except OSError as error:
-            message = f"a second process could not be started: {error.strerror or error}"
-            raise SpawnFailed(message) from error
+            raise SpawnFailed(f"a second process could not be started: {error.strerror or error}") from error
         self._frames: SimpleQueue[bytes | None] = SimpleQueue()
         self._has_ended = False
         self._thread = threading.Thread(target=self._serve, args=(order,), daemon=True)

@@ -16,8 +16,7 @@ def __getattr__(name: str) -> object:
     if name in ("ended", "look", "after"):
         _forget_former_modules()
         return getattr(import_module(f"{_PACKAGE}.facade.runs.detached"), name)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _forget_former_modules() -> None:

@@ -77,8 +77,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         try:
             yield database
         except UnicodeDecodeError as error:  # out of SQLite's own message, with the name of what it cannot read
-            message = f"its schema is damaged ({error})"
-            raise sqlite3.DatabaseError(message) from error
+            raise sqlite3.DatabaseError(f"its schema is damaged ({error})") from error
 
 
 def state_of(path: Path) -> tuple[object, ...]:

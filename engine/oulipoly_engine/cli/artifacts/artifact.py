@@ -68,16 +68,13 @@ def _add_put(parser: Parser) -> None:
 def _put(context: Context, options: Namespace) -> int:
     address: Address = options.address
     if address.version is not None or address.label is not None:
-        message = f"{address.text} names a version, and a new one gets the next number: leave it out"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused(f"{address.text} names a version, and a new one gets the next number: leave it out")
     if address.run.startswith((SCRATCHPAD, RETURN)):
-        message = f"{address.run} belongs to a run: agent-scratchpad and agent-messenger store there"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused(f"{address.run} belongs to a run: agent-scratchpad and agent-messenger store there")
     labels = tuple(map(check_label, options.label))
     producer = tool.own_invocation()
     if options.file is None and not stdio.is_piped():
-        message = "nothing is piped in: name a FILE, or - to type the content here"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused("nothing is piped in: name a FILE, or - to type the content here")
     source = None if str(options.file) in ("None", "-") else options.file
     new = NewVersion(address, producer, options.format, options.verdict_line, options.predecessor, labels)
     with (
@@ -233,8 +230,7 @@ def _collect(context: Context, options: Namespace) -> int:
 def _size(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        message = f"--limit {text[:40]!r} is not a size: 500MB, 2GB, or none"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"--limit {text[:40]!r} is not a size: 500MB, 2GB, or none")
     return int(float(found[1]) * 1000 ** _POWERS[found[2].lower()])
 
 

@@ -50,8 +50,7 @@ def _return(options: Namespace) -> int:
     uuid = check_uuid(tool.scope(options.invocation_uuid))
     name = check_key(options.name, "--name", (SCRATCHPAD, RETURN))
     if options.scratchpad_version is not None and options.scratchpad is None:
-        message = "--scratchpad-version goes with --scratchpad NAME"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused("--scratchpad-version goes with --scratchpad NAME")
     channel = artifacts.find_channel(os.environ, options.return_channel)
     new = NewVersion(Address(returns_of(uuid), name), uuid, options.format, options.verdict_line)
     with tool.opened(options.db) as store:

@@ -188,8 +188,7 @@ def _time(text: str) -> datetime:
     try:
         return from_text(text)
     except ValueError as error:
-        message = f"--expired-before {text[:60]!r} is not a time with its zone: {error}"
-        raise UsageInvalid(message) from error
+        raise UsageInvalid(f"--expired-before {text[:60]!r} is not a time with its zone: {error}") from error
 
 
 def _address(place: Address) -> dict[str, str]:

@@ -37,8 +37,7 @@ def _key(options: Namespace) -> Address:
 
 def _init(options: Namespace) -> int:
     if options.db is None:
-        message = "say which store to make: --db FILE"
-        raise UsageInvalid(message)
+        raise UsageInvalid("say which store to make: --db FILE")
     status = "initialized" if artifacts.initialise(options.db, SystemClock()) else "already_current"
     if options.json:
         document = {"db_path": str(options.db), "schema_version": _SCHEMA_VERSION, "status": status}

@@ -82,8 +82,7 @@ def _run(tool: Tool, arguments: list[str]) -> int:
     verb = tool.verbs.get(arguments[0]) if arguments else None
     if verb is None:
         word = f"unknown command {arguments[0][:80]!r}" if arguments else "say what to do"
-        message = f"{word}: {', '.join(tool.verbs)} (see `{tool.program} --help`)"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"{word}: {', '.join(tool.verbs)} (see `{tool.program} --help`)")
     parser = Parser(prog=f"{tool.program} {arguments[0]}", description=verb.summary)
     verb.configure(parser)
     return verb.run(parser.parse(arguments[1:]))
@@ -114,8 +113,7 @@ def add_description(parser: Parser) -> None:
 def number(text: str) -> int:
     """Read a version. Raises UsageInvalid."""
     if not text.isascii() or not text.isdecimal() or not 0 < int(text[:19]) < 1 << 63:
-        message = f"{text[:40]!r} is not a version: versions count from 1"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"{text[:40]!r} is not a version: versions count from 1")
     return int(text)
 
 
@@ -124,8 +122,7 @@ def scope(given: str | None) -> str:
     found = given if given is not None else own_invocation()
     if not found:
         name = variables.PARENT_INVOCATION
-        message = f"no invocation is named: give --invocation-uuid, or run it where {name} is set"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused(f"no invocation is named: give --invocation-uuid, or run it where {name} is set")
     return found
 
 
@@ -155,14 +152,12 @@ def opened(given: Path | None) -> Iterator[ArtifactStore]:
 def content(path: Path | None, *, from_stdin: bool, body: str | None = None) -> Iterator[BinaryIO | bytes]:
     """Open the one content that was given. Raises ArtifactMisused, ArtifactInputFailed."""
     if (path is not None) + from_stdin + (body is not None) != 1:
-        message = "give the content in one way: --content-file FILE or --content-stdin"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused("give the content in one way: --content-file FILE or --content-stdin")
     if body is not None:
         yield body.encode("utf-8", "surrogateescape")
     elif path is None:
         if sys.stdin is None:
-            message = "the content cannot be read: stdin is closed"
-            raise ArtifactInputFailed(message)
+            raise ArtifactInputFailed("the content cannot be read: stdin is closed")
         yield sys.stdin.buffer
     else:
         try:

@@ -21,14 +21,12 @@ def run(program: str, noun: commands.Subcommand, arguments: list[str]) -> int:
     known = [entry.name.partition(" ")[2] for entry in verbs]
     see = f"(see `{program} {noun.name} --help`)"
     if not arguments or arguments[0].startswith("-"):
-        message = f"say what to do after `{program} {noun.name}`: {', '.join(known)} {see}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"say what to do after `{program} {noun.name}`: {', '.join(known)} {see}")
     from oulipoly_engine.core.text.nearest import nearest  # noqa: PLC0415 - only an error needs it
 
     near = nearest(arguments[0], known)
     hint = f"did you mean `{program} {noun.name} {near[0]}`?" if near else f"there are {', '.join(known)}"
-    message = f"unknown command `{program} {noun.name} {arguments[0][:80]}`: {hint} {see}"
-    raise UsageInvalid(message)
+    raise UsageInvalid(f"unknown command `{program} {noun.name} {arguments[0][:80]}`: {hint} {see}")
 
 
 def listing(entries: Sequence[commands.Subcommand], *, prefix: str = "") -> str:

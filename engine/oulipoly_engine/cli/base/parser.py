@@ -222,8 +222,7 @@ def seconds(text: str) -> float:
     """Read a time limit. Raises argparse's own error, which names the option."""
     value = float(text)
     if not 0 < value < float("inf"):
-        message = f"not a number of seconds above 0: {text!r}"
-        raise argparse.ArgumentTypeError(message)
+        raise argparse.ArgumentTypeError(f"not a number of seconds above 0: {text!r}")
     return value
 
 
@@ -235,8 +234,7 @@ def path(text: str) -> Path:
     from pathlib import Path  # noqa: PLC0415 - 5 ms, only where a path is given
 
     if not text:
-        message = "the path is empty"
-        raise argparse.ArgumentTypeError(message)
+        raise argparse.ArgumentTypeError("the path is empty")
     try:
         os.stat(text)  # noqa: PTH116 - pathlib's takes no name that is too long
     except OSError as error:

@@ -83,8 +83,7 @@ class Questions:
         if self.is_agreed:
             return True
         if not self.can_ask:
-            message = f"{question} There is no terminal to ask on: --yes says yes"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"{question} There is no terminal to ask on: --yes says yes")
         while True:
             answer = self._read(f"{question} ({'Y/n' if is_default else 'y/n'}) ").lower()
             if answer in ("y", "yes", "n", "no", ""):
@@ -99,8 +98,7 @@ class Questions:
         if self.is_agreed:
             return True
         if not self.can_ask:
-            message = f"{question} There is no terminal to ask on: --yes says yes"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"{question} There is no terminal to ask on: --yes says yes")
         return self._read(f"{question} Type {wanted} to go on: ") == wanted
 
     def line(self, question: str) -> str:
@@ -137,8 +135,7 @@ class Questions:
             line = os.read(0, _LONGEST_LINE)
         if not line:
             diagnostics.write_block("\n")
-            message = "the question was not answered, so nothing was changed"
-            raise Declined(message)
+            raise Declined("the question was not answered, so nothing was changed")
         return line.decode("utf-8", "replace").strip()
 
 

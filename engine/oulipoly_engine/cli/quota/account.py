@@ -53,8 +53,7 @@ def fraction_of(text: str, what: str) -> float:
     except ValueError:
         percent = -1.0
     if not 0 <= percent <= 99:
-        message = f"the {what} {text!r} is not a percentage from 0 to 99"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"the {what} {text!r} is not a percentage from 0 to 99")
     return percent / 100
 
 

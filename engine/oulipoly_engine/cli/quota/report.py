@@ -45,8 +45,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
     options = parser.parse(arguments)
     if options.json and options.csv:
-        message = "--json and --csv exclude each other"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--json and --csv exclude each other")
     question = Question(
         Grouping(options.by),
         _instant(options.since, "--since", context.clock.now()),
@@ -94,8 +93,7 @@ def _instant(text: str | None, option: str, now: datetime, *, is_end: bool = Fal
         return datetime.combine(day + timedelta(days=is_end), time()).astimezone()
     except (ValueError, OverflowError) as error:
         forms = "a day like 2026-11-20, a time like `Fri 08:00`, or an instant like `2026-11-20T08:00:00Z`"
-        message = f"{option} {text!r} is none of these: {forms}"
-        raise UsageInvalid(message) from error
+        raise UsageInvalid(f"{option} {text!r} is none of these: {forms}") from error
 
 
 def _tell(question: Question, found: LedgerReport) -> None:

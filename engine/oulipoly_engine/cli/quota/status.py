@@ -60,6 +60,5 @@ def _find_template(context: Context, name: str | None) -> str | None:
     if name not in known:
         near = nearest(name, known)
         way_out = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
-        message = f"[status] in {context.paths.config / 'app.toml'} has no template {name!r}: {way_out}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"[status] in {context.paths.config / 'app.toml'} has no template {name!r}: {way_out}")
     return known[name]

@@ -60,11 +60,10 @@ def _restrict_to_pin(model: Model, pin: str | None) -> Model:
         return model
     found = restrict_to_account(model, pin)
     if found is None:
-        message = (
+        raise AccountUnusable(
             f"the account {pin!r} alone is to serve, but the pool of {model.name!r} does not have it: "
             "take its pin away, or choose another one"
         )
-        raise AccountUnusable(message)
     return found
 
 

@@ -41,27 +41,22 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.accept_older("--to", "--account")
     options = parser.parse(arguments)
     if options.model and options.named and options.model != options.named:
-        message = f"two models are named, {options.model!r} and {options.named!r}: name one"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"two models are named, {options.model!r} and {options.named!r}: name one")
     model = options.named or options.model
     context = context.with_models(options.models_dir)
     if options.new and (model is not None or options.resume is not None):
-        message = "--new opens a session on the default account: it takes neither a model nor --resume"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--new opens a session on the default account: it takes neither a model nor --resume")
     if options.resume is not None:
         wish = ResumeRequest(options.resume, model, _project(options.project), options.account, is_fork=options.fork)
         return _resume(context, wish, is_detached=options.detach)
     if options.fork:
-        message = "--fork copies a session's past, so it needs --resume"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--fork copies a session's past, so it needs --resume")
     if options.account is not None:
-        message = "--account moves a session, so it needs --resume"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--account moves a session, so it needs --resume")
     if options.new:
         return new(context, options.project, is_detached=options.detach)
     if model is None:
-        message = f"model required: say `{parser.prog} MODEL`, or `{parser.prog} --resume ID`"
-        raise RequestRefused(message)
+        raise RequestRefused(f"model required: say `{parser.prog} MODEL`, or `{parser.prog} --resume ID`")
     _check(is_detached=options.detach)
     return _go(context, _request(folder(options.project), model=model), is_detached=options.detach)
 
@@ -72,11 +67,10 @@ def new(context: Context, project: Path | None, *, is_detached: bool = False) ->
     place = folder(project)
     account = context.engine.interactive.default_account()
     if account is None:
-        message = (
+        raise RequestRefused(
             f'--new needs to know the account: put `default_provider = "ACCOUNT"` into {context.paths.settings}, or '
             f"say `{context.program} repl MODEL`"
         )
-        raise RequestRefused(message)
     return _go(context, _request(place, account=account), is_detached=is_detached)
 
 

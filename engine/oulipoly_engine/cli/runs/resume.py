@@ -107,8 +107,7 @@ def _answer(options: Namespace) -> str:
         text = stdio.read_piped_text()
         source = "there is no answer payload"
     if not text.strip():
-        message = f"{source}: give one with -f FILE, --prompt TEXT or on stdin"
-        raise PromptMissing(message)
+        raise PromptMissing(f"{source}: give one with -f FILE, --prompt TEXT or on stdin")
     return text
 
 

@@ -113,11 +113,10 @@ def _agent(context: Context, options: Namespace, runner: OneShotRunner) -> tuple
     if options.agent_file is not None:
         return runner.agent_file(options.agent_file), options.words[1:]
     if not options.words:
-        message = (
+        raise AgentUnknown(
             f"no agent and no model: say `{context.program} AGENT PROMPT...` or `{context.program} -m MODEL PROMPT...` "
             f"(see `{context.program} --help`; `{context.program} demo` needs no account)"
         )
-        raise AgentUnknown(message)
     name, *words = options.words
     try:
         return runner.agent(name), words
@@ -146,8 +145,7 @@ def read_prompt(path: Path) -> str:
         with stdio.open_file(path) as file:
             return stdio.read_text(file)
     except OSError as error:
-        message = f"the prompt file {path} cannot be read: {error.strerror or error}"
-        raise PromptMissing(message) from error
+        raise PromptMissing(f"the prompt file {path} cannot be read: {error.strerror or error}") from error
 
 
 def folder(path: Path | None) -> Path:
@@ -159,6 +157,5 @@ def folder(path: Path | None) -> Path:
             message = "the working directory is gone: change to another one, or name one with -p/--project"
             raise RequestRefused(message) from error
     if not path.is_dir():
-        message = f"the project folder {path} is not a directory: correct -p/--project"
-        raise RequestRefused(message)
+        raise RequestRefused(f"the project folder {path} is not a directory: correct -p/--project")
     return path.absolute()

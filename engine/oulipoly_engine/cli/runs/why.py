@@ -39,8 +39,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         try:
             document = pools.past_decision(options.subject)
         except InvocationNotFound as error:  # `beef` may be a model's name that was mistyped
-            message = f"there is no model {options.subject[:80]!r}, and {error.message}"
-            raise InvocationNotFound(message) from error
+            raise InvocationNotFound(f"there is no model {options.subject[:80]!r}, and {error.message}") from error
     else:
         texts = [text for group in options.what_if for text in group]
         found = pools.next_decision(options.subject, texts, show_quota_progress if options.refresh else None)

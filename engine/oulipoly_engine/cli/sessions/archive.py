@@ -70,8 +70,7 @@ def _refuse_strays(options: Namespace) -> None:
     )
     for name, owner, given in pairs:
         if given and not getattr(options, owner):
-            message = f"--{name.replace('_', '-')} goes with --{owner.replace('_', '-')}"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"--{name.replace('_', '-')} goes with --{owner.replace('_', '-')}")
 
 
 def _keep(kept: SessionArchive, *, as_json: bool) -> int:
@@ -114,8 +113,7 @@ def _list(found: ArchiveList, *, as_json: bool) -> int:
 
 def _at_risk(archive: SessionArchive, days: float, *, as_json: bool) -> int:
     if not 0 <= days <= 100_000:
-        message = f"--within takes a number of days, not {days}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"--within takes a number of days, not {days}")
     found = archive.at_risk(days)
     if as_json:
         output.write_json({"within_days": days, "transcripts": [_entry(one) for one in found]})

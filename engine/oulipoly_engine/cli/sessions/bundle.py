@@ -35,11 +35,9 @@ def _bundle(context: Context, program: str, arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="with --output: print JSON, as without a terminal")
     options = parser.parse(arguments)
     if options.output == _STANDARD and options.force:
-        message = "--force goes with --output FILE"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--force goes with --output FILE")
     if options.output == _STANDARD and os.isatty(output.STDOUT):
-        message = "a bundle is not text for a terminal: give --output FILE, or a pipe"
-        raise UsageInvalid(message)
+        raise UsageInvalid("a bundle is not text for a terminal: give --output FILE, or a pipe")
     bundles = context.engine.sessions.bundles
     if options.output == _STANDARD:
         bundles.send(options.session, output.write_bytes)
@@ -92,14 +90,12 @@ def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
 def _open_bundle(options: Namespace) -> AbstractContextManager[BinaryIO]:
     if options.file == _STANDARD:
         if not stdio.is_piped():
-            message = "no bundle: name a FILE, or pipe one in"
-            raise UsageInvalid(message)
+            raise UsageInvalid("no bundle: name a FILE, or pipe one in")
         return nullcontext(stdio.choose_input())
     try:
         return stdio.open_file(options.file)
     except OSError as error:
-        message = f"the bundle {options.file} cannot be read: {error.strerror or error}"
-        raise RunnerError(message) from error
+        raise RunnerError(f"the bundle {options.file} cannot be read: {error.strerror or error}") from error
 
 
 def _describe_receipt(receipt: Receipt, *, dry_run: bool) -> dict[str, object]:

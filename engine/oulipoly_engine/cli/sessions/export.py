@@ -36,17 +36,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     if options.format not in _FORMATS:
         session_uuid(options.session)
-        message = f"there is no format {options.format!r}: {' or '.join(_FORMATS)}"
-        raise FormatInvalid(message)
+        raise FormatInvalid(f"there is no format {options.format!r}: {' or '.join(_FORMATS)}")
     if options.force and options.output in (None, Path("-")):
-        message = "--force goes with --output FILE"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--force goes with --output FILE")
     is_canonical, text = options.format == CANONICAL, options.session
     if is_canonical:
         text = session_uuid(options.session)
         if options.no_redact or options.more:
-            message = f"--no-redact and --with go with --format markdown or html: {CANONICAL} is always whole"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"--no-redact and --with go with --format markdown or html: {CANONICAL} is always whole")
     wish = ExportOptions(
         options.format,
         redacting=not options.no_redact,

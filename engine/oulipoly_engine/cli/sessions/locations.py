@@ -97,6 +97,5 @@ def _resume(context: Context, program: str, arguments: list[str]) -> int:
 
 def _ttl(text: str, longest: int) -> int:
     if not _DIGITS.fullmatch(text) or not 1 <= int(text) <= longest:
-        message = f"--ttl-ms takes 1 to {longest}, not {text[:40]!r}"
-        raise TtlInvalid(message)
+        raise TtlInvalid(f"--ttl-ms takes 1 to {longest}, not {text[:40]!r}")
     return int(text)

@@ -77,8 +77,7 @@ def _undo(context: Context, program: str, arguments: list[str]) -> int:
 
 def _preimage(text: str | None) -> str | None:
     if text is not None and not _HASH.fullmatch(text):
-        message = f"--preimage-sha256 takes 64 hexadecimal digits, not {text[:80]!r}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"--preimage-sha256 takes 64 hexadecimal digits, not {text[:80]!r}")
     return text
 
 
@@ -87,11 +86,9 @@ def _open_input(name: Path | None) -> BinaryIO:
         try:
             return stdio.open_file(name)
         except OSError as error:
-            message = f"{name} cannot be read: {error.strerror or error}"
-            raise RunnerError(message) from error
+            raise RunnerError(f"{name} cannot be read: {error.strerror or error}") from error
     if not stdio.is_piped():
-        message = "give the canonical lines on stdin, or name their file with --from-file"
-        raise UsageInvalid(message)
+        raise UsageInvalid("give the canonical lines on stdin, or name their file with --from-file")
     return stdio.choose_input()
 
 

@@ -49,8 +49,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     catalogue = context.engine.sessions.catalogue
     query = catalogue.query(" ".join(options.query))
     if query == Query():
-        message = "give something to search for"
-        raise UsageInvalid(message)
+        raise UsageInvalid("give something to search for")
     if not (options.no_scan or options.as_is):
         person.read_new(context)
     result = catalogue.search_all(

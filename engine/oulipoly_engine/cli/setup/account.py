@@ -102,8 +102,7 @@ def _log_in(context: Context, options: Namespace) -> int:
     state = logins.read_login(existing)
     if state.profile is None:
         problem = f"who is logged in {state.problem}" if state.problem else f"nobody is logged in to {options.account}"
-        message = f"{problem}: try again"
-        raise LoginFailed(message)
+        raise LoginFailed(f"{problem}: try again")
     output.write_line(state.profile.sentence)
     return 0
 
@@ -171,8 +170,7 @@ def _bring_back(changes: AccountChanges, removed: Step | None, error: RequestRef
     try:
         changes.undo(removed)
     except RunnerError as other:
-        message = f"{error.message}; {other.message}"
-        raise RequestRefused(message) from error
+        raise RequestRefused(f"{error.message}; {other.message}") from error
 
 
 def _undo(context: Context, options: Namespace) -> int:
@@ -184,8 +182,7 @@ def _undo(context: Context, options: Namespace) -> int:
     if step is not None:
         files = ", ".join(map(str, step.places))
         if not Questions(is_agreed=options.yes).confirm(f"Undo: {step.what}? This changes {files}."):
-            message = "nothing was undone"
-            raise Declined(message)
+            raise Declined("nothing was undone")
     output.write_line(f"Undone: {changes.undo(step).what}")
     return 0
 
@@ -198,8 +195,7 @@ def _write(context: Context, step: Step, agree: Callable[[str, str], bool], ques
 
 def _agree(changes: AccountChanges, step: Step, agree: Callable[[str, str], bool], question: str) -> None:
     if not agree(changes.diff(step.files), question):
-        message = "nothing was changed"
-        raise Declined(message)
+        raise Declined("nothing was changed")
 
 
 def _write_agreed(context: Context, step: Step) -> None:

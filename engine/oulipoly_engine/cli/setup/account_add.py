@@ -106,19 +106,16 @@ def _parse(context: Context, name: str, arguments: list[str]) -> Namespace:
     parser.add_argument("-y", "--yes", action="store_true", help="write without a question")
     options = parser.parse(arguments)
     if options.home is not None and (options.api_key_env or options.api_key_file):
-        message = "an API key needs a home of its own, so it does not go with --home"
-        raise UsageInvalid(message)
+        raise UsageInvalid("an API key needs a home of its own, so it does not go with --home")
     if options.keyring and not (options.api_key_env or options.api_key_file):
-        message = "--keyring keeps an API key: give --api-key-env or --api-key-file too"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--keyring keeps an API key: give --api-key-env or --api-key-file too")
     return options
 
 
 def _ask_cli(detection: Detection, questions: Questions) -> str:
     """Ask which CLI the account is of, below a list of those that are installed and logged in."""
     if not questions.can_ask:
-        message = f"say which CLI: {', '.join(CLIS)}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"say which CLI: {', '.join(CLIS)}")
     lines = detection.detect().summary
     output.write_lines(lines)
     return questions.ask(f"Which CLI ({', '.join(CLIS)})", "", find_cli, "\n".join(("One of:", *lines)))
@@ -147,14 +144,12 @@ def _sign_in(logins: AccountLogins, candidate: Candidate, options: Namespace, qu
         state = logins.read_login(candidate)
     if state.profile is None and not options.no_login:
         told = f"who is logged in {state.problem}" if state.problem else "nobody is logged in"
-        message = f"{told}, so nothing was added: log in again, or add it without with --no-login"
-        raise LoginFailed(message)
+        raise LoginFailed(f"{told}, so nothing was added: log in again, or add it without with --no-login")
     same = logins.find_same_login(candidate, state)
     if same is not None and state.profile is not None:
         question = f"{state.profile.text} is the account {same} already, and both would spend the same quota. Add it?"
         if questions.is_agreed or not questions.confirm(question):
-            message = f"{state.profile.text} is the account {same} already: log in as somebody else"
-            raise NameTaken(message)
+            raise NameTaken(f"{state.profile.text} is the account {same} already: log in as somebody else")
     return state
 
 
@@ -180,8 +175,7 @@ def _write(setup: AccountSetup, questions: Questions, step: Step, guard: Guard) 
 
 def _agree(questions: Questions, name: str, diff: str, count: int) -> None:
     if not questions.confirm_changes(diff, f"Write {count} file{'s' * (count != 1)}?"):
-        message = f"the account {name} was not added: nothing was written"
-        raise Declined(message)
+        raise Declined(f"the account {name} was not added: nothing was written")
 
 
 def _keep_quota(additions: AccountAdditions, name: str, quota: FirstQuota) -> None:

@@ -45,14 +45,12 @@ def _import(context: Context, name: str, arguments: list[str]) -> int:
     if found.clashes and not options.skip:
         clash = f"{', '.join(found.clashes)}: what is here says something else"
         if not questions.can_ask or options.yes or not questions.confirm(f"{clash}, and stays. Import the rest?"):
-            message = f"{clash}: rename one of the two, or leave it out with --skip; nothing was changed"
-            raise NameTaken(message)
+            raise NameTaken(f"{clash}: rename one of the two, or leave it out with --skip; nothing was changed")
     if not step.files:
         output.write_line("nothing to import: all of it is here")
         return 0
     if not questions.confirm_changes(setup.diff(step.files), f"Write {len(step.files)} files?"):
-        message = "nothing was changed"
-        raise Declined(message)
+        raise Declined("nothing was changed")
     setup.write(step)
     output.write_line(f"{step.what[0].upper()}{step.what[1:]}. Undo: {context.program} account undo")
     for account in found.accounts:

@@ -24,8 +24,7 @@ def add_options(parser: Parser) -> None:
 def read_key(options: Namespace) -> str | None:
     """Return the key that options name; None: they name none. Raises UsageInvalid."""
     if options.api_key_env and options.api_key_file:
-        message = "--api-key-env and --api-key-file name two keys: give one of them"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--api-key-env and --api-key-file name two keys: give one of them")
     if options.api_key_env:
         found = inherited_environment().get(options.api_key_env)
         if not found:
@@ -36,8 +35,7 @@ def read_key(options: Namespace) -> str | None:
         with stdio.open_file(options.api_key_file) as file:
             return stdio.read_text(file)
     if options.provider is not None:
-        message = "--provider says whose API key it is: give --api-key-env or --api-key-file too"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--provider says whose API key it is: give --api-key-env or --api-key-file too")
     return None
 
 
@@ -66,12 +64,11 @@ def choose_keyring(additions: AccountAdditions, candidate: Candidate, questions:
         return False
     keyring = additions.find_keyring()
     if keyring is None and is_wanted:
-        message = (
+        raise RequestRefused(
             "there is no keyring that keeps secrets: a desktop session has one (Secret Service, KWallet, macOS "
             "Keychain), and `pip install 'oulipoly-agent-runner[keyring]'` lets this program use it; without --keyring "
             "the key is in a file that you alone can read"
         )
-        raise RequestRefused(message)
     if keyring is None or is_wanted:
         return is_wanted
     return questions.confirm(keyring_question(keyring))

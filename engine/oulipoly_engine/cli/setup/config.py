@@ -105,8 +105,7 @@ def _schema(context: Context, prog: str, arguments: list[str]) -> int:
     if file not in titles:
         found = nearest(file.removesuffix(".toml"), titles)
         hint = f"did you mean {found[0]}?" if found else f"known are {', '.join(titles)}"
-        message = f"there is no schema of {file!r}: {hint}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"there is no schema of {file!r}: {hint}")
     output.write_json(json_schema(file))
     return 0
 
@@ -131,8 +130,7 @@ def _init(context: Context, prog: str, arguments: list[str]) -> int:
         output.write_block(diff)
         return 0
     if not Questions(is_agreed=options.yes).confirm_changes(diff, f"Write {len(found.files)} files?"):
-        message = "nothing was changed"
-        raise Declined(message)
+        raise Declined("nothing was changed")
     configuration.write_set_up(found)
     for change in found.files:
         output.write_line(f"wrote {change.path}")

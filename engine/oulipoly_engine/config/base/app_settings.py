@@ -57,8 +57,7 @@ def list_placeholders(word: str) -> tuple[str, ...]:
     found = []
     for part in re.finditer(_PART, word):
         if part[0] in ("{", "}"):
-            message = f"a brace stands alone in {word!r}: double it where it stands for itself"
-            raise ValueError(message)
+            raise ValueError(f"a brace stands alone in {word!r}: double it where it stands for itself")
         if part[1] is not None:
             found.append(part[1])
     return tuple(found)
@@ -79,8 +78,7 @@ def _fill(word: str, values: Mapping[str, str]) -> str:
             return found[0][0]
         value = values[name]
         if "\0" in value:
-            message = f"the {name} of this row holds a NUL character, which no program can be given"
-            raise ValueError(message)
+            raise ValueError(f"the {name} of this row holds a NUL character, which no program can be given")
         if found.start() == 0 and value.startswith(("-", "+")):  # `vim +COMMAND`, `less +!COMMAND`
             message = f"the {name} of this row begins with {value[0]}, so that a program would take it for an option"
             raise ValueError(message)

@@ -107,8 +107,7 @@ def append_tables(path: Path, head: str, tables: Iterable[str]) -> FileChange | 
     file = read_file(path)
     known = set(file.data) & set(tomllib.loads(added))
     if known:
-        message = f"{path} has [{sorted(known)[0]}] already: choose another name"
-        raise ConfigInvalid(message)
+        raise ConfigInvalid(f"{path} has [{sorted(known)[0]}] already: choose another name")
     expected = {**file.data, **tomllib.loads(added)}
     return _change(file, (_with_end(file.text) if file.exists else head) + "\n" + added, expected)
 

@@ -102,8 +102,7 @@ def _check(told: Mapping[str, Mapping[str, Any]], source: Path) -> None:
             errors = [fault for fault in faults if fault.level is Level.ERROR]
             if errors or name.startswith("."):
                 reason = f"{errors[0].message}; {errors[0].fix}" if errors else "its name begins with a dot"
-                message = f"{source}, [{kind}.{name}]: {reason}"
-                raise ConfigInvalid(message)
+                raise ConfigInvalid(f"{source}, [{kind}.{name}]: {reason}")
 
 
 def _check_members(told: Mapping[str, Mapping[str, Any]], source: Path, paths: Paths) -> None:
@@ -113,11 +112,10 @@ def _check_members(told: Mapping[str, Mapping[str, Any]], source: Path, paths: P
         for member in table.get("providers", ()):
             name = member.get("name")
             if name is not None and name not in known:
-                message = (
+                raise ConfigInvalid(
                     f"{source}, [pools.{pool}]: it names the account {name[:40]!r}, which is neither in the backup nor "
                     "here: add it, or take it out of the pool"
                 )
-                raise ConfigInvalid(message)
 
 
 def _find_new(told: Mapping[str, Mapping[str, Any]], paths: Paths, models: Path) -> dict[str, tuple[str, ...]]:

@@ -93,18 +93,16 @@ def read_folder(path: Path) -> Folder | None:
                 message = f"{path} has more than {_LARGEST >> 20} MB or {_MOST_ENTRIES} files: it is not copied"
                 raise ConfigInvalid(message)
     except OSError as error:
-        message = f"{error.filename or path} cannot be copied: {error.strerror}"
-        raise ConfigInvalid(message) from error
+        raise ConfigInvalid(f"{error.filename or path} cannot be copied: {error.strerror}") from error
     return Folder(tuple(found), tuple(left_out))
 
 
 def check_replaceable(path: Path, present: Folder) -> None:
     """Refuse to replace what could not be kept for an undo. Raises RequestRefused."""
     if present.left_out:
-        message = (
+        raise RequestRefused(
             f"{path} is not replaced, for an undo could not bring all of it back: {present.left_out[0]}; remove it"
         )
-        raise RequestRefused(message)
 
 
 def keep_folder(change: FolderChange, kept: Path) -> FolderChange:
@@ -162,8 +160,7 @@ def check_undo(change: FolderChange) -> None:
     now = read_folder(change.path)
     is_more = now is not None and bool(now.left_out)  # git's versions, or a link: no copy of ours has any
     if is_more or (None if now is None else now.digest) not in (change.before, change.after):
-        message = f"{change.path} was changed since, so nothing was undone: change it back by hand"
-        raise ChangedSince(message)
+        raise ChangedSince(f"{change.path} was changed since, so nothing was undone: change it back by hand")
 
 
 def put_back(change: FolderChange, kept: Path) -> None:

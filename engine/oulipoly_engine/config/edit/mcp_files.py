@@ -46,8 +46,7 @@ def _parse(path: Path, text: str | None) -> McpFile:
         message = f"{path}: it is nested too deeply to be read"
         raise ConfigInvalid(message) from error
     if not isinstance(document, dict):
-        message = f"{path}, line 1: it has to be an object, {{…}}: mend it there"
-        raise ConfigInvalid(message)
+        raise ConfigInvalid(f"{path}, line 1: it has to be an object, {{…}}: mend it there")
     return McpFile(path, text, document)
 
 
@@ -168,5 +167,4 @@ def _read_text(path: Path) -> str | None:
     except OSError as error:
         raise ConfigInvalid(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        message = f"{path}, byte {error.start + 1}: this is not UTF-8: mend it there"
-        raise ConfigInvalid(message) from error
+        raise ConfigInvalid(f"{path}, byte {error.start + 1}: this is not UTF-8: mend it there") from error

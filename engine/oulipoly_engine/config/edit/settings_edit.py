@@ -187,8 +187,7 @@ def plan(changes: Sequence[tuple[Setting, str]]) -> tuple[FileChange, ...]:
             file = before[setting.file] = toml_file.read(setting.file)
         wrong = refusal(setting, typed, file)
         if wrong is not None:
-            message = f"{setting.name}: {wrong}"
-            raise ConfigInvalid(message)
+            raise ConfigInvalid(f"{setting.name}: {wrong}")
         change = make_change(setting, typed, file)
         after[setting.file] = file if change is None else toml_file.parse(setting.file, change.after or "")
     return tuple(
@@ -229,8 +228,7 @@ def make_change(setting: Setting, typed: str, file: TomlFile | None = None) -> F
     try:
         after = toml_edit.render(document)
     except ValueError as error:
-        message = f"{setting.file} cannot be edited here: {error}; edit it by hand"
-        raise ConfigInvalid(message) from error
+        raise ConfigInvalid(f"{setting.file} cannot be edited here: {error}; edit it by hand") from error
     return edit_lines(setting.file, file.text if file.exists else None, after)
 
 

@@ -190,15 +190,13 @@ def undo_last(data: Path, agreed: Step | None = None, carry: Carry | None = None
     with _hold_journal(data):
         steps = _read(read_text(data / _FILE))
         if not steps:
-            message = (
+            raise NothingToUndo(
                 "there is nothing to undo: no account was added, renamed, removed or imported here, nothing was "
                 "copied, and no setting was set"
             )
-            raise NothingToUndo(message)
         step = steps[-1]
         if agreed not in (None, step):
-            message = f"the last change is another one meanwhile, so nothing was undone: {step.what}"
-            raise ChangedSince(message)
+            raise ChangedSince(f"the last change is another one meanwhile, so nothing was undone: {step.what}")
         if pending_step(data) not in (None, step):
             raise RequestRefused(_cut_off(data))
         with _journal(data, step):
@@ -256,8 +254,7 @@ def _now(change: FileChange) -> str | None:
     """Return what a changed file says; whoever was cut off before it was written has left it as it was."""
     now = read_text(change.path)
     if now not in (change.before, change.after):
-        message = f"{change.path} was changed since, so nothing was undone: change it back by hand"
-        raise ChangedSince(message)
+        raise ChangedSince(f"{change.path} was changed since, so nothing was undone: change it back by hand")
     return now
 
 

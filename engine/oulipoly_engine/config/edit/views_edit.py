@@ -25,8 +25,7 @@ def save(paths: Paths, view: SavedView) -> bool:
         message = f"{view.name[:_LONGEST_NAME]!r} is not a name for a view: 1 to {_LONGEST_NAME} signs on one line"
         raise UsageInvalid(message)
     if len(view.filter) > _LONGEST_FILTER:
-        message = f"a view's filter may have {_LONGEST_FILTER} characters, not {len(view.filter)}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"a view's filter may have {_LONGEST_FILTER} characters, not {len(view.filter)}")
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
     file, document = _read_document(app_file.path_of(paths))
@@ -42,8 +41,7 @@ def save(paths: Paths, view: SavedView) -> bool:
             toml_edit.remove(document, "views")
             toml_edit.add_table(document, "views", {view.name: values})
     except ValueError as error:  # tables in braces take no others
-        message = f"{file.path} cannot be edited here: {error}; write its views as `[views.NAME]`"
-        raise ConfigInvalid(message) from error
+        raise ConfigInvalid(f"{file.path} cannot be edited here: {error}; write its views as `[views.NAME]`") from error
     _write_document(file, document)
     return was_there
 
@@ -52,8 +50,7 @@ def delete(paths: Paths, name: str) -> SavedView:
     """Take a view away and return it. Raises RequestRefused where there is none, ConfigInvalid as `save`."""
     found = next((one for one in app_file.read(paths).value.views if one.name == name), None)
     if found is None:
-        message = f"there is no saved view {name!r}"
-        raise RequestRefused(message)
+        raise RequestRefused(f"there is no saved view {name!r}")
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as in `save`
 
     file, document = _read_document(app_file.path_of(paths))
@@ -69,11 +66,9 @@ def _read_document(path: Path) -> tuple[TomlFile, Any]:
 
     file = toml_file.read(path)
     if file.failure is not None:
-        message = f"{file.failure.message}: {file.failure.fix}"
-        raise ConfigInvalid(message)
+        raise ConfigInvalid(f"{file.failure.message}: {file.failure.fix}")
     if not isinstance(file.data.get("views", {}), dict):
-        message = f"`views` in {path} is not a table: change it to `[views.NAME]` first"
-        raise ConfigInvalid(message)
+        raise ConfigInvalid(f"`views` in {path} is not a table: change it to `[views.NAME]` first")
     return file, toml_edit.parse(file.text)
 
 
@@ -83,6 +78,5 @@ def _write_document(file: TomlFile, document: Any) -> None:  # noqa: ANN401 - to
     try:
         after = toml_edit.render(document)
     except ValueError as error:
-        message = f"{file.path} cannot be edited here: {error}; edit it by hand"
-        raise ConfigInvalid(message) from error
+        raise ConfigInvalid(f"{file.path} cannot be edited here: {error}; edit it by hand") from error
     write([edit_lines(file.path, file.text if file.exists else None, after)])

@@ -146,10 +146,9 @@ def hold_folders(folders: Iterable[Path]) -> Iterator[None]:
             held.callback(os.close, descriptor)
             while not _lock(descriptor):
                 if time.monotonic() >= deadline:
-                    message = (
+                    raise ConfigInvalid(
                         f"another process changes files in {folder}, so nothing was written: run the command again"
                     )
-                    raise ConfigInvalid(message)
                 time.sleep(_PAUSE_S)
         yield
 

@@ -36,8 +36,7 @@ def plan_runtimes(file: TomlFile) -> tuple[FileChange | None, tuple[str, ...]]:
             own = {"kind": kind, "name": RUNTIMES[kind], "enabled": table.enabled}
             text = toml_edit.put_table(text, ("runtimes", kind), own)
     except (KeyError, ValueError) as error:
-        message = f"{file.path} cannot be migrated: {error}; write [{KEY}] as a plain table first"
-        raise ConfigInvalid(message) from error
+        raise ConfigInvalid(f"{file.path} cannot be migrated: {error}; write [{KEY}] as a plain table first") from error
     names = " and ".join(f"[runtimes.{kind}]" for kind in added)
     note = f"[{KEY}] becomes {names}" if added else f"[{KEY}] goes: its runtimes are there already"
     return edit_lines(file.path, file.text, text), (note,)

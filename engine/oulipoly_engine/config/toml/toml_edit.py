@@ -27,8 +27,7 @@ def render(document: Document) -> str:
     """
     text = tomlkit.dumps(document)
     if tomllib.loads(text) != document.unwrap():
-        message = "its layout is too unusual to edit"
-        raise ValueError(message)
+        raise ValueError("its layout is too unusual to edit")
     return text
 
 
@@ -203,8 +202,7 @@ def put_table(text: str, keys: Sequence[str], values: Mapping[str, object]) -> s
                 return after
     after = tomlkit.dumps(_edit_table(tomlkit.parse(text), keys, values))
     if tomllib.loads(after) != expected:
-        message = "its layout is too unusual to edit"
-        raise ValueError(message)
+        raise ValueError("its layout is too unusual to edit")
     return after
 
 
@@ -217,8 +215,7 @@ def remove_table(text: str, keys: Sequence[str]) -> str:
     del at(document, outer)[name]
     after = tomlkit.dumps(document)
     if tomllib.loads(after) != expected:
-        message = "its layout is too unusual to edit"
-        raise ValueError(message)
+        raise ValueError("its layout is too unusual to edit")
     return after.rstrip("\n") + "\n" if after.strip() else ""
 
 

@@ -39,11 +39,10 @@ def interactive(
     Raises AccountUnusable when the account has no command or no interactive_args (an empty list is one).
     """
     if account.interactive_args is None:
-        message = (
+        raise AccountUnusable(
             f"the account {account.name!r} cannot be launched interactively: "
             f"add `interactive_args = []` to [{account.name}] in {_file(account)}"
         )
-        raise AccountUnusable(message)
     model_args: tuple[str, ...] = ()
     if member is not None:
         model_args = member.args if member.interactive_args is None else member.interactive_args
@@ -57,11 +56,10 @@ def resume_args(account: Account, session_id: str) -> tuple[str, ...]:
     """
     _check_id(session_id)
     if account.resume is None:
-        message = (
+        raise AccountUnusable(
             f"the account {account.name!r} cannot resume a session: add a [{account.name}.resume] table to "
             f"{_file(account)}"
         )
-        raise AccountUnusable(message)
     return account.resume.compose(session_id)
 
 
@@ -73,12 +71,11 @@ def fork_args(account: Account, session_id: str) -> tuple[str, ...]:
     _check_id(session_id)
     found = () if account.resume is None else account.resume.fork(session_id)
     if not found:
-        message = (
+        raise AccountUnusable(
             f"the account {account.name!r} does not say how its CLI forks a session: add `fork_args` to "
             f"[{account.name}.resume] in {_file(account)}; for Claude Code it is "
             '`fork_args = ["--resume", "{session_id}", "--fork-session"]`'
         )
-        raise AccountUnusable(message)
     return found
 
 

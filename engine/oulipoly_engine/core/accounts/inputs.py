@@ -23,8 +23,7 @@ def parse_pair(text: str) -> tuple[str, str]:
     """
     key, equals, value = text.partition("=")
     if not equals or not key:
-        message = f"the input {text!r} is not of the form key=value: write -i NAME=VALUE"
-        raise InputInvalid(message)
+        raise InputInvalid(f"the input {text!r} is not of the form key=value: write -i NAME=VALUE")
     return key, value
 
 
@@ -75,8 +74,7 @@ def check(spec: InputSpec, values: Sequence[str]) -> None:
 def _check_required(specs: Sequence[InputSpec], given: Mapping[str, Sequence[str]]) -> None:
     for spec in specs:
         if spec.required and not spec.default_input and spec.name not in given and spec.default is None:
-            message = f"the required input {spec.name!r} is missing: give it with -i {spec.name}=VALUE"
-            raise InputInvalid(message)
+            raise InputInvalid(f"the required input {spec.name!r} is missing: give it with -i {spec.name}=VALUE")
 
 
 def _default_arguments(spec: InputSpec) -> tuple[str, ...]:

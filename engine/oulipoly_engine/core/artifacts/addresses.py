@@ -80,20 +80,17 @@ def check_key(text: str, what: str, forbidden: tuple[str, ...] = ()) -> str:
     what: the option, for the message. forbidden: what it must not begin with.
     """
     if not text.strip():
-        message = f"{what} is empty: give one"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused(f"{what} is empty: give one")
     for prefix in forbidden:
         if text.startswith(prefix):
             message = f"{what} {text[:80]!r} begins with {prefix!r}, which is kept for addresses of our own"
             raise ArtifactMisused(message)
     if (found := _CONTROL.search(text)) is not None:
-        message = (
+        raise ArtifactMisused(
             f"{what} has the character U+{ord(found[0]):04X}, which no terminal and no file name shows: leave it out"
         )
-        raise ArtifactMisused(message)
     if len(text.encode()) > _LONGEST:
-        message = f"{what} has {len(text.encode())} bytes, and {_LONGEST} at most are kept: {text[:40]!r}…"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused(f"{what} has {len(text.encode())} bytes, and {_LONGEST} at most are kept: {text[:40]!r}…")
     return text
 
 
@@ -123,8 +120,7 @@ def parse(text: str) -> Address:
     run, slash, rest = text.partition("/")
     name, at, last = rest.rpartition("@") if "@" in rest else (rest, "", "")
     if not slash or not run or not name:
-        message = f"{text[:80]!r} is not an address: give RUN/NAME, RUN/NAME@VERSION or store://…"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused(f"{text[:80]!r} is not an address: give RUN/NAME, RUN/NAME@VERSION or store://…")
     run, name = (unquote(part, errors="surrogateescape") for part in (run, name))
     found = Address(check_run(run), check_key(name, "the name"))
     if not at:
@@ -151,12 +147,10 @@ def _parse_whole(text: str) -> Address:
     found = Address(run, check_key(name, "the name"))
     if parts[2:]:
         if not _VERSION.fullmatch(parts[2]):
-            message = f"{parts[2][:40]!r} is not a version in {text[:120]!r}: versions count from 1"
-            raise ArtifactMisused(message)
+            raise ArtifactMisused(f"{parts[2][:40]!r} is not a version in {text[:120]!r}: versions count from 1")
         found = found.at(int(parts[2]))
     if found.text != text:
-        message = f"{text[:120]!r} is not written as addresses are: {found.text}"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused(f"{text[:120]!r} is not written as addresses are: {found.text}")
     return found
 
 

@@ -136,8 +136,7 @@ def parse_receipts(lines: Iterable[bytes], uuid: str) -> tuple[ReturnedArtifact,
             message = f"line {number} of the return channel is not a receipt: {str(error)[:300]}"
             raise ArtifactMisused(message) from error
         if one.version_id in found:
-            message = f"line {number} of the return channel returns {one.version_id} a second time"
-            raise ArtifactMisused(message)
+            raise ArtifactMisused(f"line {number} of the return channel returns {one.version_id} a second time")
         found[one.version_id] = one
     return tuple(found.values())
 
@@ -145,22 +144,17 @@ def parse_receipts(lines: Iterable[bytes], uuid: str) -> tuple[ReturnedArtifact,
 def _parse(line: bytes, uuid: str) -> ReturnedArtifact:
     read = _DECODER.decode(line)
     if read.schema_version != SCHEMA_VERSION:
-        message = f"schema_version is {read.schema_version}, and {SCHEMA_VERSION} is known"
-        raise ValueError(message)
+        raise ValueError(f"schema_version is {read.schema_version}, and {SCHEMA_VERSION} is known")
     if read.producer_invocation_uuid.lower() != uuid:
-        message = f"producer_invocation_uuid is {read.producer_invocation_uuid[:80]!r}, and this run is {uuid}"
-        raise ValueError(message)
+        raise ValueError(f"producer_invocation_uuid is {read.producer_invocation_uuid[:80]!r}, and this run is {uuid}")
     at = read.store_address
     address = parse_returned(read.version_id)
     if address != Address(at.workflow_run_id, at.artifact_name, at.version) or read.name != address.name:
-        message = f"store_address and name do not say what version_id says: {read.version_id[:200]}"
-        raise ValueError(message)
+        raise ValueError(f"store_address and name do not say what version_id says: {read.version_id[:200]}")
     if address.run != RETURN + uuid:
-        message = f"version_id is another run's: {read.version_id[:200]}"
-        raise ValueError(message)
+        raise ValueError(f"version_id is another run's: {read.version_id[:200]}")
     if len(read.sha256) != _HASH_DIGITS or set(read.sha256) - set("0123456789abcdef"):
-        message = f"sha256 is not 64 hexadecimal digits: {read.sha256[:80]!r}"
-        raise ValueError(message)
+        raise ValueError(f"sha256 is not 64 hexadecimal digits: {read.sha256[:80]!r}")
     return ReturnedArtifact(
         version_id=read.version_id,
         name=read.name,

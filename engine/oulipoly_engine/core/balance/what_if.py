@@ -55,8 +55,7 @@ def _parse(text: str, known: Sequence[str]) -> Supposition:
     if key == "turns" and not colon:
         return Supposition(key, None, _number(text, value, 0, 1_000_000))
     if account not in known:
-        message = f"{text!r}: no account {account!r} in this pool, which has {', '.join(known)}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"{text!r}: no account {account!r} in this pool, which has {', '.join(known)}")
     if key == "reserve":
         return Supposition(key, account, _number(text, amount.removesuffix("%"), 0, 99) / 100)
     if key == "turns":

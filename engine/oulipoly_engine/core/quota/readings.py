@@ -164,8 +164,7 @@ class _Reader:
 
     def _refuse(self, fault: str, cause: BaseException | None = None, *, show_raw: bool = True) -> NoReturn:
         raw = f"; it printed: {excerpt(self._raw)}" if show_raw else ""
-        message = f"the quota script {excerpt(self._source, _SOURCE_SHOWN)!r} {fault}{raw}"
-        raise AdapterOutputInvalid(message) from cause
+        raise AdapterOutputInvalid(f"the quota script {excerpt(self._source, _SOURCE_SHOWN)!r} {fault}{raw}") from cause
 
 
 def excerpt(raw: bytes | str, limit: int = _RAW_SHOWN) -> str:
@@ -203,8 +202,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is not a JSON number"
-    raise ValueError(message)
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _is_finite(value: float) -> bool:

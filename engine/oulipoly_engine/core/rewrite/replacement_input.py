@@ -48,16 +48,14 @@ def parse(data: bytes, session_id: str, account: str) -> tuple[ReplacementRecord
     Raises ReplacementInvalid, naming the line, for anything that `session export` would not have written.
     """
     if not data:
-        message = "there is nothing to import: the input is empty"
-        raise ReplacementInvalid(message)
+        raise ReplacementInvalid("there is nothing to import: the input is empty")
     return tuple(_record(line, raw, session_id, account) for line, raw in _lines(data))
 
 
 def refuse(line: int, problem: str) -> NoReturn:
     """Raise ReplacementInvalid for a line of the input; line 0: for none in particular."""
     where = f"input line {line}: " if line else ""
-    message = f"{where}{problem}"
-    raise ReplacementInvalid(message, **({"line": line} if line else {}))
+    raise ReplacementInvalid(f"{where}{problem}", **({"line": line} if line else {}))
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:

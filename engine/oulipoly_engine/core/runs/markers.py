@@ -211,8 +211,7 @@ def _json_fields(text: str) -> dict[str, object] | None:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        message = "a key is given twice"
-        raise ValueError(message)
+        raise ValueError("a key is given twice")
     return fields
 
 

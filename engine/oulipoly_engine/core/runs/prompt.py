@@ -59,8 +59,7 @@ def choose(file_text: str | None, words: Sequence[str], piped: str | None) -> st
         return _not_blank(" ".join(words), "the prompt is empty: give some text")
     if piped is not None:
         return _not_blank(piped, "the prompt on stdin is empty: pipe some text, or give it as an argument")
-    message = "no prompt was given: add it as an argument, with --file FILE, or pipe it in"
-    raise PromptMissing(message)
+    raise PromptMissing("no prompt was given: add it as an argument, with --file FILE, or pipe it in")
 
 
 def with_instructions(body: str, prompt: str) -> str:

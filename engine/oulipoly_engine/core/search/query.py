@@ -124,8 +124,7 @@ def parse(text: str, now: datetime, midnight: Midnight) -> Query:
     Raises UsageInvalid, naming the piece and the way out.
     """
     if len(text) > _LONGEST:
-        message = f"the query has {len(text)} characters: {_LONGEST} is the most"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"the query has {len(text)} characters: {_LONGEST} is the most")
     terms: dict[Term, None] = {}
     values: dict[tuple[FieldName, bool], dict[str, None]] = {}
     flags: dict[str, bool] = {}
@@ -144,11 +143,9 @@ def parse(text: str, now: datetime, midnight: Midnight) -> Query:
         else:
             values.setdefault((FieldName(name), piece.is_negated), {}).update(dict.fromkeys(_values(piece)))
     if len(terms) > _MOST_TERMS:
-        message = f"the query has {len(terms)} words and phrases: {_MOST_TERMS} are the most"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"the query has {len(terms)} words and phrases: {_MOST_TERMS} are the most")
     if not terms and not values and not flags and dates == _Dates() and text.strip():
-        message = f"{text.strip()[:60]!r} holds no word to search for: letters and digits are what is found"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"{text.strip()[:60]!r} holds no word to search for: letters and digits are what is found")
     fields = tuple(Field(name, tuple(told), negated) for (name, negated), told in values.items())
     return Query(
         tuple(terms),
@@ -223,8 +220,7 @@ def _field(piece: _Piece) -> str:
         message = f'there is no field {piece.name}: {hint} To find that text itself, quote it: "{piece.name}:..."'
         raise UsageInvalid(message)
     if not piece.text.strip():
-        message = f"{name}: stands without a value: write {name}:VALUE, with no space between"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"{name}: stands without a value: write {name}:VALUE, with no space between")
     return name
 
 
@@ -246,11 +242,9 @@ def _values(piece: _Piece) -> list[str]:
 def _set_flag(flags: dict[str, bool], piece: _Piece) -> None:
     flag = piece.text.lower()
     if flag not in _FLAGS:
-        message = f"is:{piece.text[:40]} is not known: is:{' or is:'.join(_FLAGS)}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"is:{piece.text[:40]} is not known: is:{' or is:'.join(_FLAGS)}")
     if flags.setdefault(flag, not piece.is_negated) is piece.is_negated:
-        message = f"is:{flag} is asked for and refused at once"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"is:{flag} is asked for and refused at once")
 
 
 def _dates(piece: _Piece, now: datetime, midnight: Midnight) -> tuple[datetime | None, datetime | None]:
@@ -261,8 +255,7 @@ def _dates(piece: _Piece, now: datetime, midnight: Midnight) -> tuple[datetime |
     try:
         return _span(text, now, midnight)
     except (ValueError, OverflowError) as error:
-        message = f"date:{piece.text[:40]} is not a date ({error}): {DATE_FORMS}"
-        raise UsageInvalid(message) from None
+        raise UsageInvalid(f"date:{piece.text[:40]} is not a date ({error}): {DATE_FORMS}") from None
 
 
 def _span(text: str, now: datetime, midnight: Midnight) -> tuple[datetime | None, datetime | None]:
@@ -273,13 +266,11 @@ def _span(text: str, now: datetime, midnight: Midnight) -> tuple[datetime | None
     if ".." in text:
         first, _, last = text.partition("..")
         if not first and not last:
-            message = "neither a first nor a last day"
-            raise ValueError(message)
+            raise ValueError("neither a first nor a last day")
         since = _day(first, now, midnight)[0] if first else None
         until = _day(last, now, midnight)[1] if last else None
         if since is not None and until is not None and since >= until:
-            message = "it ends before it begins"
-            raise ValueError(message)
+            raise ValueError("it ends before it begins")
         return since, until
     return _day(text, now, midnight)
 
@@ -297,8 +288,7 @@ def _days(text: str, today: date) -> tuple[date, date]:
         return first, first + timedelta(days=1)
     found = _DAY.fullmatch(text)
     if found is None:
-        message = "not understood"
-        raise ValueError(message)
+        raise ValueError("not understood")
     year, month, day = int(found["year"]), int(found["month"] or 1), int(found["day"] or 1)
     first = date(year, month, day)
     if found["day"] is not None:

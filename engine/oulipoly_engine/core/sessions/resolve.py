@@ -71,8 +71,7 @@ def session_uuid(text: str) -> str:
         return text
     lowered = text.lower()
     if not _UUID.fullmatch(lowered):
-        message = f"{text[:80]!r} is not a session id: give the full UUID"
-        raise SessionIdInvalid(message, input=text)
+        raise SessionIdInvalid(f"{text[:80]!r} is not a session id: give the full UUID", input=text)
     return lowered
 
 

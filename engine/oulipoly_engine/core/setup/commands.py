@@ -51,11 +51,9 @@ def check_command(asked: RunCommand, cli: Cli | None = None) -> None:
         message = f"{asked.command[:80]!r} is not allowed; by their bare names these are: {', '.join(allowed(cli))}"
         raise RequestRefused(message)
     if any("\0" in word for word in asked.args):
-        message = "an argument has a NUL, which no program can be given"
-        raise RequestRefused(message)
+        raise RequestRefused("an argument has a NUL, which no program can be given")
     if asked.command in LOOK_UPS and (not asked.args or any("/" in word for word in asked.args)):
-        message = f"`{asked.command}` takes names of programs, without a path"
-        raise RequestRefused(message)
+        raise RequestRefused(f"`{asked.command}` takes names of programs, without a path")
 
 
 def shown_command(asked: RunCommand) -> str:

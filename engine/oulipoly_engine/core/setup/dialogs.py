@@ -390,11 +390,9 @@ def _choose(asked: FormField, text: str) -> str:
     if fits:
         return fits[0].value
     offered = ", ".join(option.value for option in asked.options)
-    message = f"{asked.title}: {text[:SHORT]!r} is none of {offered}"
-    raise RequestRefused(message)
+    raise RequestRefused(f"{asked.title}: {text[:SHORT]!r} is none of {offered}")
 
 
 def _require(name: str, is_so: bool, text: str) -> None:
     if not is_so:
-        message = f"{name[:SHORT]}: {text}"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{name[:SHORT]}: {text}")

@@ -62,8 +62,7 @@ def find_servers(
     if isinstance(inner, dict) and not {"type", "command", "url"} & set(inner):
         keys, found = (form.key, form.inner), inner
     if not isinstance(found, dict):
-        message = f"{where}: {'.'.join(keys)} has to hold servers by their names: mend it there"
-        raise ConfigInvalid(message)
+        raise ConfigInvalid(f"{where}: {'.'.join(keys)} has to hold servers by their names: mend it there")
     return keys, found
 
 
@@ -90,15 +89,13 @@ def is_skill_name(name: str) -> bool:
 def read_server(entry: object, form: McpForm, where: str) -> Server:
     """Read an entry. where: the file and the keys. Raises ConfigInvalid, naming the field."""
     if not isinstance(entry, dict):
-        message = f"{where} has to be a table of the server's settings: mend it there"
-        raise ConfigInvalid(message)
+        raise ConfigInvalid(f"{where} has to be a table of the server's settings: mend it there")
     reader = _Reader(entry, where)
     command = entry.get("command", "")
     words = reader.texts("command") if isinstance(command, list) else (reader.text("command"),) if command else ()
     address = next((key for key in (form.http_url, "url") if key and entry.get(key)), "")
     if bool(words and words[0]) == bool(address):
-        message = f"{where} has to have a command or a url, and not both: mend it there"
-        raise ConfigInvalid(message)
+        raise ConfigInvalid(f"{where} has to have a command or a url, and not both: mend it there")
     env = {**reader.mapping(form.env), **{name: f"${{{name}}}" for name in reader.texts(form.env_names)}}
     headers = reader.mapping(form.headers)
     headers |= {name: f"${{{variable}}}" for name, variable in reader.mapping(form.header_names).items()}
@@ -126,8 +123,7 @@ def write_server(server: Server, form: McpForm, title: str) -> Conversion:
     """Write a server in a form. title: the CLI's. Raises ConfigInvalid for a kind of server that it does not know."""
     if server.kind not in form.types:
         known = " and ".join(_KINDS[kind] for kind in form.types)
-        message = f"{title} cannot use a server by {_KINDS[server.kind]}; it knows {known}"
-        raise ConfigInvalid(message)
+        raise ConfigInvalid(f"{title} cannot use a server by {_KINDS[server.kind]}; it knows {known}")
     notes: list[str] = []
     entry: dict[str, Any] = {"type": form.types[server.kind]} if form.types[server.kind] else {}
     if server.kind == "local":
@@ -211,8 +207,7 @@ class _Reader:
         return otherwise if value is None or not key else value
 
     def _refuse(self, key: str, what: str) -> NoReturn:
-        message = f"{self._where}.{key} has to be {what}: mend it there"
-        raise ConfigInvalid(message)
+        raise ConfigInvalid(f"{self._where}.{key} has to be {what}: mend it there")
 
 
 def _remote_kind(reader: _Reader, address: str, form: McpForm) -> Literal["http", "sse"]:

@@ -73,8 +73,7 @@ def update(graph: Graph, node: MemoryNode, edges: Sequence[tuple[str, str]]) -> 
     for a type that is none of `TYPES`, and for what is too long.
     """
     if node.node_type not in TYPES:
-        message = f"{node.node_type[:40]!r} is not a type of memory: it is one of {', '.join(TYPES)}"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{node.node_type[:40]!r} is not a type of memory: it is one of {', '.join(TYPES)}")
     label = _check_name(node.label, "label")
     before = next((one for one in graph.nodes if one.id == f"{node.node_type}:{label}"), None)
     merged = {**(before.data if before is not None else {}), **hide_secrets(node.data)}
@@ -84,8 +83,7 @@ def update(graph: Graph, node: MemoryNode, edges: Sequence[tuple[str, str]]) -> 
         message = f"{node.node_type}:{label} would hold {size} characters, more than {_LONGEST_DATA}: say it shorter"
         raise RequestRefused(message)
     if len(edges) > MOST_EDGES_OF_ONE:
-        message = f"{len(edges)} edges at once are more than {MOST_EDGES_OF_ONE}"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{len(edges)} edges at once are more than {MOST_EDGES_OF_ONE}")
     new = MemoryNode(node.node_type, label, data, node.updated_at)
     known = Graph((new, *graph.nodes))
     found = [(known.find(target, node.node_type), target, _check_name(kind, "edge type")) for target, kind in edges]
@@ -121,15 +119,13 @@ def context(graph: Graph) -> str:
 def _check_name(name: str, what: str) -> str:
     clean = redact_strictly(name.strip())
     if not clean or not clean.isprintable() or len(clean) > _LONGEST_NAME:
-        message = f"{name[:40]!r} is not a {what}: one line of at most {_LONGEST_NAME} characters"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{name[:40]!r} is not a {what}: one line of at most {_LONGEST_NAME} characters")
     return clean
 
 
 def _hide(value: object, depth: int, name: str = "") -> object:
     if depth > _DEEPEST:
-        message = f"the data has more than {_DEEPEST} objects or lists in one another: say it flatter"
-        raise RequestRefused(message)
+        raise RequestRefused(f"the data has more than {_DEEPEST} objects or lists in one another: say it flatter")
     if isinstance(value, str):
         return REDACTED if _is_secret(name, value) else redact_strictly(value)
     if isinstance(value, Mapping):

@@ -44,8 +44,7 @@ def find_target(text: str, config: PurePosixPath, home: PurePosixPath) -> Target
     config, home: absolute. Raises RequestRefused, which says where files may be.
     """
     if not text or len(text) > _LONGEST or not text.isprintable():
-        message = "the path is empty, too long, or has signs that no file name should have"
-        raise RequestRefused(message)
+        raise RequestRefused("the path is empty, too long, or has signs that no file name should have")
     path = PurePosixPath(text)
     if text.startswith("~/"):
         path = home / text[2:]
@@ -53,14 +52,12 @@ def find_target(text: str, config: PurePosixPath, home: PurePosixPath) -> Target
         path = config / path
     programs = home / PROGRAMS
     if ".." in path.parts or (text.startswith("~") and not text.startswith("~/")):
-        message = f"{text[:200]!r} is refused: write whole paths, without `..`"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{text[:200]!r} is refused: write whole paths, without `..`")
     for root in (config, programs):
         if path.is_relative_to(root) and path != root:
             _check_below(path.relative_to(root), text)
             return Target(root, path, root == programs)
-    message = f"{text[:200]!r} is refused: files may be written below {config}/ and {programs}/ alone"
-    raise RequestRefused(message)
+    raise RequestRefused(f"{text[:200]!r} is refused: files may be written below {config}/ and {programs}/ alone")
 
 
 def check_account_file(target: Target, cli: Cli) -> None:
@@ -68,21 +65,18 @@ def check_account_file(target: Target, cli: Cli) -> None:
     path = target.path.relative_to(target.root)
     is_pool = path.parent == PurePosixPath("models") and path.suffix == ".toml"
     if not (target.is_program or is_pool or path == PurePosixPath("providers.toml")):
-        message = (
+        raise RequestRefused(
             f"{str(target.path)[:200]!r} is refused: this set-up is about {cli.title} alone, so it writes "
             f"providers.toml, models/NAME.toml and programs below ~/{PROGRAMS}/"
         )
-        raise RequestRefused(message)
 
 
 def _check_below(path: PurePosixPath, text: str) -> None:
     name = path.name.lower()
     if name in _CREDENTIALS or _SECRET_NAME.fullmatch(name):
-        message = f"{text[:200]!r} is refused: files with logins and keys are never written here"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{text[:200]!r} is refused: files with logins and keys are never written here")
     if len(path.parts) > _DEEPEST or text.endswith("/"):
-        message = f"{text[:200]!r} is refused: it names no file, or one too deep in folders"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{text[:200]!r} is refused: it names no file, or one too deep in folders")
 
 
 # Settings that say what is run, or with what: arguments and variables make another program of it.

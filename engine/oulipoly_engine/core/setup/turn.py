@@ -44,16 +44,13 @@ def parse_reply(text: str) -> Reply:
     An action that cannot be read stands as a BadAction among the others. Raises RequestRefused with the reason.
     """
     if len(text.encode("utf-8", "replace")) > LONGEST_REPLY:
-        message = f"the reply is longer than {LONGEST_REPLY} bytes"
-        raise RequestRefused(message)
+        raise RequestRefused(f"the reply is longer than {LONGEST_REPLY} bytes")
     found = _find_turn(text)
     if found is None:
-        message = 'there is no JSON object {"actions": [...], "done": false} in the reply'
-        raise RequestRefused(message)
+        raise RequestRefused('there is no JSON object {"actions": [...], "done": false} in the reply')
     actions, done = found.get("actions", []), found.get("done", False)
     if not isinstance(actions, list) or not isinstance(done, bool):
-        message = '"actions" has to be a list and "done" true or false'
-        raise RequestRefused(message)
+        raise RequestRefused('"actions" has to be a list and "done" true or false')
     read = tuple(_read_action(one) for one in actions[:MOST_ACTIONS])
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     return Reply(read, done, max(0, len(actions) - MOST_ACTIONS), text)
@@ -102,8 +99,7 @@ def read_number(text: str) -> float:
     """Return a number that JSON can say again. Raises ValueError for NaN, Infinity and 1e999."""
     number = float(text)
     if not math.isfinite(number):
-        message = f"{text[:SHORT]} is not a number of JSON"
-        raise ValueError(message)
+        raise ValueError(f"{text[:SHORT]} is not a number of JSON")
     return number
 
 

@@ -185,8 +185,7 @@ def read_stored_chunks(body: str) -> tuple[Chunk, ...]:
     """
     value = _parse(body)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        message = "it is not a list of content chunks"
-        raise ValueError(message)
+        raise ValueError("it is not a list of content chunks")
     return chunks(value)
 
 

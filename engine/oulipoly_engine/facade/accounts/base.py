@@ -57,5 +57,4 @@ def refuse_if_running(store: Store, account: str, what: str) -> None:
 
     for run in find_running(store):
         if run.account == account and (run.owner_pid is None or is_alive(run.owner_pid)):
-            message = f"a run of {account!r} goes on ({run.uuid}): {what} when that has ended"
-            raise AccountBusy(message)
+            raise AccountBusy(f"a run of {account!r} goes on ({run.uuid}): {what} when that has ended")

@@ -99,8 +99,7 @@ class AccountChanges(AccountPart):
         make_folder(journals.path)
         with hold_scans(self._home.paths.data / "turn-scan-locks", account), journals.exclusive() as is_ours:
             if not is_ours or journals.pending_sessions():
-                message = "a session is being moved or rewritten: rename the account when that has ended"
-                raise AccountBusy(message)
+                raise AccountBusy("a session is being moved or rewritten: rename the account when that has ended")
             yield
 
     def _refuse_old_rows(self, account: str) -> None:

@@ -55,14 +55,12 @@ def run_login(command: Command, title: str, what: str = "login") -> None:
         require_terminal()
     except RequestRefused as error:
         way = ", or give a key by --api-key-env or --api-key-file" if what == "login" else ""
-        message = f"a {what} needs a terminal: run it in one{way}"
-        raise TerminalNeeded(message) from error
+        raise TerminalNeeded(f"a {what} needs a terminal: run it in one{way}") from error
     done = pass_through(command)
     if done.stopped_for is not None:
         raise Interrupted(done.stopped_for)
     if done.exit_code != 0:
-        message = f"the {what} of {title} ended with exit code {done.exit_code}: nothing was changed"
-        raise LoginFailed(message)
+        raise LoginFailed(f"the {what} of {title} ended with exit code {done.exit_code}: nothing was changed")
 
 
 class AccountLogins(AccountPart):
@@ -133,17 +131,15 @@ class AccountLogins(AccountPart):
         configured = self.names()[account]
         found = recognise_cli(configured, self._home.paths.home, inherited_environment())
         if found is None:
-            message = (
+            raise AccountUnusable(
                 f"the program of {account!r}, {configured.command!r}, is none that this program knows: log in there"
             )
-            raise AccountUnusable(message)
         environ = environment(inherited_environment(), configured) | dict(found.variables)
         program = logins.find_program(found.program, environ)
         if program is None:
-            message = (
+            raise ProgramMissing(
                 f"the program of {account!r}, {found.program!r}, is not on the PATH: `{found.cli.install}` installs it"
             )
-            raise ProgramMissing(message)
         home, keyring = self._find_home(account), configured.keyring
         is_made = keyring is not None or (home is not None and new_account.is_made_home(home))
         return Candidate(account, found.cli, program, home, found.folder, environ, is_made=is_made, keyring=keyring)

@@ -101,8 +101,7 @@ class AccountRemovals(AccountPart):
         """
         others = {name: one for name, one in self.names().items() if name != account}
         for name in self._find_users(place, others):
-            message = f"{place} is the home of the account {name!r} too: leave --delete-home out"
-            raise HomeUnusable(message)
+            raise HomeUnusable(f"{place} is the home of the account {name!r} too: leave --delete-home out")
         with self._home.lend_store_to_read() as store:
             refuse_if_running(store, account, "remove it with its home")
 

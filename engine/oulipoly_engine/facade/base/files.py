@@ -116,8 +116,7 @@ class KeptFiles(Record):
 
             near = nearest(name, models)
             way_out = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(models) or 'none'}"
-            message = f"there is no usable model {name!r}: {way_out}"
-            raise ModelUnknown(message)
+            raise ModelUnknown(f"there is no usable model {name!r}: {way_out}")
         return models[name]
 
     def model_names(self) -> tuple[str, ...]:
@@ -135,5 +134,4 @@ def check_account(known: Collection[str], name: str) -> None:
 
         near = nearest(name, known)
         way_out = f"did you mean {near[0]!r}?" if near else f"providers.toml has {', '.join(known) or 'none'}"
-        message = f"there is no account {name!r}: {way_out}"
-        raise AccountUnknown(message)
+        raise AccountUnknown(f"there is no account {name!r}: {way_out}")

@@ -96,8 +96,7 @@ class Runtimes:
             return summary.models
         cause = describe_cause(summary.status)
         why = "it tells of none" if isinstance(summary.status, Ready) else describe_status(summary.status)
-        message = f"the runtime {name!r} has no models: {why}{': ' + cause if cause else ''}"
-        raise RuntimeUnusable(message)
+        raise RuntimeUnusable(f"the runtime {name!r} has no models: {why}{': ' + cause if cause else ''}")
 
     def log_in(self, name: str) -> RuntimeSummary:
         """Run the login of a runtime's CLI in this process's terminal, and ask the runtime again.
@@ -130,8 +129,7 @@ class Runtimes:
             if not done.succeeded:
                 said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0][:_LONGEST_SAID]
                 why = done.problem or f"ended with exit code {done.exit_code}"
-                message = f"the logout of {runtime.name} {why}{': ' + said if said else ''}"
-                raise LoginFailed(message)
+                raise LoginFailed(f"the logout of {runtime.name} {why}{': ' + said if said else ''}")
         return self.refresh((runtime.id,))[0]
 
     # Parts -----------------------------------------------------------------------------------------------------------
@@ -143,8 +141,7 @@ class Runtimes:
         near = nearest(name, known)
         listed = f"there are {', '.join(known[:8])}" if known else "there is none"
         way_out = f"did you mean {near[0]!r}?" if near else listed
-        message = f"there is no runtime {name[:80]!r}: {way_out}"
-        raise RuntimeUnknown(message)
+        raise RuntimeUnknown(f"there is no runtime {name[:80]!r}: {way_out}")
 
     def _command(self, runtime: Runtime, login: LoginCommand | None, what: str) -> Command:
         """Return what logs somebody in or out. Raises RequestRefused where nobody knows how."""
@@ -160,8 +157,7 @@ class Runtimes:
         environ = launch_environment(runtime, account, inherited_environment())
         program = find_program(runtime, environ)
         if program is None:
-            message = f"there is no program {runtime.program!r}: install it, or correct {runtime.named_in}"
-            raise ProgramMissing(message)
+            raise ProgramMissing(f"there is no program {runtime.program!r}: install it, or correct {runtime.named_in}")
         prepare_homes(runtime)
         return Command((program, *login.words), environ, Path.cwd(), is_configured=False)
 

@@ -80,8 +80,7 @@ class Accounts:
     def reserve(self, account: str, fraction: float) -> Controls:
         """Keep a part, 0..0.99, of every window of an account unspent. Raises UsageInvalid outside of that."""
         if not 0 <= fraction <= 0.99:
-            message = f"a reserve of {100 * fraction:g} % cannot be kept: say 0 to 99"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"a reserve of {100 * fraction:g} % cannot be kept: say 0 to 99")
         return self._control(account, "keep a reserve", reserve=fraction)
 
     def clear(self, account: str) -> None:

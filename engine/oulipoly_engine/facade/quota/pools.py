@@ -56,8 +56,7 @@ class Pools:
             self._pins.pop(model, None)
             return
         if account not in members:
-            message = f"the pool of {model!r} has no account {account!r}: it has {', '.join(members)}"
-            raise AccountUnusable(message)
+            raise AccountUnusable(f"the pool of {model!r} has no account {account!r}: it has {', '.join(members)}")
         self._pins[model] = account
 
     def what_if(self, model: str, texts: Sequence[str]) -> Decision:

@@ -25,8 +25,7 @@ class BackgroundRuns:
         """
         self._home.refuse_if_read_only("start a one-shot")
         if not prompt.strip():
-            message = "the prompt is empty: write something"
-            raise UsageInvalid(message)
+            raise UsageInvalid("the prompt is empty: write something")
         self._home.files.model(model)
         pin = account or self._pools.pins.get(model)
         return self._background.start(BackgroundRequest(model, prompt, pin, folder, self._home.models_dir))

@@ -137,6 +137,5 @@ def _restrict_to_account(model: Model, account: str | None) -> Model:
         return model
     found = restrict_to_account(model, account)
     if found is None:
-        message = f"the pool of {model.name!r} has no account {account!r}"
-        raise AccountUnusable(message)
+        raise AccountUnusable(f"the pool of {model.name!r} has no account {account!r}")
     return found

@@ -229,8 +229,7 @@ class OneShotRunner:
             member = self._files.quiet().model(name, self._accounts).members[0]
             account = self._accounts.get(member.account)
             if account is None:
-                message = f"its account {member.account!r} is not in providers.toml"
-                raise AccountUnusable(message)
+                raise AccountUnusable(f"its account {member.account!r} is not in providers.toml")
             return ask_account(account, member, text)
 
         return ask

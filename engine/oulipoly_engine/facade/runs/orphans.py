@@ -49,8 +49,7 @@ class Orphans:
                 message = f"{count} CLIs without a runner belong to invocations that begin with {identity!r}"
                 raise InvocationNotFound(message)
             if not orphans.end(matching[0]):
-                message = f"process {matching[0].pid} does not end: end it by hand"
-                raise RunStays(message)
+                raise RunStays(f"process {matching[0].pid} does not end: end it by hand")
             self._look(store)  # its row ends with it
             return matching[0]
 
@@ -77,8 +76,7 @@ class Orphans:
                 self._attach(store, row)
             line = results.find_line(store, row.uuid)
             if line is None:
-                message = f"invocation {row.uuid} was removed while it was waited for"
-                raise InvocationNotFound(message)
+                raise InvocationNotFound(f"invocation {row.uuid} was removed while it was waited for")
             return Ended(line, 1 if row.exit_code is None or row.exit_code < 0 else row.exit_code)
 
     def _find(self, store: Store, identity: str) -> Invocation:

@@ -128,8 +128,7 @@ class SessionArchive(SessionPart):
 def _run_keeper(keeper: ArchiveKeeper, accounts: set[str] | None) -> KeepResult:
     done = keeper.keep(accounts, wait_s=_PATIENCE_S)
     if done.is_busy:
-        message = "another process is archiving right now: try again in a moment"
-        raise RunnerError(message)
+        raise RunnerError("another process is archiving right now: try again in a moment")
     if done.problem is not None:
         raise RunnerError(done.problem)
     return done

@@ -85,8 +85,7 @@ class SessionBundles(SessionPart):
             with open_regular(path) as raw:
                 return self.receive(raw, account, folder, dry_run=dry_run)
         except OSError as error:
-            message = f"the bundle {path} cannot be read: {error.strerror or error}"
-            raise RunnerError(message) from error
+            raise RunnerError(f"the bundle {path} cannot be read: {error.strerror or error}") from error
 
     def _bundler(self, store: Store) -> Bundler:
         return Bundler(store, self._locator(), self._archive(store), self._home.clock)

@@ -113,8 +113,7 @@ class SessionCatalogue(SessionPart):
         with self._session(text.strip()) as (store, session):
             found = list_sessions(store, (session.chain_id,))
         if not found:
-            message = f"there is no session {session.chain_id} any more"
-            raise SessionNotFound(message, input=text)
+            raise SessionNotFound(f"there is no session {session.chain_id} any more", input=text)
         return found[0]
 
     def inside(self, session: Session) -> Inside:

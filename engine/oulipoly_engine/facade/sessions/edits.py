@@ -59,8 +59,7 @@ class SessionEdits(SessionPart):
         try:
             lines = self._read(open_regular(path))
         except OSError as error:
-            message = f"{path} cannot be read: {error.strerror or error}"
-            raise RunnerError(message) from error
+            raise RunnerError(f"{path} cannot be read: {error.strerror or error}") from error
         with self._session(text) as (store, session):
             replacer = self._replacer(store)
             return Import(session, path, replacer.plan(session, replacer.parse(session, lines)), lines)

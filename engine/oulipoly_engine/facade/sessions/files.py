@@ -53,8 +53,7 @@ class SessionFiles(SessionPart):
         """Write a session to a file, whole or not at all. Raises as `blocks`, and FileExists."""
         self._home.refuse_if_read_only("write files")
         if wish.format not in FORMATS:
-            message = f"there is no format {wish.format!r}: {', '.join(FORMATS)}"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"there is no format {wish.format!r}: {', '.join(FORMATS)}")
         with self.blocks(text, wish) as found:
             return write_file(path, found, force=force)
 

@@ -72,11 +72,10 @@ class SessionLocations(SessionPart):
         invoked = chains.latest_model(store, session.chain_id)
         choice = choose_model(None, invoked, session.model, home.quiet_files.model_names())
         if choice.missing is not None:
-            message = (
+            raise ModelUnresolved(
                 f"session {session.session_id} was made with model {choice.missing!r}, which is not configured: bring "
                 f"its file back below {home.models_dir or home.paths.models}"
             )
-            raise ModelUnresolved(message)
 
 
 def _storage(locator: Locator, session: ResolvedSession) -> tuple[StorageType | None, Path | None, Path | None]:

@@ -74,11 +74,9 @@ def _check_text(what: str, text: str) -> str:
     """Return a text that can be kept and shown. Raises UsageInvalid."""
     text = text.strip()
     if len(text) > _LONGEST[what]:
-        message = f"a {what} may have {_LONGEST[what]} characters, not {len(text)}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"a {what} may have {_LONGEST[what]} characters, not {len(text)}")
     try:
         text.encode()
     except UnicodeEncodeError:
-        message = f"the {what} holds bytes that are not UTF-8: type it again"
-        raise UsageInvalid(message) from None
+        raise UsageInvalid(f"the {what} holds bytes that are not UTF-8: type it again") from None
     return text

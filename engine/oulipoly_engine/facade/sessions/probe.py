@@ -31,9 +31,8 @@ def state_document(paths: Paths) -> dict[str, object]:
         indexes=found.has_index,
     )
     if found.exists and not found.is_compatible and not found.is_migratable:
-        message = (
+        raise SchemaIncompatible(
             f"the state file {found.path} has version {found.version} or a shape that this program "
             f"(version {schema.CURRENT_VERSION}) cannot use; {schema.WAY_OUT}"
         )
-        raise SchemaIncompatible(message)
     return shown

@@ -60,8 +60,7 @@ class SessionScans(SessionPart):
         for account in accounts:
             if account not in scripts:
                 known = ", ".join(scripts) or "none"
-                message = f"{home.paths.sessions} names no turn script for {account!r}; it has: {known}"
-                raise AccountUnusable(message)
+                raise AccountUnusable(f"{home.paths.sessions} names no turn script for {account!r}; it has: {known}")
         names = tuple(accounts or scripts)
         with home.lend_store() as store:
             scanner = home.wiring.ingester(store, scripts, home.listeners)

@@ -121,8 +121,7 @@ def translate_disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{path} cannot be written: {error.strerror or error}"
-        raise RunnerError(message) from error
+        raise RunnerError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def write_file(path: Path, blocks: Iterator[bytes], *, force: bool) -> Exported:

@@ -112,8 +112,7 @@ class SetupAgent:
         """
         self._home.refuse_if_read_only("run the set-up")
         if not 1 <= wish.max_turns <= MOST_TURNS:
-            message = f"a set-up has 1 to {MOST_TURNS} turns, not {wish.max_turns}"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"a set-up has 1 to {MOST_TURNS} turns, not {wish.max_turns}")
         if wish.model is not None:
             self._home.files.model(wish.model)
         if wish.cli is not None:
@@ -246,8 +245,7 @@ class _Run:
         answered = self._one_shots.ask(Request(model, text, folder, timeout_s=_TURN_S), LONGEST_REPLY)
         if answered.failure is not None and not answered.is_cut:
             who = answered.account or "no account"
-            message = f"{who}: {answered.failure}"
-            raise RequestRefused(message)
+            raise RequestRefused(f"{who}: {answered.failure}")
         return answered.text
 
     def _choose_pool(self) -> None:
@@ -282,8 +280,7 @@ class _Run:
         accounts = self._accounts.additions.names()
         is_pool = name in self._home.files.model_names()
         if not is_pool and name not in accounts:
-            message = f"there is no model or account {name[:80]!r}"
-            raise ModelUnknown(message)
+            raise ModelUnknown(f"there is no model or account {name[:80]!r}")
         model = self._home.quiet_files.model(name) if is_pool else Model(name, (PoolMember(0, name),))
         members = tuple(
             PoolMember(one.index, one.account, (*one.args, *self._accounts.logins.test_words(one.account)))

@@ -55,8 +55,7 @@ class SetupSync:
         """Return the changes that give a target what a source has. kind: "skill" or "mcp". Raises RunnerError."""
         sync = self._sync()
         if kind not in ("skill", "mcp"):
-            message = f"{kind[:40]!r} cannot be copied: say skill or mcp"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"{kind[:40]!r} cannot be copied: say skill or mcp")
         return (sync.plan_skill_sync if kind == "skill" else sync.plan_mcp_sync)(source, target, name)
 
     def apply(self, *plans: SyncPlan) -> None:

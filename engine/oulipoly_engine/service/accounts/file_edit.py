@@ -101,15 +101,13 @@ class FileEdit:
         """
         text = read_text(self._copy)
         if text is None:
-            message = f"{self.path} is as it was: the editor's copy is gone"
-            raise ConfigInvalid(message)
+            raise ConfigInvalid(f"{self.path} is as it was: the editor's copy is gone")
         try:
             write([FileChange(self.path, self._before, text)])
         except ConfigInvalid as error:
             self._is_kept = True
             write_private(self._mirror / _KEPT, b"")
-            message = f"{error}; what you wrote is in {self._copy}"
-            raise ConfigInvalid(message) from error
+            raise ConfigInvalid(f"{error}; what you wrote is in {self._copy}") from error
 
     def _check(self, paths: Paths) -> tuple[Problem, ...]:
         folders = self._folders
@@ -139,8 +137,7 @@ class FileEdit:
         if found is None:
             near = nearest(name, known)
             hint = f"did you mean {near[0]!r}?" if near else f"say {', '.join(known)}, models/NAME or agents/NAME"
-            message = f"there is no configuration file {name[:80]!r}: {hint}"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"there is no configuration file {name[:80]!r}: {hint}")
         return found
 
 

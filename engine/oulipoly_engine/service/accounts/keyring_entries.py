@@ -47,8 +47,7 @@ def read_key(account: str, place: KeyringSpec, patience_s: float = PATIENCE_S) -
     done = _ask("read", place.entry, timeout_s=patience_s)
     if done.succeeded:
         return done.stdout.decode("utf-8", "replace")
-    message = f"the API key of {account!r} cannot be read: {_explain(done, account).text}"
-    raise AccountUnusable(message)
+    raise AccountUnusable(f"the API key of {account!r} cannot be read: {_explain(done, account).text}")
 
 
 def has_key(entry: str) -> bool:
@@ -56,8 +55,7 @@ def has_key(entry: str) -> bool:
     done = _ask("read", entry, timeout_s=PATIENCE_S)
     if done.succeeded or done.exit_code == keyring_entry.NO_ENTRY:
         return done.succeeded
-    message = f"the API key cannot be deleted, so nothing was removed: {_explain(done, '').text}"
-    raise RequestRefused(message)
+    raise RequestRefused(f"the API key cannot be deleted, so nothing was removed: {_explain(done, '').text}")
 
 
 def find_problem(account: str, place: KeyringSpec, patience_s: float) -> KeyProblem | None:
@@ -73,8 +71,7 @@ def write_key(account: str, entry: str, value: str) -> None:
     if done.exit_code != 0 or done.stopped_for is not None:
         problem = f"timed out after {PATIENCE_S:g} s" if done.stopped_for is not None else None
         told = _explain(ScriptResult(done.exit_code, b"", done.stderr_tail, problem, done.duration_s), account)
-        message = f"the API key was not put into the keyring: {told.text}"
-        raise RequestRefused(message)
+        raise RequestRefused(f"the API key was not put into the keyring: {told.text}")
 
 
 def delete_key(entry: str) -> None:

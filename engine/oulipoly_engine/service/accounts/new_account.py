@@ -72,24 +72,21 @@ def find_cli(name: str) -> Cli:
     if name not in CLIS:
         near = nearest(name, CLIS)
         way_out = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(CLIS)}"
-        message = f"{name[:40]!r} is not a CLI that this program knows: {way_out}"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"{name[:40]!r} is not a CLI that this program knows: {way_out}")
     return CLIS[name]
 
 
 def check_name(name: str, taken: Mapping[str, object]) -> None:
     """Refuse a name that cannot be an account's. Raises UsageInvalid, and RequestRefused for one that is taken."""
     if not name or len(name) > _LONGEST_NAME or not set(name) <= _SAFE or not name[0].isalnum():
-        message = (
+        raise UsageInvalid(
             f"{name[:40]!r} is not a name for an account: use letters, digits, - _ and ., {_LONGEST_NAME} at most, "
             "with a letter or a digit first"
         )
-        raise UsageInvalid(message)
     if name in taken:
-        message = (
+        raise NameTaken(
             f"there is an account {name!r} already: choose another name, or `account login {name}` to log in again"
         )
-        raise NameTaken(message)
 
 
 def check_pool(name: str) -> None:
@@ -108,24 +105,21 @@ def prepare(
     """
     program = logins.find_program(cli.name, environ)
     if program is None:
-        message = (
+        raise ProgramMissing(
             f"{cli.title} is not installed: there is no program {cli.name} on the PATH; `{cli.install}` installs it"
         )
-        raise ProgramMissing(message)
     version = logins.read_version(cli, program, environ)
     if version.problem is not None:
-        message = (
+        raise RequestRefused(
             f"`{program} {' '.join(cli.version_words)}` {version.problem}: see whether {cli.title} starts in a shell"
         )
-        raise RequestRefused(message)
     notes = tuple(filter(None, (logins.find_age_problem(cli, version),)))
     place = (paths.home / _home_name(cli, name)) if home is None else _check_home(home)
     is_default = home is not None and place.resolve() == (paths.home / cli.place.default).resolve()
     folder = paths.home / cli.place.default if is_default else Path(cli.place.folder(str(place)))
     owner = used.get(folder.resolve())
     if owner is not None:
-        message = f"{place} is the home of the account {owner!r} already: name another folder"
-        raise HomeUnusable(message)
+        raise HomeUnusable(f"{place} is the home of the account {owner!r} already: name another folder")
     if home is not None and place.is_symlink():
         notes += (f"{place} is a link to {place.resolve()}",)
     reserved = _make_home(place) if home is None else None
@@ -219,14 +213,12 @@ def check_provider(cli: Cli, name: str) -> None:
     """Refuse what cannot say whose a key is. Raises UsageInvalid."""
     known = () if cli.api_key is None else cli.api_key.providers
     if not known and name:
-        message = f"every key of {cli.title} is of the same provider: leave --provider out"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"every key of {cli.title} is of the same provider: leave --provider out")
     if known and (not name or len(name) > _LONGEST_NAME or not set(name) <= _SAFE or not name[0].isalnum()):
-        message = (
+        raise UsageInvalid(
             f"{name[:40]!r} is not a provider: say whose key it is, with --provider, as {cli.title} calls them: "
             f"{', '.join(known)} or another one"
         )
-        raise UsageInvalid(message)
 
 
 def store_key(candidate: Candidate, text: str, provider: str = "", *, in_keyring: bool = False) -> Candidate:
@@ -237,16 +229,14 @@ def store_key(candidate: Candidate, text: str, provider: str = "", *, in_keyring
     """
     text = text.strip()
     if not text or len(text) > _LONGEST_KEY or not text.isprintable() or " " in text or not text.isascii():
-        message = "that is not an API key: it must be one word of letters, digits and signs"
-        raise UsageInvalid(message)
+        raise UsageInvalid("that is not an API key: it must be one word of letters, digits and signs")
     way, home = candidate.cli.api_key, candidate.home
     if way is None:
         message = f"{candidate.cli.title} takes no API key from this program: log in with `{candidate.cli.name}` itself"
         raise RequestRefused(message)
     check_provider(candidate.cli, provider)
     if home is None or not candidate.is_made:
-        message = "an API key needs a home of its own, which `account add` makes: leave --home out"
-        raise RequestRefused(message)
+        raise RequestRefused("an API key needs a home of its own, which `account add` makes: leave --home out")
     if in_keyring:
         return _store_in_keyring(candidate, Key(text, provider), home)
     if way.files is not None:
@@ -255,8 +245,7 @@ def store_key(candidate: Candidate, text: str, provider: str = "", *, in_keyring
     if way.words:
         done = logins.tell((candidate.program, *way.words), candidate.environ, text)
         if done is not None:
-            message = f"{candidate.cli.title} did not take the key: it {done}"
-            raise LoginFailed(message)
+            raise LoginFailed(f"{candidate.cli.title} did not take the key: it {done}")
     return replace(candidate, uses_key=True)
 
 
@@ -264,8 +253,7 @@ def _store_in_keyring(candidate: Candidate, key: Key, home: Path) -> Candidate:
     """Keep a key in the keyring. The entry is called as the home, which no other account has and no rename changes."""
     way = None if candidate.cli.api_key is None else candidate.cli.api_key.keyring
     if way is None:
-        message = f"{candidate.cli.title} takes no API key from the keyring: leave --keyring out"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{candidate.cli.title} takes no API key from the keyring: leave --keyring out")
     place = candidate.keyring or KeyringSpec(str(home), way.variable)
     kept = ""
     if way.stands_for and candidate.keyring is not None:
@@ -380,16 +368,13 @@ def _check_home(home: Path) -> Path:
     """Return a home that is given, absolute; a link stays one. Raises RequestRefused."""
     place = home.absolute()
     if not str(place).isprintable():
-        message = "the path of the home has a sign that no configuration can have: rename the folder"
-        raise HomeUnusable(message)
+        raise HomeUnusable("the path of the home has a sign that no configuration can have: rename the folder")
     try:
         found = place.stat()
     except OSError as error:
-        message = f"the home {place} cannot be used: {error.strerror}"
-        raise HomeUnusable(message) from error
+        raise HomeUnusable(f"the home {place} cannot be used: {error.strerror}") from error
     if not place.is_dir():
-        message = f"the home {place} is not a folder: name the one that the CLI keeps its login in"
-        raise HomeUnusable(message)
+        raise HomeUnusable(f"the home {place} is not a folder: name the one that the CLI keeps its login in")
     if found.st_uid != os.getuid():
         message = f"the home {place} belongs to another user: a CLI would keep your login where they can read it"
         raise HomeUnusable(message)

@@ -69,8 +69,7 @@ def write_set_up(paths: Paths, found: SetUp, run: str = "") -> None:
     Raises ConfigInvalid, and RequestRefused where there is nothing to write.
     """
     if not found.files:
-        message = "there is nothing to add: no login was found that is not an account yet"
-        raise RequestRefused(message)
+        raise RequestRefused("there is nothing to add: no login was found that is not an account yet")
     names = ", ".join(login.account for login in found.logins)
     write_step(paths.data, Step(f"set up {names}", found.files, run=run))
 

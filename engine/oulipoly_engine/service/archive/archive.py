@@ -178,8 +178,7 @@ class Archive(Record):
                     message = f"the kept copy of {copy.path} is damaged: {size} of its {copy.size_bytes} bytes are left"
                     raise ArchiveDamaged(message)
         except OSError as error:
-            message = f"{target} cannot be written: {error.strerror or error}"
-            raise RunnerError(message) from error
+            raise RunnerError(f"{target} cannot be written: {error.strerror or error}") from error
 
 
 def _describe_copy(copy: KeptCopy, *, is_current: bool) -> CopyState:

@@ -73,11 +73,9 @@ class ObjectFolder(Record, frozen=False):
             unpacked = zlib.decompressobj().decompress(path.read_bytes(), min(size + 1, _MOST_RAW))
         except (OSError, zlib.error) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            message = f"the kept copy cannot be read: {path}: {reason}"
-            raise ArchiveDamaged(message) from error
+            raise ArchiveDamaged(f"the kept copy cannot be read: {path}: {reason}") from error
         if len(unpacked) != size or sha256(unpacked).digest() != digest:
-            message = f"the kept copy is damaged: {path} does not hold what its name says"
-            raise ArchiveDamaged(message)
+            raise ArchiveDamaged(f"the kept copy is damaged: {path} does not hold what its name says")
         return unpacked
 
     def remove(self, digest: bytes) -> None:

@@ -174,11 +174,10 @@ class ArtifactStore:
     def _refuse_too_much(self, sha256: str, size: int) -> None:
         limit = self.file.limit()
         if limit is not None and (total := self.file.size_with(sha256, size)) > limit:
-            message = (
+            raise ArtifactStoreUnusable(
                 f"the artifact store {self.file.path} may hold {size_text(limit)}, and this would make it "
                 f"{size_text(total)}: remove something, or raise the limit"
             )
-            raise ArtifactStoreUnusable(message)
 
 
 def _gone(version: Version, why: str) -> ArtifactMissing:

@@ -147,10 +147,9 @@ def _copy(source: BinaryIO, head: bytes, descriptor: int, most: int | None) -> t
                 view = view[os.write(descriptor, view) :]
             size += len(data)
             if most is not None and size > most:
-                message = (
+                raise ArtifactStoreUnusable(
                     f"the content has more than {size_text(most)}, which the artifact store may hold: raise the limit"
                 )
-                raise ArtifactStoreUnusable(message)
             following = _read(source, BLOCK)
             hashed.result()
             data = following
@@ -168,8 +167,7 @@ def _read(source: BinaryIO, most: int) -> bytes:
             parts.append(part)
             left -= len(part)
     except (OSError, ValueError) as error:
-        message = f"the content cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise ArtifactInputFailed(message) from error
+        raise ArtifactInputFailed(f"the content cannot be read: {getattr(error, 'strerror', None) or error}") from error
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

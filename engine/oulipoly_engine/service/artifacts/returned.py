@@ -34,8 +34,7 @@ def read_receipts(channel: Path, uuid: str, store: Path) -> tuple[ReturnedArtifa
                 version = lent.file.find(one.address)
                 _compare(one, version, uuid)
                 if not lent.is_there(version):
-                    message = f"the content of {one.version_id} is not in the artifact store"
-                    raise ArtifactMisused(message)
+                    raise ArtifactMisused(f"the content of {one.version_id} is not in the artifact store")
     return receipts
 
 
@@ -43,8 +42,7 @@ def _read_lines(channel: Path) -> list[bytes]:
     try:
         return read_regular(channel, _LARGEST, follows_links=False).split(b"\n")
     except OSError as error:
-        message = f"the return channel cannot be read: {error.strerror or error}"
-        raise ArtifactStoreUnusable(message) from error
+        raise ArtifactStoreUnusable(f"the return channel cannot be read: {error.strerror or error}") from error
 
 
 def _compare(one: ReturnedArtifact, version: Version, uuid: str) -> None:
@@ -66,14 +64,12 @@ def find_channel(environ: Mapping[str, str], given: str | None) -> Path:
     text = given or environ.get(variables.RETURN_CHANNEL)
     if not text:
         name = variables.RETURN_CHANNEL
-        message = f"nobody waits for what is returned: {name} is not set, and no --return-channel is given"
-        raise ArtifactMisused(message)
+        raise ArtifactMisused(f"nobody waits for what is returned: {name} is not set, and no --return-channel is given")
     path = Path(text)
     try:
         check_regular(path.stat(), path)
     except (OSError, ValueError) as error:
-        message = f"the return channel {path} is not there: its run has ended, or never was"
-        raise ArtifactMisused(message) from error
+        raise ArtifactMisused(f"the return channel {path} is not there: its run has ended, or never was") from error
     return path
 
 

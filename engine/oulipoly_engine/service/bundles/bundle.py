@@ -220,5 +220,4 @@ def _open_to_read(name: str, open_file: Callable[[], BinaryIO]) -> Iterator[Bina
         with open_file() as file:
             yield file
     except OSError as error:
-        message = f"{name} cannot be read for the bundle: {error.strerror or error}"
-        raise RunnerError(message) from error
+        raise RunnerError(f"{name} cannot be read for the bundle: {error.strerror or error}") from error

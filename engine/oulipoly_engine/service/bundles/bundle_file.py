@@ -70,8 +70,7 @@ def write_bundle(
                 if not left:
                     break
             if left or digest.hexdigest() != file.sha256:
-                message = f"{file.name} was rewritten while it was bundled: run it again"
-                raise BundleChanged(message)
+                raise BundleChanged(f"{file.name} was rewritten while it was bundled: run it again")
             packed.write(_make_padding(file.size_bytes))
         packed.write(bytes(2 * _RECORD))
 
@@ -88,11 +87,9 @@ class BundleReader:
         with _translate_errors():
             name, size = self._header()
             if name != MANIFEST:
-                message = f"it does not begin with {MANIFEST}"
-                raise BundleRefused(message)
+                raise BundleRefused(f"it does not begin with {MANIFEST}")
             if size > MOST_MANIFEST_BYTES:
-                message = f"its manifest has {size} bytes, and the most are {MOST_MANIFEST_BYTES}"
-                raise BundleRefused(message)
+                raise BundleRefused(f"its manifest has {size} bytes, and the most are {MOST_MANIFEST_BYTES}")
             data = self._take(size)
             self._take(-size % _RECORD)
             manifest = read_manifest(data)
@@ -119,8 +116,7 @@ class BundleReader:
                 left -= len(block)
                 yield block
             if digest.hexdigest() != file.sha256:
-                message = f"{file.name} does not have the hash that the manifest says"
-                raise BundleRefused(message)
+                raise BundleRefused(f"{file.name} does not have the hash that the manifest says")
             self._take(-size % _RECORD)
 
     def end(self) -> None:
@@ -135,33 +131,28 @@ class BundleReader:
                 if len(rest) > _PADDING:
                     break
             if len(rest) < 2 * _RECORD or len(rest) > _PADDING or rest.strip(b"\0"):
-                message = "something stands behind the last file"
-                raise BundleRefused(message)
+                raise BundleRefused("something stands behind the last file")
 
     def _header(self) -> tuple[str, int]:
         """Return name and size of the next member."""
         block = self._take(_RECORD)
         if not block.strip(b"\0"):
-            message = "it ends before its last file"
-            raise BundleRefused(message)
+            raise BundleRefused("it ends before its last file")
         name, size, total, kind = block[:100], block[124:136], block[148:156], block[156:157]
         try:
             expected, length = int(total.strip(b" \0"), 8), int(size.strip(b" \0"), 8)
         except ValueError:
             expected, length = -1, 0
         if length < 0 or expected != sum(block) - sum(total) + 8 * 32 or block[345:500].strip(b"\0"):
-            message = "a header is damaged, or not of our making"
-            raise BundleRefused(message)
+            raise BundleRefused("a header is damaged, or not of our making")
         if kind not in (b"0", b"\0"):
-            message = f"{name.rstrip(bytes(1))[:100]!r} is not a plain file"
-            raise BundleRefused(message)
+            raise BundleRefused(f"{name.rstrip(bytes(1))[:100]!r} is not a plain file")
         return name.rstrip(b"\0").decode("utf-8", "replace"), length
 
     def _take(self, size: int) -> bytes:
         data = self._packed.read(size)
         if len(data) < size:
-            message = "it is cut off"
-            raise BundleRefused(message)
+            raise BundleRefused("it is cut off")
         check_ratio(self._packed.tell(), self._raw.size_bytes)  # of a pipe nobody knew the size before
         return data
 

@@ -51,8 +51,7 @@ def choose_workspace(manifest: Manifest, wanted: Path | None) -> Path:
     folder = wanted if wanted is not None else None if known is None else Path(known)
     if folder is None or not folder.is_dir():
         named = f"there is no folder {folder} here" if folder is not None else "the bundle names no folder"
-        message = f"{named}: say with --project DIR where the session goes on"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"{named}: say with --project DIR where the session goes on")
     return folder.resolve()
 
 
@@ -108,21 +107,19 @@ def _home(segment: BundledSegment, homes: Mapping[str, Home], account: str | Non
     known = ", ".join(sorted(fitting)) or "none"
     if account is not None:
         if account not in fitting:
-            message = (
+            raise AccountUnusable(
                 f"account {account!r} cannot take a {segment.storage_type.value} session: its storage is not "
                 f"known to be of that kind; those that can: {known}"
             )
-            raise AccountUnusable(message)
         return fitting[account]
     if segment.account in fitting:
         return fitting[segment.account]
     if len(fitting) == 1:
         return next(iter(fitting.values()))
-    message = (
+    raise AccountUnusable(
         f"no account here is called {segment.account!r}, whose {segment.storage_type.value} session this is: "
         f"say --account, one of: {known}"
     )
-    raise AccountUnusable(message)
 
 
 def _paths(segment: BundledSegment, home: Home, workspace: Path) -> list[tuple[BundledFile, Path]]:
@@ -141,11 +138,10 @@ def _project(home: Home, workspace: Path) -> str:
     found = sorted(path.name for path in home.root.glob(f"{name[:_LONGEST_NAME]}-*") if path.is_dir())
     if len(found) == 1:
         return found[0]
-    message = (
+    raise UsageInvalid(
         f"the path {workspace} is so long that only Claude Code knows the name of its project folder: start it there "
         "once, or choose a shorter path"
     )
-    raise UsageInvalid(message)
 
 
 def _place_file(file: BundledFile, path: Path) -> PlacedFile:

@@ -205,8 +205,7 @@ class Unbundler(Record):
     def _lock(self) -> Iterator[None]:
         with hold_lock(self.staging / "unbundle.lock", _PATIENCE_S) as is_ours:
             if not is_ours:
-                message = "another process is unpacking a bundle: try again when it is done"
-                raise RunnerError(message)
+                raise RunnerError("another process is unpacking a bundle: try again when it is done")
             yield
 
 

@@ -77,10 +77,9 @@ class Launcher(Record):
         """
         able = tuple(member for member in model.members if (can_serve or self._can_talk)(member.account))
         if not able and can_serve is not None:
-            message = (
+            raise AccountUnusable(
                 f"no account of the pool {model.name!r} has a CLI that can be driven: `agents runtime list` lists them"
             )
-            raise AccountUnusable(message)
         if not able:
             for one in model.members:
                 arguments.interactive(self._account(one.account), one)  # raises, and says what is missing
@@ -113,8 +112,7 @@ class Launcher(Record):
     def _account(self, name: str) -> Account:
         account = self.accounts.get(name)
         if account is None:
-            message = f"there is no account {name!r} in providers.toml: add it, or correct the name"
-            raise AccountUnknown(message)
+            raise AccountUnknown(f"there is no account {name!r} in providers.toml: add it, or correct the name")
         return account
 
     def prepare(

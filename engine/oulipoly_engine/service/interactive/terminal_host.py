@@ -132,8 +132,7 @@ def _import_later(name: str) -> Callable[[], Callable[..., Any]]:
         return lambda: lambda *_: {}
     module, _, function = name.partition(":")
     if not module.startswith(_OURS):
-        message = f"{name!r} is not a function of ours"
-        raise ValueError(message)
+        raise ValueError(f"{name!r} is not a function of ours")
     return lambda: getattr(import_module(module), function)
 
 

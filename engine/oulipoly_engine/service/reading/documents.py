@@ -151,7 +151,6 @@ def _write(spool: IO[bytes], data: bytes) -> None:
     try:
         spool.write(data)
     except OSError as error:
-        message = (
+        raise RunnerError(
             f"the document cannot be buffered in {tempfile.gettempdir()}: {error.strerror or error}; free some space"
-        )
-        raise RunnerError(message) from error
+        ) from error

@@ -30,8 +30,7 @@ class Draft(Record):
         try:
             return sha256(self.path.read_bytes()).hexdigest() == self.written_sha256
         except OSError as error:
-            message = f"the edited file {self.path} cannot be read: {error.strerror or error}"
-            raise RunnerError(message) from error
+            raise RunnerError(f"the edited file {self.path} cannot be read: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Remove file and folder."""
@@ -57,8 +56,7 @@ def begin(root: Path, name: str, blocks: Iterable[bytes]) -> Draft:
             shutil.rmtree(own, ignore_errors=True)
             raise
     except OSError as error:
-        message = f"no copy to edit can be written in {root}: {error.strerror or error}"
-        raise RunnerError(message) from error
+        raise RunnerError(f"no copy to edit can be written in {root}: {error.strerror or error}") from error
     return Draft(own / name, told.hexdigest())
 
 

@@ -74,8 +74,7 @@ def canonical_records(
         return claude.canonical_records(scan(raw_lines), origin)
     if storage_type is StorageType.CODEX_SESSION:
         return codex.canonical_records(scan(raw_lines), origin)
-    message = f"transcripts of storage type {storage_type.value} have no canonical form"
-    raise ValueError(message)
+    raise ValueError(f"transcripts of storage type {storage_type.value} have no canonical form")
 
 
 class Exporter(Record):
@@ -192,10 +191,9 @@ def _use_spool(action: Callable[[], T]) -> T:
     try:
         return action()
     except OSError as error:
-        message = (
+        raise RunnerError(
             f"the export cannot be buffered in {tempfile.gettempdir()}: {error.strerror or error}; free some space"
-        )
-        raise RunnerError(message) from error
+        ) from error
 
 
 class _Snapshot:
@@ -253,8 +251,7 @@ def _read_stored_record(row: StoredBody, session: ResolvedSession, problem: str)
     try:
         content = () if row.body is None else read_stored_chunks(row.body)
     except (ValueError, RecursionError) as error:
-        message = f"{problem}; and the stored body in row {row.row_id} cannot be read: {error}"
-        raise RunnerError(message) from error
+        raise RunnerError(f"{problem}; and the stored body in row {row.row_id} cannot be read: {error}") from error
     digest = hashlib.sha256((row.body or "").encode("utf-8", "surrogatepass")).hexdigest()
     return CanonicalRecord(
         session_id=session.session_id,

@@ -187,8 +187,7 @@ def _translate_read_errors(entries: Iterable[Entry], path: Path) -> Iterator[Ent
     try:
         yield from entries
     except OSError as error:
-        message = f"the transcript {path} cannot be read to its end: {error.strerror or error}"
-        raise RunnerError(message) from error
+        raise RunnerError(f"the transcript {path} cannot be read to its end: {error.strerror or error}") from error
 
 
 def _copy(archive: Archive, kept: KeptCopy, kind: StorageType, longest_line: int) -> FilePages:

@@ -42,11 +42,9 @@ class Preimages(Record):
         try:
             data = gzip.decompress(path.read_bytes())
         except _DAMAGED as error:
-            message = f"the kept transcript {path} cannot be read: {error}"
-            raise RunnerError(message) from error
+            raise RunnerError(f"the kept transcript {path} cannot be read: {error}") from error
         if hashlib.sha256(data).hexdigest() != file_sha256:
-            message = f"the kept transcript {path} is not what was put there; it is left untouched"
-            raise RunnerError(message)
+            raise RunnerError(f"the kept transcript {path} is not what was put there; it is left untouched")
         return data
 
     def _is_whole(self, file_sha256: str) -> bool:

@@ -181,11 +181,10 @@ class Replacer(Record):
                 )
                 raise PreimageMismatch(message, expected=chosen.postimage_file_sha256, actual=image.file_sha256)
             if not self.can_undo(chosen):
-                message = (
+                raise RequestRefused(
                     f"what the replacement {chosen.operation_uuid} replaced is not kept any more: it was given up for "
                     "preimage_limit_mb of config.toml, or removed"
                 )
-                raise RequestRefused(message)
             data = self._preimages.read(chosen.preimage_file_sha256)
             before = target.read(data)
             return Rewrite(data, before, compare(reading.records, before.records), ())
@@ -202,12 +201,10 @@ class Replacer(Record):
         else:
             standing = [one for one in known if one.operation == IMPORT_REPLACE and one.undone_at is None]
             if not standing:
-                message = f"there is nothing to undo: no replacement of session {session.session_id} stands"
-                raise NothingToUndo(message)
+                raise NothingToUndo(f"there is nothing to undo: no replacement of session {session.session_id} stands")
             found = standing[-1]
         if found.undone_at is not None:
-            message = f"the replacement {found.operation_uuid} was already undone at {found.undone_at}"
-            raise NothingToUndo(message)
+            raise NothingToUndo(f"the replacement {found.operation_uuid} was already undone at {found.undone_at}")
         return found
 
     # ---- the protocol

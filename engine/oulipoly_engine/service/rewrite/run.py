@@ -215,11 +215,10 @@ class Run(Record):
         except TranscriptMalformed:
             is_as_wanted = False
         if not is_as_wanted:
-            message = (
+            raise RunnerError(
                 f"the transcript {self.target.path} is not as it was written: another program has changed it; the "
                 "state file was left as it was, and the next start looks at the transcript again"
             )
-            raise RunnerError(message)
 
 
 def check_preimage(reading: Reading, expected: str | None) -> None:

@@ -77,8 +77,7 @@ def image_of(path: Path, longest_line: int) -> Image:
                 if len(image.data) == image.state.st_size and image.is_of(status_of(path)):
                     return image
     except OSError as error:
-        message = f"the transcript {path} cannot be read: {error.strerror or error}"
-        raise RunnerError(message) from error
+        raise RunnerError(f"the transcript {path} cannot be read: {error.strerror or error}") from error
     message = f"its CLI is at work: the transcript {path} changed each time it was read; wait for it, or end it there"
     raise SessionBusy(message)
 
@@ -101,11 +100,10 @@ def alone(target: Target) -> Iterator[None]:
         return
     with live_owner.codex_writer(target.path, session_id) as is_free:
         if not is_free:
-            message = (
+            raise SessionBusy(
                 f"Codex has session {session_id} open: end it there (its background service too, with "
                 "`codex app-server daemon stop`), then try again"
             )
-            raise SessionBusy(message)
         _check_unopened(target.path)
         yield
 

@@ -292,8 +292,7 @@ def _write_private(path: Path, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
     except OSError as error:
-        message = f"cannot write the prompt to {path}: {error.strerror or error}"
-        raise SpawnFailed(message) from error
+        raise SpawnFailed(f"cannot write the prompt to {path}: {error.strerror or error}") from error
 
 
 class _Watch:
@@ -314,11 +313,10 @@ class _Watch:
             head += data[: _HEAD - len(head)]
         other = self._reader.feed(stream, bytes(data)) if self._reader.reported is None else None
         if other is not None:
-            message = (
+            raise ResumeMismatch(
                 f"account {self._account.name!r} was asked to resume session {self._session_id}, but its CLI began "
                 f"another one, {other}, which knows nothing of it; it was stopped"
             )
-            raise ResumeMismatch(message)
 
     def judge(self, outcome: Outcome, finished: ProcessResult) -> Outcome:
         """Return the outcome with what is known of the id's acceptance."""

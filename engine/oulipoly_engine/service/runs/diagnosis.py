@@ -70,6 +70,5 @@ def ask_account(account: Account, member: PoolMember, text: str) -> str:
     answer = finished.stdout_tail.decode("utf-8", "replace").strip()
     if finished.stopped_for is not None or finished.exit_code != 0 or not answer:
         reason = finished.stopped_for or (f"exit {finished.exit_code}" if finished.exit_code else "no answer")
-        message = f"account {account.name}: {reason}"
-        raise SpawnFailed(message)
+        raise SpawnFailed(f"account {account.name}: {reason}")
     return answer

@@ -225,11 +225,10 @@ class Invoker(Record, frozen=False):
         account = self.accounts.get(chosen.account)
         if account is None:
             by = "the session" if model is None else f"the pool of model {model.name!r}"
-            message = (
+            raise AccountUnusable(
                 f"{by} names the account {chosen.account!r}, which is not in providers.toml: add it there, or take it "
                 "out of the model's file"
             )
-            raise AccountUnusable(message)
         arguments.compose_one_shot(
             account, chosen.member
         )  # refuses an account without a command before a row is written
@@ -493,8 +492,7 @@ class _FromPool(Record, frozen=False):
 
     def _model(self) -> Model:
         if self.request.model is None:
-            message = "a prompt without a session needs a model"
-            raise AccountUnusable(message)
+            raise AccountUnusable("a prompt without a session needs a model")
         return self.request.model
 
 

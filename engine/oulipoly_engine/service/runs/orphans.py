@@ -116,8 +116,7 @@ def find_run(store: Store, text: str) -> Invocation:
     if len(matching) == 1:
         return matching[0]
     way_out = "give more of its id" if matching else "give the id that OULIPOLY_INVOCATION shows, or its beginning"
-    message = f"{len(matching) or 'no'} recorded runs begin with {text[:80]!r}: {way_out}"
-    raise InvocationNotFound(message)
+    raise InvocationNotFound(f"{len(matching) or 'no'} recorded runs begin with {text[:80]!r}: {way_out}")
 
 
 def find_run_or_live(store: Store, text: str) -> Invocation:

@@ -233,10 +233,9 @@ class Resumer(Record):
     def _find_target(self, settled: Resumption, target: str) -> str:
         """Return the account that the user named. Raises RequestRefused when the model has no such member."""
         if settled.model is not None and all(member.account != target for member in settled.model.members):
-            message = (
+            raise RequestRefused(
                 f"account {target!r} is not in the pool of model {settled.model.name!r}: name another with --account"
             )
-            raise RequestRefused(message)
         return target
 
     def _carry_out_move(self, settled: Resumption, target: str, reason: MoveReason) -> Resumption:

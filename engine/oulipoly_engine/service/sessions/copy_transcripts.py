@@ -111,8 +111,7 @@ def carry(part: Part, at: str) -> CopyResult:
 def refuse_link(target: Path) -> None:
     """Raise MoveRefused for a link in the place of a copy, whether it leads anywhere or not."""
     if target.is_symlink():
-        message = f"{target} is a link, and what is behind it is not touched: move that file away first"
-        raise MoveRefused(message)
+        raise MoveRefused(f"{target} is a link, and what is behind it is not touched: move that file away first")
 
 
 def list_folder(source: Path, target: Path) -> Iterator[Part]:
@@ -159,8 +158,7 @@ def _copy(part: Part, temporary: Path) -> int:
             # The instant of its last record stays visible: the CLIs' pickers sort by it.
             os.utime(temporary, ns=(before.st_atime_ns, before.st_mtime_ns))
             return before.st_size - part.start
-    message = f"{part.source} is being written to: end the program that has the session open, and try again"
-    raise SessionBusy(message)
+    raise SessionBusy(f"{part.source} is being written to: end the program that has the session open, and try again")
 
 
 def _set_aside(path: Path, at: str) -> Path:

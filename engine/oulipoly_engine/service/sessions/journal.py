@@ -175,10 +175,9 @@ def translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = (
+        raise RunnerError(
             f"{path} cannot be written: {error.strerror or error}; free some space, or mend the rights of its folder"
-        )
-        raise RunnerError(message) from error
+        ) from error
 
 
 def drop_files(paths: Iterable[Path]) -> None:

@@ -67,8 +67,7 @@ class Leases(Record):
 
     def _take(self, session_id: str, account: str, ttl_ms: int, owner: Owner | None) -> Lease:
         if not 1 <= ttl_ms <= MAXIMUM_TTL_MS:
-            message = f"a lease lasts 1 to {MAXIMUM_TTL_MS} ms, not {ttl_ms}"
-            raise TtlInvalid(message)
+            raise TtlInvalid(f"a lease lasts 1 to {MAXIMUM_TTL_MS} ms, not {ttl_ms}")
         path = self.path(session_id)
         with self._hold_sentinel():
             now = self.clock.now()
@@ -88,10 +87,9 @@ class Leases(Record):
         Raises LeaseTokenInvalid (wrong shape, or another lease's), LeaseGone, and RunnerError for an unreadable lease.
         """
         if not lease_file.is_token(token):
-            message = (
+            raise LeaseTokenInvalid(
                 "that is not a token of a lease: it is pause_ and 32 hexadecimal digits, as pause-handshake printed it"
             )
-            raise LeaseTokenInvalid(message)
         if not self.folder.is_dir():  # nothing was ever leased, and a refusal creates nothing
             raise _describe_gone(session_id)
         with self._hold_sentinel():
@@ -170,8 +168,7 @@ class Leases(Record):
                 self.folder.chmod(0o700)
             with hold_lock(sentinel, _PATIENCE_S) as is_ours:
                 if not is_ours:
-                    message = f"{sentinel} stayed locked by another process for {_PATIENCE_S:.0f} s: try again"
-                    raise RunnerError(message)
+                    raise RunnerError(f"{sentinel} stayed locked by another process for {_PATIENCE_S:.0f} s: try again")
                 yield
 
 

@@ -112,8 +112,7 @@ class Mover(Record):
             origin = copied_history.find_origin(self.store, target, session.session_id)
             if origin is not None:
                 return self._plan_again(session, origin, reason, storage_type, source_root)
-            message = f"session {session.session_id} is on account {target!r} already: nothing to do"
-            raise MoveRefused(message)
+            raise MoveRefused(f"session {session.session_id} is on account {target!r} already: nothing to do")
         target_root = self._root(target, storage_type, session.session_id)
         segment = SegmentMove(
             session.chain_id, session.account, target, session.session_id, reason.value, self.clock.now()
@@ -262,14 +261,12 @@ class Mover(Record):
         try:
             found = copy_transcripts.first_line_with(source, boundary, self.longest_line())
         except OSError as error:
-            message = f"the transcript {source} cannot be read: {error.strerror or error}"
-            raise MoveRefused(message) from error
+            raise MoveRefused(f"the transcript {source} cannot be read: {error.strerror or error}") from error
         if found is None:
-            message = (
+            raise MoveRefused(
                 f"session {segment.session_id} was compacted at turn {boundary}, which {source} does not hold: the "
                 "file is not the one that was ingested; run `agents session scan --again`"
             )
-            raise MoveRefused(message)
         return found
 
     def _codex(
@@ -292,8 +289,7 @@ class Mover(Record):
             try:
                 rollout = codex_home.read_rollout(current)
             except OSError as error:
-                message = f"the rollout {current} cannot be read: {error.strerror or error}"
-                raise MoveRefused(message) from error
+                raise MoveRefused(f"the rollout {current} cannot be read: {error.strerror or error}") from error
             if rollout is None:
                 message = f"the rollout {current} does not begin with a session_meta record: codex would not take it"
                 raise MoveRefused(message)
@@ -309,20 +305,18 @@ class Mover(Record):
             if not part.target.exists():
                 found[rollout.parent] = part
             elif not part.agrees_up_to(rollout.parent_bytes):
-                message = (
+                raise MoveRefused(
                     f"session {segment.session_id} was forked from {rollout.parent}, of which account "
                     f"{segment.to_account!r} has another version, {part.target}: move that file away first"
                 )
-                raise MoveRefused(message)
 
     def _parent_rollout(self, segment: SegmentMove, parent: str, source_root: Path) -> Path:
         path = places.locate_codex(places.Folder(source_root), parent)
         if path is None:
-            message = (
+            raise MoveRefused(
                 f"session {segment.session_id} was forked from {parent}, whose rollout is not below {source_root}: "
                 "codex could not go on with it anywhere"
             )
-            raise MoveRefused(message)
         return path
 
     def _root(self, name: str, storage_type: StorageType, session_id: str) -> Path:
@@ -333,8 +327,7 @@ class Mover(Record):
         if problem is None and root is None:
             problem = f"the scripts of [{name}.session_storage] do not say in which folder its sessions lie"
         if problem is not None or root is None:
-            message = f"session {session_id} cannot be moved: {problem}"
-            raise MoveRefused(message)
+            raise MoveRefused(f"session {session_id} cannot be moved: {problem}")
         return root
 
     def _can_hold(self, name: str, storage_type: StorageType) -> bool:
@@ -350,8 +343,7 @@ class Mover(Record):
         owners = (open_elsewhere(storage_type, root, segment.session_id) for root in roots)
         owner = next(filter(None, owners), None)
         if owner is not None:
-            message = f"session {segment.session_id} is open ({owner}): leave it there, then move it"
-            raise SessionBusy(message)
+            raise SessionBusy(f"session {segment.session_id} is open ({owner}): leave it there, then move it")
 
     def _transcript(self, session: ResolvedSession, root: Path) -> Path:
         """Return the transcript: where the locator says, else the file of that name below claude's projects."""
@@ -360,8 +352,7 @@ class Mover(Record):
             return answer.path
         found = next(filter(is_transcript, root.glob(f"*/{session.session_id}.jsonl")), None)
         if found is None:
-            message = f"session {session.session_id} cannot be moved: {answer.problem}"
-            raise MoveRefused(message)
+            raise MoveRefused(f"session {session.session_id} cannot be moved: {answer.problem}")
         return found.parent.resolve() / found.name
 
     def _refuse_stranger(self, plan: Plan) -> None:
@@ -372,11 +363,10 @@ class Mover(Record):
             return
         segment = plan.segment
         if not chains.has_segment(self.store, segment.chain_id, segment.to_account, segment.session_id):
-            message = (
+            raise MoveRefused(
                 f"account {segment.to_account!r} has a transcript of session {segment.session_id} that goes another "
                 f"way, {part.target}: move that file away first"
             )
-            raise MoveRefused(message)
 
 
 def receipt(plan: Plan, moved: MoveResult | None) -> dict[str, object]:
@@ -440,11 +430,10 @@ def _project_name(source: Path, source_root: Path, target_root: Path, working_di
     known = [present, *(entry.name for entry in os.scandir(target_root))] if target_root.is_dir() else [present]
     found = next((entry for entry in known if entry.startswith(beginning)), None)
     if found is None:
-        message = (
+        raise MoveRefused(
             f"the path of {working_directory} is too long for a name that could be told beforehand: start the CLI of "
             "the other account there once, then move the session"
         )
-        raise MoveRefused(message)
     return found
 
 

@@ -125,8 +125,7 @@ class ActionRun:
         if not self._ports.face.agree(question):
             return feedback.of_no("write_config", asked.path)
         if plan_file(asked, ports.paths, ports.environ, ports.cli) != plan:  # links too may have changed since
-            message = f"{plan.path} was changed in the meantime, so nothing was written"
-            raise RequestRefused(message)
+            raise RequestRefused(f"{plan.path} was changed in the meantime, so nothing was written")
         self._ports.write(plan.step)
         self.changes.append(plan.step.what)
         self._ports.face.show(ConfigWritten(str(plan.path), asked.description, plan.diff))
@@ -134,13 +133,11 @@ class ActionRun:
 
     def _check_count(self) -> None:
         if len(self.changes) >= _MOST_CHANGES:
-            message = f"{_MOST_CHANGES} changes are the most of one set-up"
-            raise RequestRefused(message)
+            raise RequestRefused(f"{_MOST_CHANGES} changes are the most of one set-up")
 
     def _test(self, asked: TestIntegration) -> str:
         if self._tests >= _MOST_TESTS:
-            message = f"{_MOST_TESTS} tests are the most of one set-up: each spends the user's quota"
-            raise RequestRefused(message)
+            raise RequestRefused(f"{_MOST_TESTS} tests are the most of one set-up: each spends the user's quota")
         self._tests += 1
         self._ports.face.tell(Status(f"test prompt to {asked.model_name}"))
         success, output = self._ports.test_model(asked.model_name)
@@ -176,8 +173,7 @@ class ActionRun:
         data = memory.hide_secrets(asked.data)
         shown = json.dumps(data, ensure_ascii=False, indent=1)
         if self._ports.secrets.clean(shown) != shown:
-            message = "the data has what looks like a key or a password: nothing secret is kept"
-            raise RequestRefused(message)
+            raise RequestRefused("the data has what looks like a key or a password: nothing secret is kept")
         edges = tuple((edge.target_label, edge.edge_type) for edge in asked.edges)
         lines = [f"{asked.node_type}: {asked.label}", shown, *(f"{kind} {target}" for target, kind in edges)]
         question = Agreement("memory", "Keep this for the next set-up?", "\n".join(lines))

@@ -57,8 +57,7 @@ class Asking:
         """Ask a person. Raises SetupCancelled."""
         answer = self._ports.face.ask(dialog)
         if isinstance(answer, Cancelled):
-            message = "the set-up was cancelled"
-            raise SetupCancelled(message)
+            raise SetupCancelled("the set-up was cancelled")
         return answer
 
     def _ask_wizard(self, wizard: Wizard) -> str:
@@ -95,8 +94,7 @@ class Asking:
         """Refuse an account of another CLI than the one that the set-up is about alone."""
         own = self._ports.cli
         if own is not None and cli is not None and cli.name != own.name:
-            message = f"this set-up is about {own.title} alone, so nobody is asked to log in to {cli.title}"
-            raise RequestRefused(message)
+            raise RequestRefused(f"this set-up is about {own.title} alone, so nobody is asked to log in to {cli.title}")
 
     def _ask_key(self, asked: KeyRequest) -> str:
         cli = find_cli(asked.provider, asked.env_var)

@@ -29,8 +29,7 @@ def find_program(name: str, environ: Mapping[str, str]) -> str:
     """Return where a program of the list lies. Raises RequestRefused."""
     found = shutil.which(name, path=environ.get("PATH"))
     if found is None:
-        message = f"there is no program {name} on the PATH"
-        raise ProgramMissing(message)
+        raise ProgramMissing(f"there is no program {name} on the PATH")
     return found
 
 

@@ -75,14 +75,11 @@ def check_place(target: Target) -> None:
         is_inside = all(one.is_relative_to(root.resolve()) for one in places)
         is_other = os.path.lexists(path) and not stat.S_ISREG(path.stat().st_mode)
     except (OSError, RuntimeError) as error:  # links in a circle, a name that is too long
-        message = f"{str(path)[:200]} is refused: nothing can be written there"
-        raise RequestRefused(message) from error
+        raise RequestRefused(f"{str(path)[:200]} is refused: nothing can be written there") from error
     if not is_inside:
-        message = f"{path} is refused: a link leads out of {target.root}"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{path} is refused: a link leads out of {target.root}")
     if is_other:
-        message = f"{path} is refused: it is there already, and not a regular file"
-        raise RequestRefused(message)
+        raise RequestRefused(f"{path} is refused: it is there already, and not a regular file")
 
 
 def _check_accounts(before: str, after: str, paths: Paths, cli: Cli) -> None:
@@ -100,17 +97,14 @@ def _check_accounts(before: str, after: str, paths: Paths, cli: Cli) -> None:
 
 def _check_text(text: str) -> None:
     if "\0" in text:
-        message = "the content has a NUL: write text"
-        raise RequestRefused(message)
+        raise RequestRefused("the content has a NUL: write text")
     if REDACTED in text or _DOTS in text:
-        message = (
+        raise RequestRefused(
             "the content has what stands for a hidden secret, which would be lost: change another file, or let the user"
             " change this one"
         )
-        raise RequestRefused(message)
     if redact(text) != text:
-        message = "the content has what looks like a key or a password: ask for keys by api_key_entry"
-        raise RequestRefused(message)
+        raise RequestRefused("the content has what looks like a key or a password: ask for keys by api_key_entry")
 
 
 def _check_configuration(path: Path, text: str, paths: Paths) -> None:
@@ -125,5 +119,4 @@ def _check_configuration(path: Path, text: str, paths: Paths) -> None:
         edit.put(text)
         errors = [problem.text for problem in edit.problems() if problem.level is Level.ERROR]
     if errors:
-        message = "it does not load: " + "; ".join(errors[:_MOST_PROBLEMS])
-        raise RequestRefused(message)
+        raise RequestRefused("it does not load: " + "; ".join(errors[:_MOST_PROBLEMS]))

@@ -112,10 +112,9 @@ class Sync:
         """Return the changes that give a target a source's skill. Raises RunnerError."""
         origin, goal = self._pair(source, target)
         if not mcp.is_skill_name(name):
-            message = (
+            raise UsageInvalid(
                 f"{name[:80]!r} cannot be the name of a skill: letters, digits, `_`, `-`, `.`, at most 100 of them"
             )
-            raise UsageInvalid(message)
         there, here = self._skill(origin, name), self._skill(goal, name)
         content = read_folder(there) if _is_skill(there) else None
         if content is None:
@@ -127,8 +126,7 @@ class Sync:
         if present is not None and present.digest == content.digest:
             return SyncPlan(what, "", (), replaces=False, step=Step(what, ()))
         if here.is_symlink():
-            message = f"{here} is a link to {here.readlink()}: change it there, or remove the link first"
-            raise RequestRefused(message)
+            raise RequestRefused(f"{here} is a link to {here.readlink()}: change it there, or remove the link first")
         if present is not None:
             check_replaceable(here, present)
         change = FolderChange(here, None if present is None else present.digest, content.digest, there)
@@ -143,8 +141,7 @@ class Sync:
         """
         origin, goal = self._pair(source, target)
         if not mcp.is_server_name(name):
-            message = f"{name[:80]!r} cannot be the name of an MCP server: one line of at most 100 characters"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"{name[:80]!r} cannot be the name of an MCP server: one line of at most 100 characters")
         found = self._entry(origin, name) if config_json is None else _given(origin, name, config_json)
         servers = self._servers(goal)
         file, keys, present = self._place(goal, servers, name)
@@ -184,8 +181,7 @@ class Sync:
     def _pair(self, source: str, target: str) -> tuple[_Home, _Home]:
         origin, goal = self._find_home(source), self._find_home(target)
         if origin.cli is goal.cli and origin.variables == goal.variables:
-            message = f"{source} and {target} are the same home: name another one"
-            raise RequestRefused(message)
+            raise RequestRefused(f"{source} and {target} are the same home: name another one")
         return origin, goal
 
     def _find_home(self, name: str) -> _Home:
@@ -193,8 +189,7 @@ class Sync:
         if found is None:
             near = nearest(name, self._homes)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(self._homes)}"
-            message = f"{name[:80]!r} is not a CLI and no account of one that is known: {hint}"
-            raise UsageInvalid(message)
+            raise UsageInvalid(f"{name[:80]!r} is not a CLI and no account of one that is known: {hint}")
         return found
 
     def _look(self, home: _Home) -> SyncHome:
@@ -231,8 +226,7 @@ class Sync:
     def _skill(self, home: _Home, name: str) -> Path:
         folder = self._skills_folder(home)
         if folder is None:
-            message = f"{home.cli.title} has no skills that this program knows"
-            raise RequestRefused(message)
+            raise RequestRefused(f"{home.cli.title} has no skills that this program knows")
         return folder / name
 
     def _skill_names(self, home: _Home) -> tuple[str, ...]:
@@ -246,8 +240,7 @@ class Sync:
     def _servers(self, home: _Home) -> McpServers:
         """Return how a CLI keeps its MCP servers now."""
         if not home.cli.mcp:
-            message = f"{home.cli.title} has no MCP servers that this program knows"
-            raise RequestRefused(message)
+            raise RequestRefused(f"{home.cli.title} has no MCP servers that this program knows")
         return home.cli.mcp[0]
 
     def _entry(self, home: _Home, name: str) -> _Found:
@@ -263,10 +256,9 @@ class Sync:
                     return _Found(entries[name], form.form, f"{path}: {'.'.join((*keys, name))}")
                 names += entries
         if name in alone:
-            message = (
+            raise RequestRefused(
                 f"{home.describe()} has the MCP server {name} for the project {alone[name]} alone: it is not copied"
             )
-            raise RequestRefused(message)
         raise RequestRefused(self._missing("MCP server", name, home, tuple(names)))
 
     def _place(self, home: _Home, servers: McpServers, name: str) -> tuple[McpFile, tuple[str, ...], object | None]:
@@ -296,13 +288,11 @@ def _given(home: _Home, name: str, text: str) -> _Found:
     """Return an entry that was given as JSON. Raises UsageInvalid."""
     where = f"the configuration that was given for {name}"
     if len(text) > _LONGEST_CONFIG:
-        message = f"{where} has more than {_LONGEST_CONFIG >> 10} KB"
-        raise UsageInvalid(message)
+        raise UsageInvalid(f"{where} has more than {_LONGEST_CONFIG >> 10} KB")
     try:
         entry = json.loads(text, parse_float=read_number, parse_constant=read_number)
     except (ValueError, RecursionError) as error:
-        message = f"{where} is not JSON: {error}"
-        raise UsageInvalid(message) from error
+        raise UsageInvalid(f"{where} is not JSON: {error}") from error
     return _Found(entry, home.cli.mcp[0].form, where)
 
 

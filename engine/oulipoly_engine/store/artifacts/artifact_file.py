@@ -163,12 +163,10 @@ class ArtifactFile:
         if not found:
             there = self._rows(_ROW.select(fn.COUNT(_ROW.version)).where(*_of(address)))[0][0]
             rest = f"; {there} versions are there, some of them removed" if there else ""
-            message = f"there is no {wish}{rest}: list shows what there is"
-            raise ArtifactMissing(message)
+            raise ArtifactMissing(f"there is no {wish}{rest}: list shows what there is")
         if found[0].removal is not None and not with_removed:
             gone = found[0].removal
-            message = f"{wish} was removed by {gone.actor} at {to_text(gone.at)}: {gone.reason}"
-            raise ArtifactMissing(message)
+            raise ArtifactMissing(f"{wish} was removed by {gone.actor} at {to_text(gone.at)}: {gone.reason}")
         return found[0]
 
     def versions(
@@ -372,8 +370,7 @@ def open_file(path: Path) -> ArtifactFile:
                     raise
                 if _version_of(readable.mine(), path) is not None:
                     return ArtifactFile(path, readable)
-    message = f"there is no artifact store at {path}: init makes one"
-    raise ArtifactStoreUnusable(message)
+    raise ArtifactStoreUnusable(f"there is no artifact store at {path}: init makes one")
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:
@@ -401,10 +398,9 @@ def _version_of(connection: sqlite3.Connection, path: Path) -> int | None:
         found = connection.execute("SELECT value FROM schema_meta WHERE key = 'schema_version'").fetchone()
     if found is None or str(found[0]) != str(SCHEMA_VERSION):
         version = "" if found is None else f" of version {found[0]}"
-        message = (
+        raise ArtifactStoreUnusable(
             f"{path} is not an artifact store of this program, but another database{version}; it was left untouched"
         )
-        raise ArtifactStoreUnusable(message)
     return SCHEMA_VERSION
 
 
@@ -440,8 +436,7 @@ def _translate_errors(path: Path) -> Iterator[None]:
     except (*DATABASE_ERRORS, PeeweeException) as error:
         original = getattr(error, "orig", error)
         if isinstance(error, (UnicodeEncodeError, OverflowError)):
-            message = f"the artifact store cannot hold what was given ({error}): correct it"
-            raise ArtifactMisused(message) from error
+            raise ArtifactMisused(f"the artifact store cannot hold what was given ({error}): correct it") from error
         code = getattr(original, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         raise ArtifactStoreUnusable(f"the artifact store {path} {_meaning(code, str(original))}") from error
 

@@ -176,10 +176,9 @@ def open_store(path: Path) -> Store:
     try:
         make_folder(path.parent)
     except OSError as error:
-        message = (
+        raise StoreUnusable(
             f"cannot create the state folder {path.parent}: {reason_of(error)}; set OULIPOLY_DATA_DIR to a writable one"
-        )
-        raise StoreUnusable(message) from error
+        ) from error
     connections = Connections(path)
     with _translate_errors(path, connections, is_current=lambda: True):
         _check_writable(path)
@@ -295,17 +294,15 @@ def _version_of(connection: sqlite3.Connection, path: Path) -> int:
     version = int(_scalar(connection, "PRAGMA user_version"))
     application = int(_scalar(connection, "PRAGMA application_id"))
     if application != schema.APPLICATION_ID and (version or _scalar(connection, "SELECT COUNT(*) FROM sqlite_master")):
-        message = (
+        raise SchemaIncompatible(
             f"the state file {path} belongs to another program or to the former agent-runner (application id "
             f"{application}, version {version}); it was left untouched: {schema.WAY_OUT}"
         )
-        raise SchemaIncompatible(message)
     if version > schema.CURRENT_VERSION:
-        message = (
+        raise SchemaIncompatible(
             f"the state file {path} has schema version {version}, newer than this program's {schema.CURRENT_VERSION}: "
             f"update agent-runner, or {schema.WAY_OUT}"
         )
-        raise SchemaIncompatible(message)
     return version
 
 

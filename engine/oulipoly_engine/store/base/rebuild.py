@@ -24,8 +24,7 @@ def rebuild(path: Path, backups: Path, now: datetime) -> Path:
     """
     refuse_other_kinds(path)
     if not path.exists():
-        message = f"there is no state file at {path}: nothing to rebuild"
-        raise RequestRefused(message)
+        raise RequestRefused(f"there is no state file at {path}: nothing to rebuild")
     try:
         folder = _new_folder(backups, now)
         present = [side for side in _SIDE_FILES if _beside(path, side).exists()]
@@ -50,8 +49,7 @@ def _new_folder(backups: Path, now: datetime) -> Path:
         except FileExistsError:
             continue
         return folder
-    message = f"cannot find a free name for a backup below {backups}"
-    raise StoreUnusable(message)
+    raise StoreUnusable(f"cannot find a free name for a backup below {backups}")
 
 
 def _beside(path: Path, side: str) -> Path:

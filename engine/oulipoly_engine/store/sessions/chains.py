@@ -226,8 +226,7 @@ def check_move(store: Store, move: SegmentMove) -> None:
         )
         raise SessionAmbiguous(message, input=move.session_id)
     if find_owner(store, move.chain_id) != move.from_account:
-        message = f"session {move.session_id} has meanwhile left account {move.from_account!r}: try again"
-        raise SessionBusy(message)
+        raise SessionBusy(f"session {move.session_id} has meanwhile left account {move.from_account!r}: try again")
 
 
 def find_owner(store: Store, chain_id: str) -> str | None:

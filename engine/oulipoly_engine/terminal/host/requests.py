@@ -74,8 +74,7 @@ class RequestHandler:
     @singledispatchmethod
     def handle(self, message: messages.Message, client: ClientConnection) -> None:
         """Handle a message of a client."""
-        text = f"{type(message).__name__} comes from hosts, not from clients"
-        raise messages.WireBroken(text)
+        raise messages.WireBroken(f"{type(message).__name__} comes from hosts, not from clients")
 
     @handle.register
     def _(self, message: messages.Hello, client: ClientConnection) -> None:

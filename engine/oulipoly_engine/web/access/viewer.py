@@ -82,8 +82,7 @@ def check_command(viewer: Viewer, name: str) -> None:
 def check_scope(viewer: Viewer, scope: Scope | None) -> None:
     """Raise NotAllowed where a device lacks a scope. None: no device has what it takes."""
     if scope not in viewer.scopes:
-        message = f"the device {viewer.name!r} may not do that: it lacks the scope `{scope}`"
-        raise NotAllowed(message)
+        raise NotAllowed(f"the device {viewer.name!r} may not do that: it lacks the scope `{scope}`")
 
 
 def check_grant(viewer: Viewer) -> None:
@@ -98,8 +97,7 @@ def check_grant(viewer: Viewer) -> None:
 def check_confirmed(viewer: Viewer) -> None:
     """Raise ConfirmationNeeded unless a person has confirmed the device within the last quarter of an hour."""
     if not viewer.is_confirmed:
-        message = (
+        raise ConfirmationNeeded(
             "this can put code on the computer, so it needs a fresh confirmation: run "
             f"`agents device confirm {viewer.device_id}` there, or give a code of `agents device pair` to /confirm"
         )
-        raise ConfirmationNeeded(message)

@@ -81,8 +81,7 @@ class JsonFace:
         output.write_json(document, pretty=False)
         line = self._read(look)
         if line is None:
-            message = "stdin has ended"
-            raise SetupCancelled(message)
+            raise SetupCancelled("stdin has ended")
         try:
             answer = msgspec.json.decode(line, type=prepare(AnyAnswer))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -123,23 +122,19 @@ def _check(answer: AnyAnswer, dialog: AnyDialog) -> Answer:
         return answer
     expected = _EXPECTED[type(dialog)]
     if type(answer) is not expected:
-        message = f"{expected.__name__} is expected, skip or cancel"
-        raise ValueError(message)
+        raise ValueError(f"{expected.__name__} is expected, skip or cancel")
     if isinstance(answer, FormAnswer) and isinstance(dialog, Form):
         return FormAnswer(dialog.form_id, _values(dialog, answer.values))
     if isinstance(answer, WizardAnswer) and isinstance(dialog, Wizard):
         if not 0 <= answer.step <= dialog.current_step:
-            message = f"step {answer.step} was not asked yet"
-            raise ValueError(message)
+            raise ValueError(f"step {answer.step} was not asked yet")
         return WizardAnswer(dialog.wizard_id, answer.step, _values(dialog.steps[answer.step].form, answer.values))
     if isinstance(answer, KeyGiven) and answer.in_keyring and isinstance(dialog, KeyRequest) and not dialog.keyring:
-        message = "there is no keyring that could keep it"
-        raise ValueError(message)
+        raise ValueError("there is no keyring that could keep it")
     if isinstance(answer, CliChoice) and isinstance(dialog, CliSelection):
         unknown = set(answer.selected) - {one.name for one in dialog.available}
         if unknown:
-            message = f"not offered: {', '.join(sorted(unknown))}"
-            raise ValueError(message)
+            raise ValueError(f"not offered: {', '.join(sorted(unknown))}")
     return answer
 
 

@@ -37,8 +37,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     elif options.clear:
         question = f"Forget the {len(graph.nodes)} things that the set-up agent remembers? They cannot be brought back."
         if not Questions(is_agreed=options.yes).confirm(question):
-            message = "nothing was changed"
-            raise Declined(message)
+            raise Declined("nothing was changed")
         output.write_line(f"forgotten: {sync.clear_memory()}")
     else:
         for one in graph.nodes:

@@ -62,8 +62,7 @@ def _parse(context: Context, name: str, arguments: list[str]) -> Namespace:
     )
     options = parser.parse(arguments)
     if options.json and options.yes:
-        message = "--yes does not go with --json, where each question has its answer on stdin"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--yes does not go with --json, where each question has its answer on stdin")
     return options
 
 

@@ -34,8 +34,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if not options.targets:
         return _list(context, name, options)
     if options.source is None or options.json:
-        message = "--to goes with --from HOME" if options.source is None else "--json lists: leave --to out"
-        raise UsageInvalid(message)
+        raise UsageInvalid("--to goes with --from HOME" if options.source is None else "--json lists: leave --to out")
     return _copy(context, options)
 
 
@@ -101,8 +100,7 @@ def _copy(context: Context, options: Namespace) -> int:
         output.write_line(f"Undo: {context.program} account undo")
     if refused:
         way_out = ": --replace replaces it" if any("another" in one for one in refused) else ""
-        message = f"{'; '.join(refused)}{way_out}" + ("" if agreed else "; nothing was changed")
-        raise RequestRefused(message)
+        raise RequestRefused(f"{'; '.join(refused)}{way_out}" + ("" if agreed else "; nothing was changed"))
     return 0
 
 

@@ -104,11 +104,10 @@ class TerminalFace:
     def _require_person(self, question: str, other_way: str = "") -> None:
         if not self._questions.can_ask:
             shown = visible_line(question)[:_SHOWN]
-            message = (
+            raise NobodyAnswers(
                 f"{shown!r} has to be answered, and nobody can be asked here, so the set-up has ended: {other_way}"
                 "run it in a terminal, or answer on stdin with --json"
             )
-            raise NobodyAnswers(message)
 
     def _ask(self, dialog: AnyDialog) -> Answer:
         match dialog:

@@ -21,15 +21,13 @@ def prepare(parts: HomeParts, home: Path, shadow: Path) -> None:
     try:
         _prepare(parts, home, shadow)
     except OSError as error:
-        message = f"the shadow home {shadow} cannot be prepared: {error.strerror or error}"
-        raise ShadowHomeRefused(message) from error
+        raise ShadowHomeRefused(f"the shadow home {shadow} cannot be prepared: {error.strerror or error}") from error
 
 
 def _prepare(parts: HomeParts, home: Path, shadow: Path) -> None:
     real, own = home.resolve(), shadow.resolve()
     if real == own:
-        message = f"the shadow home {shadow} is the home itself: name another folder"
-        raise ShadowHomeRefused(message)
+        raise ShadowHomeRefused(f"the shadow home {shadow} is the home itself: name another folder")
     if real in own.parents or own in real.parents:
         message = f"the shadow home {shadow} and the home {home} lie one in the other: name a folder beside it"
         raise ShadowHomeRefused(message)
@@ -54,7 +52,6 @@ def _link(place: Path, target: Path) -> None:
         other.symlink_to(target)
         other.replace(place)
     elif os.path.lexists(place):
-        message = f"{place} is there and no link to {target}: move it away, or put what is in it there"
-        raise ShadowHomeRefused(message)
+        raise ShadowHomeRefused(f"{place} is there and no link to {target}: move it away, or put what is in it there")
     else:
         place.symlink_to(target)
