@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.artifacts.addresses import RETURN, SCRATCHPAD, Address, returns_of, scratchpad_of
 from oulipoly_engine.core.artifacts.versions import Version
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.artifacts.artifact_store import ArtifactStore, Collected, make_store, opened
 from oulipoly_engine.service.artifacts.returned import append_receipt, find_channel
@@ -48,11 +48,8 @@ class RunArtifacts(Record):
     received: tuple[Version, ...] = ()  # from runs that they started
 
 
-class Artifacts:
+class Artifacts(Part):
     """The user's own artifact store, which is made when something is put there first."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     @property
     def path(self) -> Path:

@@ -19,7 +19,7 @@ from oulipoly_engine.core.checks import places as place_checks
 from oulipoly_engine.core.checks import surroundings, work
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, count, sort_findings, to_document, to_lines
 from oulipoly_engine.errors import ConfigInvalid, RunnerError
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.facade.live.catalogue import read_catalogue
 from oulipoly_engine.facade.live.sessions import LiveSessions
 from oulipoly_engine.facade.runs.orphans import Orphans
@@ -47,11 +47,8 @@ __all__ = ["PATIENCE_S", "Area", "Checks", "Finding", "Severity", "count", "to_d
 _FAILURE_AGE = timedelta(hours=6)  # of a run: after that nobody waits for its fix
 
 
-class Checks:
+class Checks(Part):
     """The doctor of one user's home. It changes nothing; what any command tidies up is tidied up on the way."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def run(self, patience_s: float = PATIENCE_S) -> tuple[Finding, ...]:
         """Look at everything and return what was found, by area, the errors of each first. Blocks for seconds.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.base.app_settings import PLACEHOLDERS, AppSettings, CustomCommand, ThemeFile, fill
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
@@ -55,11 +55,8 @@ class Migration(Record):
     diff: str  # secrets masked
 
 
-class Configuration:
+class Configuration(Part):
     """The configuration's files of one user."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def read_configuration(self) -> Configured:
         """Return what the files say; an earlier reading stands in for a broken file."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.records import Record
 
 # ruff: noqa: PLC0415 - repair is looked for at the start of every command
@@ -18,11 +18,8 @@ class Backfilled(Record):
     compactions: int
 
 
-class StateFile:
+class StateFile(Part):
     """One user's state file."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def rebuild(self) -> Path:
         """Set the state file aside, start a fresh one, and return the folder of the backup."""

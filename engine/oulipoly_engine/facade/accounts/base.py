@@ -11,7 +11,7 @@ from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.errors import AccountBusy
 from oulipoly_engine.facade.base.files import check_account
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - most parts need no state file
 
 
-class AccountPart:
+class AccountPart(Part):
     """A part of what is asked and ordered about accounts as part of the configuration. Every method blocks."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def names(self) -> Mapping[str, Account]:
         """Return the accounts that are configured, by name."""

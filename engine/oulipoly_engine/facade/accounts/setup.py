@@ -5,22 +5,20 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.facade.base.home import Part
+
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.additions import AccountAdditions
     from oulipoly_engine.facade.accounts.changes import AccountChanges
     from oulipoly_engine.facade.accounts.detection import Detection
     from oulipoly_engine.facade.accounts.logins import AccountLogins
     from oulipoly_engine.facade.accounts.removals import AccountRemovals
-    from oulipoly_engine.facade.base.home import Home
 
 # ruff: noqa: PLC0415 - a command needs one or two parts
 
 
-class AccountSetup:
+class AccountSetup(Part):
     """The accounts of one user on their way in and out of the configuration."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     @cached_property
     def detection(self) -> Detection:

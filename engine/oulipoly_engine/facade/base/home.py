@@ -276,3 +276,10 @@ class Home:
         if text not in self._warned:
             self._warned.add(text)
             self.note(text)
+
+
+class Part:
+    """A part of what faces ask and order, one a capability; all of them work on one home."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home

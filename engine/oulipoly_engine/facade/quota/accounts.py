@@ -9,7 +9,7 @@ from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.base.files import check_account
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts.api_keys import read_kept_profiles
@@ -28,11 +28,8 @@ class AccountState(Record):
     pools: tuple[str, ...] = ()
 
 
-class Accounts:
+class Accounts(Part):
     """The accounts of one user."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def check(self, account: str) -> None:
         """Refuse an account that is not configured, naming the nearest one. Raises AccountUnusable."""

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 
 from oulipoly_engine.core.ledger.report import Line
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.ledger.consumers import Consumer, TopConsumers, burners
@@ -30,11 +30,8 @@ class LedgerReport(Record):
     absent: Mapping[str, str]  # by account, why it has no ledger
 
 
-class Ledger:
+class Ledger(Part):
     """The ledger of one user's accounts."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def report(self, question: Question, progress: Progress) -> LedgerReport:
         """Bring the ledger up to date, and answer out of it. Raises ConfigInvalid and StoreUnusable."""

@@ -15,7 +15,7 @@ from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, WindowAlert
 from oulipoly_engine.core.quota.usage_table import AccountUsage
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.facade.base.files import check_account
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota.burn_history import BurnHistory, read_burn_history
 from oulipoly_engine.service.quota.forecasting import WindowForecast
@@ -50,11 +50,8 @@ class QuotaCheck(Record):
     alerts: tuple[WindowAlert, ...]  # all that hold, whether told before or not
 
 
-class Quota:
+class Quota(Part):
     """The quota of one user's accounts."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def names(self, asked: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the accounts that are asked for, all by default. Raises AccountUnusable for one that is unknown."""

@@ -11,7 +11,7 @@ from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import restrict_to_account
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.facade.base import upkeep
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Home, Part
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.runs.resume import ResumeRequest, tell_choice
@@ -46,11 +46,8 @@ class Started(Record):
     why: str
 
 
-class Interactive:
+class Interactive(Part):
     """The interactive runs of one user."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def default_account(self) -> str | None:
         """Return the account on which a new session opens where no model is named; None: none is configured."""

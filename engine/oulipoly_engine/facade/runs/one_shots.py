@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine import stopping
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.errors import AccountUnusable
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Home, Part
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.runs.attempt import Face
@@ -41,11 +41,8 @@ class Answered(Record):
     timed_out: bool = False
 
 
-class OneShots:
+class OneShots(Part):
     """The one-shots of one user."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     @contextmanager
     def open(self, face: Face) -> Iterator[OneShotRunner]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from oulipoly_engine.core.runs.invocations import Invocation, Status
 from oulipoly_engine.errors import InvocationNotFound, RunnerError, RunStays
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.records import Record
@@ -28,11 +28,8 @@ class Ended(Record):
     exit_code: int  # the CLI's; 1 where nobody saw it
 
 
-class Orphans:
+class Orphans(Part):
     """The CLIs of one user that outlive their runner."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def list(self) -> tuple[Orphan, ...]:
         """Return the CLIs that run on without a runner."""

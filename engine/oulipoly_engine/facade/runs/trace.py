@@ -6,15 +6,12 @@ from functools import cache
 
 from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node
 from oulipoly_engine.facade.base import upkeep
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.service.runs.trace import Tracer
 
 
-class Trace:
+class Trace(Part):
     """The recorded invocations of one user."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def tree(self, invocation: str, *, max_depth: int = DEFAULT_MAX_DEPTH, inline_transcript: bool = False) -> Node:
         """Return an invocation with everything that it started, so many levels deep. Raises InvocationNotFound.

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
 from oulipoly_engine.events import SessionsChanged
 from oulipoly_engine.facade.base import upkeep
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.service.sessions.locate import Locator, find_session, find_typed
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
     from oulipoly_engine.core.sessions.resolve import ResolvedSession
-    from oulipoly_engine.facade.base.home import Home
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.archive.archive import Archive
     from oulipoly_engine.store.base.db import Store
@@ -22,14 +22,11 @@ if TYPE_CHECKING:
 PATIENCE_S = 5.0  # with a storage script, where somebody looks on
 
 
-class SessionPart:
+class SessionPart(Part):
     """A part of what is asked and ordered about sessions.
 
     Every method blocks and may be called from any thread; it opens and closes this thread's connection.
     """
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     @contextmanager
     def _session(self, text: str, *, writes: bool = False) -> Iterator[tuple[Store, ResolvedSession]]:

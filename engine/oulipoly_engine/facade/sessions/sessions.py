@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.facade.base.home import Part
+
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.base.home import Home
     from oulipoly_engine.facade.sessions.archive import SessionArchive
     from oulipoly_engine.facade.sessions.bundles import SessionBundles
     from oulipoly_engine.facade.sessions.catalogue import SessionCatalogue
@@ -21,11 +22,8 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - a command needs one part, and the app's first frame none
 
 
-class Sessions:
+class Sessions(Part):
     """The sessions of one user."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     @cached_property
     def catalogue(self) -> SessionCatalogue:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from oulipoly_engine.core.setup.memory import Graph
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.setup.memory import Memory
 from oulipoly_engine.service.setup.sync import Sync, SyncHome, SyncPlan
@@ -37,11 +37,8 @@ def tell_empty(homes: Sequence[SyncHome]) -> tuple[str, ...]:
     )
 
 
-class SetupSync:
+class SetupSync(Part):
     """The homes of one user's CLIs, and what is copied between them."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def homes(self) -> tuple[SyncHome, ...]:
         """Return all homes and what is in them, without secrets."""

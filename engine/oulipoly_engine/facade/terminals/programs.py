@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine import stopping
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.process.user_programs import show_program
@@ -23,11 +23,8 @@ class Ended(Record):
     failed: bool
 
 
-class Programs:
+class Programs(Part):
     """Runs programs."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def run(self, argv: tuple[str, ...], folder: Path | None = None) -> Ended:
         """Run a program to its end with nothing to read. It is stopped with the work of its thread.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oulipoly_engine.core.web.push import Subscription
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.store.web import devices, subscriptions
 
 
@@ -12,11 +12,8 @@ class NotPaired(RequestRefused, slug="not-allowed"):
     """Who asks to be told is not a paired device."""
 
 
-class PushAccess:
+class PushAccess(Part):
     """The subscriptions of one user's devices."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     def is_on(self, device_id: str) -> bool | None:
         """Return whether a device is told; None: it is not one that can be, as links and own programs."""

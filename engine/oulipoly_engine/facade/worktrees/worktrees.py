@@ -17,7 +17,7 @@ from oulipoly_engine.core.worktrees.setup_file import Setup
 from oulipoly_engine.core.worktrees.worktree_refusals import RepositoryUnusable, WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.facade.base.home import Home, find_only
+from oulipoly_engine.facade.base.home import Part, find_only
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.worktrees import create, reconcile, remove, restore, survey
@@ -56,11 +56,8 @@ class Pruned(Record):
     references: tuple[KeptReference, ...] = ()  # old ones of worktrees that were removed before, which go too
 
 
-class Worktrees:
+class Worktrees(Part):
     """The worktrees of one user's sessions."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
 
     # Making ----------------------------------------------------------------------------------------------------------
     def create(
