@@ -6,24 +6,13 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.artifacts.receipts import ReturnedArtifact
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.rows import column_values, name_values
 from oulipoly_engine.store.models.runs import ReturnedArtifactRow
 
-_COLUMNS = (
-    "version_id",
-    "name",
-    "workflow_run_id",
-    "artifact_name",
-    "version",
-    "sha256",
-    "content_len",
-    "format_hint",
-    "verdict_line",
-    "source_json",
-    "returned_at",
-)
+_OF_THE_RUN = ("invocation_id", "ordinal", "source_kind")
+_COLUMNS = [field for field in ReturnedArtifactRow._meta.sorted_fields if field.name not in _OF_THE_RUN]
 
 
 def record_returned(store: Store, invocation_row_id: int, receipts: Iterable[ReturnedArtifact]) -> None:
@@ -35,37 +24,18 @@ def record_returned(store: Store, invocation_row_id: int, receipts: Iterable[Ret
     with store.write():
         store.run(ReturnedArtifactRow.delete().where(ReturnedArtifactRow.invocation_id == invocation_row_id))
         for ordinal, receipt in enumerate(receipts):
-            store.insert(
-                ReturnedArtifactRow,
-                invocation_id=invocation_row_id,
-                ordinal=ordinal,
-                version_id=receipt.version_id,
-                name=receipt.name,
-                workflow_run_id=receipt.workflow_run_id,
-                artifact_name=receipt.artifact_name,
-                version=receipt.version,
-                sha256=receipt.sha256,
-                content_len=receipt.content_len,
-                format_hint=receipt.format_hint,
-                verdict_line=receipt.verdict_line,
-                source_kind=str(receipt.source.get("kind", "")),
-                source_json=json.dumps(dict(receipt.source), ensure_ascii=False),
-                returned_at=to_text(receipt.returned_at),
-            )
+            values = column_values(receipt)
+            values |= {"source_kind": str(receipt.source.get("kind", "")), "source_json": values.pop("source")}
+            store.insert(ReturnedArtifactRow, invocation_id=invocation_row_id, ordinal=ordinal, **values)
 
 
 def find_returned_artifacts(store: Store, invocation_row_id: int) -> tuple[ReturnedArtifact, ...]:
     """Return what an invocation has handed back, in the order of the receipts."""
     row = ReturnedArtifactRow
-    rows = store.rows(
-        row.select(*(getattr(row, name) for name in _COLUMNS))
-        .where(row.invocation_id == invocation_row_id)
-        .order_by(row.ordinal)
-    )
-    return tuple(_read(row) for row in rows)
+    query = row.select(*_COLUMNS).where(row.invocation_id == invocation_row_id).order_by(row.ordinal)
+    return tuple(_read(values) for values in store.rows(query))
 
 
-def _read(row: tuple[Any, ...]) -> ReturnedArtifact:
-    at = dict(zip(_COLUMNS, row, strict=True))
-    source, returned_at = json.loads(at.pop("source_json")), from_text(at.pop("returned_at"))
-    return ReturnedArtifact(**at, source=source, returned_at=returned_at)
+def _read(values: tuple[Any, ...]) -> ReturnedArtifact:
+    at = name_values(_COLUMNS, values)
+    return ReturnedArtifact(source=json.loads(at.pop("source_json")), **at)

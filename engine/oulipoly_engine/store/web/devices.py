@@ -8,7 +8,7 @@ from typing import Any
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.web.devices import LOCKED_FOR, TRIES, Device
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.rows import name_values
+from oulipoly_engine.store.base.rows import column_values, name_values
 from oulipoly_engine.store.models.web import WebCodeRow, WebDeviceRow, WebFailureRow, WebSubscriptionRow
 
 _COLUMNS = WebDeviceRow._meta.sorted_fields
@@ -17,19 +17,8 @@ _COLUMNS = WebDeviceRow._meta.sorted_fields
 def insert(store: Store, device: Device, token_hash: str) -> None:
     """Write a new device."""
     with store.write():
-        store.insert(
-            WebDeviceRow,
-            device_id=device.device_id,
-            kind=device.kind,
-            name=device.name,
-            token_hash=token_hash,
-            scopes=" ".join(device.scopes),
-            request_id=device.request_id,
-            owner_id=device.owner_id,
-            created_at=to_text(device.created_at),
-            expires_at=_text(device.expires_at),
-            confirmed_until=_text(device.confirmed_until),
-        )
+        values = column_values(device) | {"scopes": " ".join(device.scopes)}
+        store.insert(WebDeviceRow, token_hash=token_hash, **values)
 
 
 def find(store: Store, device_id: str) -> tuple[Device, str] | None:
@@ -138,10 +127,6 @@ def _failures(store: Store, address: str, now: datetime) -> tuple[int, bool]:
         return 0, False
     failures, last_at = found[0]
     return (int(failures) if now - from_text(last_at) < LOCKED_FOR else 0), True
-
-
-def _text(at: datetime | None) -> str | None:
-    return None if at is None else to_text(at)
 
 
 def _read(values: tuple[Any, ...]) -> tuple[Device, str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.web.devices import ServerEntry
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.rows import name_values
+from oulipoly_engine.store.base.rows import column_values, name_values
 from oulipoly_engine.store.models.web import WebServerRow
 
 _COLUMNS = WebServerRow._meta.sorted_fields
@@ -16,13 +15,7 @@ def insert(store: Store, entry: ServerEntry) -> None:
     row = WebServerRow
     with store.write():
         store.run(row.delete().where(row.pid == entry.pid))
-        store.insert(
-            row,
-            pid=entry.pid,
-            url=entry.url,
-            fingerprint=entry.fingerprint,
-            started_at=to_text(entry.started_at),
-        )
+        store.insert(row, **column_values(entry))
 
 
 def delete(store: Store, pid: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.worktrees.worktrees import OPERATION, Operation
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.rows import name_values
+from oulipoly_engine.store.base.rows import column_values, name_values
 from oulipoly_engine.store.models.worktrees import WorktreeOperationRow
 
 _COLUMNS = WorktreeOperationRow._meta.sorted_fields
@@ -18,15 +18,7 @@ _COLUMNS = WorktreeOperationRow._meta.sorted_fields
 def begin(store: Store, operation: Operation) -> None:
     """Note an operation before its first step."""
     with store.write():
-        store.insert(
-            WorktreeOperationRow,
-            operation_id=operation.operation_id,
-            session_id=operation.session_id,
-            kind=operation.kind,
-            state=operation.state,
-            detail=json.dumps(operation.detail, ensure_ascii=False),
-            begun_at=to_text(operation.begun_at),
-        )
+        store.insert(WorktreeOperationRow, **column_values(operation))
 
 
 def end(store: Store, operation_id: str, event: str, now: datetime) -> bool:

@@ -9,11 +9,10 @@ from typing import Any
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.worktrees.worktrees import WORKTREE, Worktree
-from oulipoly_engine.records import asdict
 from oulipoly_engine.store.base.compiled import compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Query
-from oulipoly_engine.store.base.rows import name_values
+from oulipoly_engine.store.base.rows import column_values, name_values
 from oulipoly_engine.store.models.worktrees import WorktreeRow
 
 _COLUMNS = WorktreeRow._meta.sorted_fields
@@ -24,13 +23,7 @@ def insert(store: Store, worktree: Worktree) -> None:
     row = WorktreeRow
     with store.write():
         store.run(row.delete().where(row.session_id == worktree.session_id, row.state == "failed"))
-        store.insert(row, **_columns(worktree))
-
-
-def _columns(worktree: Worktree) -> dict[str, Any]:
-    told = asdict(worktree) | {"settings": json.dumps(worktree.settings, ensure_ascii=False)}
-    told["is_new_branch"] = int(worktree.is_new_branch)
-    return told | {name: to_text(told[name]) for name in ("created_at", "updated_at")}
+        store.insert(row, **column_values(worktree))
 
 
 def note(store: Store, session_id: str, **changes: Any) -> None:  # noqa: ANN401 - columns
