@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NoReturn
+from typing import Annotated, NoReturn
+
+import msgspec
+from msgspec import Meta
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts.accounts import StorageType
-from oulipoly_engine.records import Record, asdict
+from oulipoly_engine.records import Record, asdict, prepare
 
 VERSION = 1
 KIND = "agent-runner-session-bundle"
@@ -25,12 +27,14 @@ MOST_MANIFEST_BYTES = 8 << 20  # 20,000 files take 7 MB
 _MOST_VALUES = 400_000  # of a manifest; 20,000 files have 160,000
 _MOST_RATIO, _ALWAYS_TAKEN = 100, 64 << 20  # transcripts shrink to a third, the most repetitive ones to a thirtieth
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-_SHA = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _ROLLOUT = re.compile(r"rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-([0-9a-f-]{36})\.jsonl", re.ASCII)
 _PART_NAME = re.compile(r"[^\x00-\x1f\x7f/\\]+")
 _LONGEST_NAME = 255  # bytes; no file system in use takes more
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+_TEXT = r"^[^\x00\ud800-\udfff]+\Z"  # half a character is no Unicode
+_Uuid = Annotated[str, Meta(pattern=r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
+_Sha = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_Name = Annotated[str, Meta(pattern=_TEXT, max_length=300)]
+_Instant = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z")]
 
 
 class Role(StrEnum):
@@ -50,22 +54,22 @@ class BundledFile(Record):
 
     member: str  # its name in the tar
     role: Role
-    session_id: str
-    name: str  # the transcript's own file name; of a part its place in the session's folder
-    size_bytes: int
-    sha256: str
+    session_id: _Uuid
+    name: Annotated[str, Meta(pattern=_TEXT, max_length=1024)]  # its own; of a part its place in the session's folder
+    size_bytes: Annotated[int, Meta(ge=0, le=MOST_FILE_BYTES)]
+    sha256: _Sha
 
 
 class BundledSegment(Record):
     """A part of the session on one account."""
 
-    account: str
-    session_id: str
+    account: _Name
+    session_id: _Uuid
     storage_type: StorageType
-    started_at: str  # RFC 3339
-    ended_at: str | None
-    last_turn_id: str | None
-    workspace: str | None
+    started_at: _Instant
+    ended_at: _Instant | None
+    last_turn_id: Annotated[str, Meta(pattern=_TEXT, max_length=5000)] | None
+    workspace: Annotated[str, Meta(pattern=_TEXT, max_length=4096)] | None
     files: tuple[BundledFile, ...]  # parents first, the transcript last; none: it could not be had
 
     @property
@@ -77,13 +81,13 @@ class BundledSegment(Record):
 class Manifest(Record):
     """All that a bundle holds."""
 
-    chain_id: str
-    model: str
-    created_at: str  # RFC 3339
-    last_used_at: str
+    chain_id: _Uuid
+    model: _Name
+    created_at: _Instant
+    last_used_at: _Instant
     segments: tuple[BundledSegment, ...]  # in order; the last one is the active one
-    name: str | None = None  # what its user calls the session
-    note: str | None = None
+    name: Annotated[str, Meta(pattern=_TEXT, max_length=1000)] | None = None  # what its user calls the session
+    note: Annotated[str, Meta(pattern=_TEXT, max_length=100_000)] | None = None
 
     @property
     def files(self) -> tuple[BundledFile, ...]:
@@ -112,26 +116,22 @@ def read_manifest(data: bytes) -> Manifest:
     if sum(data.count(mark) for mark in (b",", b"[", b"{")) > _MOST_VALUES:  # each of them would be made an object
         _refuse(f"its manifest holds more than {_MOST_VALUES} values")
     try:
-        value = json.loads(data)
+        document = json.loads(data)
     except (ValueError, RecursionError) as error:
         _refuse(f"its manifest is not JSON ({error})")
-    top = _table(value, "the manifest")
-    if top.get("kind") != KIND:
+    if not isinstance(document, dict) or document.get("kind") != KIND:
         _refuse("it is not a bundle of this program")
-    if top.get("version") != VERSION:
-        _refuse(f"it has version {top.get('version')!r}, and this program reads {VERSION}: update it")
-    segments = tuple(map(_segment, _list(top, "segments")))
-    if not segments or segments[-1].transcript is None:
+    if document.get("version") != VERSION:
+        _refuse(f"it has version {document.get('version')!r}, and this program reads {VERSION}: update it")
+    try:
+        manifest = msgspec.convert(document, prepare(Manifest))
+        _check_instants(manifest)
+    except ValueError as error:
+        _refuse(f"its manifest is not as this program writes it: {error}")
+    if not manifest.segments or manifest.segments[-1].transcript is None:
         _refuse("it holds no transcript of its last segment")
-    manifest = Manifest(
-        chain_id=_require_match(top, "chain_id", _UUID),
-        model=_text(top, "model", 300),
-        created_at=_instant(top, "created_at"),
-        last_used_at=_instant(top, "last_used_at"),
-        segments=segments,
-        name=_optional(top, "name", 1000),
-        note=_optional(top, "note", 100_000),
-    )
+    for segment in manifest.segments:
+        _check_segment(segment)
     if len(manifest.files) > MOST_FILES:
         _refuse(f"it lists {len(manifest.files)} files, and the most are {MOST_FILES}")
     for number, file in enumerate(manifest.files, 1):
@@ -152,56 +152,26 @@ def member_name(number: int, role: Role) -> str:
     return f"files/{number:05}-{role.value}"
 
 
-def _segment(value: object) -> BundledSegment:
-    entry = _table(value, "a segment")
-    try:
-        kind = StorageType(str(entry.get("storage_type")))
-    except ValueError:
-        _refuse(f"a segment has the unknown storage_type {entry.get('storage_type')!r}")
-    session_id = _require_match(entry, "session_id", _UUID)
-    files = tuple(_file(item, kind, session_id) for item in _list(entry, "files"))
-    if sum(file.role is Role.TRANSCRIPT for file in files) > 1:
-        _refuse(f"segment {session_id} has two transcripts")
-    names = [(file.role is Role.PART, file.name) for file in files]
+def _check_instants(manifest: Manifest) -> None:
+    """Raise ValueError for a time that no clock can have shown."""
+    segments = ((segment.started_at, segment.ended_at) for segment in manifest.segments)
+    for instant in (manifest.created_at, manifest.last_used_at, *(text for pair in segments for text in pair if text)):
+        from_text(instant)
+
+
+def _check_segment(segment: BundledSegment) -> None:
+    for file in segment.files:
+        _check_name(file, segment.storage_type, segment.session_id)
+    if sum(file.role is Role.TRANSCRIPT for file in segment.files) > 1:
+        _refuse(f"segment {segment.session_id} has two transcripts")
+    names = [(file.role is Role.PART, file.name) for file in segment.files]
     if len(set(names)) != len(names):
-        _refuse(f"segment {session_id} has a file twice")
-    parts = {file.name for file in files if file.role is Role.PART}
+        _refuse(f"segment {segment.session_id} has a file twice")
+    parts = {file.name for file in segment.files if file.role is Role.PART}
     if any(name[:place] in parts for name in parts for place in range(len(name)) if name[place] == "/"):
-        _refuse(f"segment {session_id} has a file that is the folder of another one")
-    workspace = _optional(entry, "workspace", 4096)
-    if workspace is not None and not workspace.startswith("/"):
+        _refuse(f"segment {segment.session_id} has a file that is the folder of another one")
+    if segment.workspace is not None and not segment.workspace.startswith("/"):
         _refuse("a segment's workspace is not an absolute path")
-    return BundledSegment(
-        account=_text(entry, "account", 300),
-        session_id=session_id,
-        storage_type=kind,
-        started_at=_instant(entry, "started_at"),
-        ended_at=_instant(entry, "ended_at") if entry.get("ended_at") is not None else None,
-        last_turn_id=_optional(entry, "last_turn_id", 5000),
-        workspace=workspace,
-        files=files,
-    )
-
-
-def _file(value: object, kind: StorageType, session_id: str) -> BundledFile:
-    entry = _table(value, "a file")
-    try:
-        role = Role(str(entry.get("role")))
-    except ValueError:
-        _refuse(f"a file has the unknown role {entry.get('role')!r}")
-    size = entry.get("size_bytes")
-    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= MOST_FILE_BYTES:
-        _refuse(f"a file has the size {size!r}")
-    file = BundledFile(
-        member=_text(entry, "member", 100),
-        role=role,
-        session_id=_require_match(entry, "session_id", _UUID),
-        name=_text(entry, "name", 1024),
-        size_bytes=size,
-        sha256=_require_match(entry, "sha256", _SHA),
-    )
-    _check_name(file, kind, session_id)
-    return file
 
 
 def _check_name(file: BundledFile, kind: StorageType, session_id: str) -> None:
@@ -223,50 +193,6 @@ def _check_name(file: BundledFile, kind: StorageType, session_id: str) -> None:
             _refuse(f"{file.name[:200]!r} is not a name of that session's rollout")
     else:
         _refuse(f"transcripts of storage type {kind.value} cannot be placed")
-
-
-def _table(value: object, what: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        _refuse(f"{what} is not a JSON object")
-    return value
-
-
-def _list(table: Mapping[str, Any], key: str) -> Sequence[object]:
-    value = table.get(key)
-    if not isinstance(value, list):
-        _refuse(f"its `{key}` is not a list")
-    return value
-
-
-def _text(table: Mapping[str, Any], key: str, most: int) -> str:
-    value = table.get(key)
-    if not isinstance(value, str) or not 0 < len(value) <= most or "\0" in value:
-        _refuse(f"its `{key}` is not text of at most {most} characters")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        _refuse(f"its `{key}` is not Unicode")
-    return value
-
-
-def _optional(table: Mapping[str, Any], key: str, most: int) -> str | None:
-    return None if table.get(key) is None else _text(table, key, most)
-
-
-def _require_match(table: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> str:
-    value = _text(table, key, 100)
-    if not pattern.fullmatch(value):
-        _refuse(f"its `{key}` {value!r} has the wrong form")
-    return value
-
-
-def _instant(table: Mapping[str, Any], key: str) -> str:
-    value = _require_match(table, key, _INSTANT)
-    try:
-        from_text(value)
-    except ValueError as error:
-        _refuse(f"its `{key}` {value!r} is not an instant: {error}")
-    return value
 
 
 def _refuse(problem: str) -> NoReturn:
