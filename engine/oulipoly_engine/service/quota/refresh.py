@@ -69,31 +69,18 @@ class RefreshOptions(Record):
     unless_since: datetime | None = None  # leave alone whom another caller has tried to read since
 
 
-class Refresher:
+class Refresher(Record):
     """Reads quota for one store and one configuration."""
 
-    def __init__(  # the surroundings of every refresh
-        self,
-        store: Store,
-        accounts: Mapping[str, Account],
-        scripts: Mapping[str, SessionScripts],
-        clock: Clock,
-        *,
-        home: Path,
-        environ: Mapping[str, str],
-        locks: Path,
-        timeout_s: float | None = None,  # of one script; None: the usual patience
-        listeners: Listeners | None = None,
-    ) -> None:
-        self._store = store
-        self._accounts = accounts
-        self._scripts = scripts
-        self._clock = clock
-        self._home = home
-        self._environ = environ
-        self._locks = locks
-        self._timeout_s = timeout_s
-        self._listeners = listeners
+    store: Store
+    accounts: Mapping[str, Account]
+    scripts: Mapping[str, SessionScripts]
+    clock: Clock
+    home: Path
+    environ: Mapping[str, str]
+    locks: Path
+    timeout_s: float | None = None  # of one script; None: the usual patience
+    listeners: Listeners | None = None
 
     def refresh(
         self, names: Sequence[str], wish: RefreshOptions, done: Callable[[RefreshResult], None] | None = None
@@ -123,29 +110,29 @@ class Refresher:
 
     def refresh_stale(self, names: Sequence[str], ttl_s: float) -> tuple[RefreshResult, ...]:
         """Read those accounts whose reading is too old to choose by, then those that seem to hide a window."""
-        now = self._clock.now()
+        now = self.clock.now()
         readable = self._readable(names)
-        states = quotas.states(self._store, readable)
+        states = quotas.states(self.store, readable)
         stale = [name for name in readable if is_routing_stale(states[name], now, ttl_s)]
         return self.refresh(stale, RefreshOptions(unless_since=now)) + self._repair_topology(names)
 
     def source(self, name: str, *, derive: bool = True) -> str | None:
         """Return the command that an account's quota is read with; None if there is none."""
-        account = self._accounts.get(name)
+        account = self.accounts.get(name)
         if account is None:
             return None
         if derive:
-            return find_command(account, self._scripts.get(name), self._home)
+            return find_command(account, self.scripts.get(name), self.home)
         return account.quota_script if account.quota_script and account.quota_script.strip() else None
 
     def _publish(self, result: RefreshResult) -> None:
-        if self._listeners is not None:
-            self._listeners.publish(QuotaRefreshed(self._clock.now(), result.account, result.kind.value, result.text))
+        if self.listeners is not None:
+            self.listeners.publish(QuotaRefreshed(self.clock.now(), result.account, result.kind.value, result.text))
 
     def _readable(self, names: Sequence[str]) -> list[str]:
         """Return the accounts that have a source and are not left alone at the moment."""
-        wishes = controls.of(self._store, names)
-        made = quotas.attempts(self._store, names)
+        wishes = controls.of(self.store, names)
+        made = quotas.attempts(self.store, names)
         return [
             name
             for name in names
@@ -155,15 +142,15 @@ class Refresher:
         ]
 
     def _repair_topology(self, names: Sequence[str]) -> tuple[RefreshResult, ...]:
-        now = self._clock.now()
-        states = quotas.states(self._store, names)
+        now = self.clock.now()
+        states = quotas.states(self.store, names)
         expected = count_expected_windows(states.values(), now)
         due = [
             name for name in self._readable(names) if topology_probe_due(states[name], expected, now, has_source=True)
         ]
         try:
             for name in due:
-                quotas.mark_topology_probe(self._store, name, now)
+                quotas.mark_topology_probe(self.store, name, now)
         except StoreUnusable:
             return ()  # no probe that would not be remembered: it would come again with every choice
         return self.refresh(due, RefreshOptions())
@@ -172,43 +159,43 @@ class Refresher:
         try:
             return self._refresh(name, wish, stopped)
         finally:
-            self._store.close()  # this thread's connection
+            self.store.close()  # this thread's connection
 
     def _refresh(self, name: str, wish: RefreshOptions, stopped: Event) -> RefreshResult:
         command = self.source(name, derive=wish.derive)
-        account = self._accounts.get(name)
+        account = self.accounts.get(name)
         if command is None and (
-            not wish.derive or account is None or not has_source(account, self._scripts.get(name), self._home)
+            not wish.derive or account is None or not has_source(account, self.scripts.get(name), self.home)
         ):
-            text = None if account is None or not wish.derive else explain_absence(account, self._home)
+            text = None if account is None or not wish.derive else explain_absence(account, self.home)
             return RefreshResult(name, Kind.NO_SCRIPT, text=text)
-        if controls.of(self._store, (name,))[name].disabled:
+        if controls.of(self.store, (name,))[name].disabled:
             return RefreshResult(name, Kind.DISABLED)
         from oulipoly_engine.process.lock import try_lock  # noqa: PLC0415 - as in `refresh`
 
         try:
-            with try_lock(self._locks / f"{name}.lock") as is_ours:
+            with try_lock(self.locks / f"{name}.lock") as is_ours:
                 if not is_ours:
                     return RefreshResult(name, Kind.IN_FLIGHT)
                 return self._reason_to_skip(name, wish) or self._read(name, command, stopped)
         except OSError as error:
-            text = f"it cannot be read: {error.strerror or error}; check the rights of {self._locks}"
+            text = f"it cannot be read: {error.strerror or error}; check the rights of {self.locks}"
             return RefreshResult(name, Kind.FAILED, text=text)
 
     def _reason_to_skip(self, name: str, wish: RefreshOptions) -> RefreshResult | None:
         """Say why not to read after all. Asked under the lock: another process may just have tried."""
-        made = quotas.attempts(self._store, (name,))[name]
+        made = quotas.attempts(self.store, (name,))[name]
         if made.backoff_until is not None and self._is_resting(made, insist=wish.insist):
             text = f"left alone until {to_text(made.backoff_until)[:19]}Z after: {made.last_failure}"
-            return self._add_older(RefreshResult(name, Kind.BACKING_OFF, text=text), self._clock.now())
+            return self._add_older(RefreshResult(name, Kind.BACKING_OFF, text=text), self.clock.now())
         if wish.unless_since is not None and made.last_attempt_at is not None:
-            now = self._clock.now()
+            now = self.clock.now()
             if wish.unless_since < made.last_attempt_at <= now:
                 return RefreshResult(name, Kind.IN_FLIGHT)
         return None
 
     def _is_resting(self, made: quotas.Attempts, *, insist: bool) -> bool:
-        now = self._clock.now()
+        now = self.clock.now()
         if made.backoff_until is None or made.backoff_until <= now:
             return False
         if made.last_attempt_at is not None and made.last_attempt_at > now + CLOCK_TOLERANCE:
@@ -218,9 +205,9 @@ class Refresher:
     def _read(self, name: str, command: str | None, stopped: Event) -> RefreshResult:
         from oulipoly_engine.service.quota.look import Looker  # noqa: PLC0415 - 10 ms, and most readings are young enough
 
-        looker = Looker(self._store, self._clock, self._home, self._environ, self._timeout_s)
+        looker = Looker(self.store, self.clock, self.home, self.environ, self.timeout_s)
         root = self._codex_root(name)
-        look, duration_s = looker.look_at(self._accounts[name], command, root, stopped)
+        look, duration_s = looker.look_at(self.accounts[name], command, root, stopped)
         if look.failure is not None and stopped.is_set():  # our own doing
             return RefreshResult(name, Kind.FAILED, text=look.failure, duration_s=duration_s)
         return self._add_older(self._keep(looker, look, duration_s), look.at)
@@ -241,7 +228,7 @@ class Refresher:
         """Add to a failure the windows that still run of what Codex has noted earlier, and say how old they are."""
         if result.kind not in (Kind.FAILED, Kind.BACKING_OFF) or self._codex_root(result.account) is None:
             return result
-        state = quotas.states(self._store, (result.account,))[result.account]
+        state = quotas.states(self.store, (result.account,))[result.account]
         live = tuple(window for window in state.windows if window.resets_at > now)
         windows = result.windows or tuple(
             ParsedWindow(window.position, window.used, window.resets_at, window.label) for window in live
@@ -252,5 +239,5 @@ class Refresher:
         return replace(result, windows=windows, text=text)
 
     def _codex_root(self, name: str) -> str | None:
-        account = self._accounts.get(name)
-        return None if account is None else codex_sessions_root(account, self._scripts.get(name))
+        account = self.accounts.get(name)
+        return None if account is None else codex_sessions_root(account, self.scripts.get(name))

@@ -17,7 +17,15 @@ from oulipoly_engine.core.worktrees.refusals import FileMissing, FileTooLarge, P
 from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.service.worktrees.changes import tree_files
-from oulipoly_engine.service.worktrees.changes.orders import LITERAL, in_chunks, line_of, look, look_at, order
+from oulipoly_engine.service.worktrees.changes.orders import (
+    LITERAL,
+    in_chunks,
+    line_of,
+    look,
+    look_at,
+    order,
+    order_line,
+)
 from oulipoly_engine.service.worktrees.changes.place import Checkout, commit_of
 from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
 
@@ -44,13 +52,13 @@ def keep(checkout: Checkout, paths: Sequence[str], side: str, now: datetime) -> 
         env = US | {"GIT_INDEX_FILE": str(folder / "index")}
         staged = _tree_of_index(checkout, folder / "index", env)
         _put_files(checkout, paths, folder, env)
-        files = _line(order(checkout.git, "write-tree", env=env))
+        files = order_line(checkout.git, "write-tree", env=env)
     head = commit_of(checkout.quiet, "HEAD")
     parents = () if head is None else ("-p", head)
     told = json.dumps({"side": side, "paths": list(paths)})  # half characters are escaped in it
-    index = _line(order(checkout.git, "commit-tree", staged, *parents, "-m", "The index before a discard", env=US))
+    index = order_line(checkout.git, "commit-tree", staged, *parents, "-m", "The index before a discard", env=US)
     words = ("commit-tree", files, *parents, "-p", index, "-m", "Files before a discard", "-m", told)
-    commit = _line(order(checkout.git, *words, env=US))
+    commit = order_line(checkout.git, *words, env=US)
     reference = f"{DISCARDED}/{checkout.place.session_id}/{reference_time(now)}"
     order(checkout.git, "update-ref", "-m", "before a discard", reference, commit, "")
     return reference
@@ -126,7 +134,7 @@ def _tree_of_index(checkout: Checkout, target: Path, env: dict[str, str]) -> str
         order(checkout.git, LITERAL, "update-index", "--force-remove", "--", path, env=env)
     for path, (mode, sha) in entries.items():
         order(checkout.git, "update-index", "--add", "--cacheinfo", f"{mode},{sha},{path}", env=env)
-    return _line(order(checkout.git, "write-tree", env=env))
+    return order_line(checkout.git, "write-tree", env=env)
 
 
 def _put_files(checkout: Checkout, paths: Sequence[str], folder: Path, env: dict[str, str]) -> None:
@@ -201,7 +209,3 @@ def _restore_index(checkout: Checkout, path: str, entry: tuple[str, str] | None)
         order(checkout.git, LITERAL, "update-index", "--force-remove", "--", path)
     else:
         order(checkout.git, "update-index", "--add", "--cacheinfo", f"{entry[0]},{entry[1]},{path}")
-
-
-def _line(data: bytes) -> str:
-    return os.fsdecode(data).strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from oulipoly_engine.core.worktrees.refusals import (
 )
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking
+from oulipoly_engine.service.worktrees.changes.kept import US
 from oulipoly_engine.service.worktrees.changes.merge_plan import (
     changed_files,
     files_in_the_way,
@@ -26,7 +26,7 @@ from oulipoly_engine.service.worktrees.changes.merge_plan import (
     target_branch,
 )
 from oulipoly_engine.service.worktrees.changes.moves import Journal, Move, carry_out, last_move, moving
-from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, order
+from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, order_line
 from oulipoly_engine.service.worktrees.changes.place import Checkout, branch_of, commit_of, current_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
 from oulipoly_engine.service.worktrees.changes.uncommitted import commit_files
@@ -63,7 +63,7 @@ def merge(
         if not told.is_fast_forward:
             text = message.strip() or f"Merge branch '{told.branch}' into {told.into}"
             parents = ("-p", told.into_commit, "-p", told.branch_commit)
-            new = _line(order(checkout.git, "commit-tree", plan.tree, *parents, "-m", text))
+            new = order_line(checkout.git, "commit-tree", plan.tree, *parents, "-m", text)
         place = None if told.checkout is None else Path(told.checkout)
         reason = f"merge {told.branch}"
         move = Move(checkout.place.session_id, "merge", checkout.root, told.into, told.into_commit, new, place, reason)
@@ -118,21 +118,14 @@ def _copy_commit(checkout: Checkout, tip: str, sha: str, branch: str, onto: str)
     if parent is None:
         raise BranchRefused(f"{branch!r} and {onto!r} have no commit in common: merge by hand")
     # git 2.39's merge-tree takes no base of its own: a commit with the new tip's tree on the old parent has it.
-    start = _line(order(git, "commit-tree", tip_tree, "-p", parent, "-m", "base", env=_NOBODY))
+    start = order_line(git, "commit-tree", tip_tree, "-p", parent, "-m", "base", env=US)
     merged = merge_trees(quiet, start, sha)
     _refuse_conflicts(merged.conflicts, branch, onto)
     if merged.tree == tip_tree:
         return tip
     fields = line_of(quiet, "show", "-s", "--format=%an%x00%ae%x00%aI%x00%B", sha, "--").split("\0", 3)
     env = dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"), fields, strict=False))
-    return _line(order(git, "commit-tree", merged.tree, "-p", tip, "-m", fields[3], env=env))
-
-
-_NOBODY = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "agent-runner"), ("EMAIL", "agent-runner@localhost"))
-}
+    return order_line(git, "commit-tree", merged.tree, "-p", tip, "-m", fields[3], env=env)
 
 
 def apply(journal: Journal, checkout: Checkout, *, committed_only: bool = False) -> Moved:
@@ -302,7 +295,3 @@ def _refuse_in_the_way(files: Sequence[str], folder: Path, advice: str = _MOVE_A
 def _names(files: Sequence[str]) -> str:
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
     return ", ".join(files[:_SHOWN]) + more
-
-
-def _line(data: bytes) -> str:
-    return os.fsdecode(data).strip()

@@ -72,6 +72,11 @@ def order(
     return result.stdout
 
 
+def order_line(git: Git, *words: str, env: Mapping[str, str] | None = None) -> str:
+    """Have git do something, and return the line that it printed. Raises as `order`."""
+    return os.fsdecode(order(git, *words, env=env)).strip()
+
+
 def refusal(git: Git, words: tuple[str, ...], result: ScriptResult) -> RequestRefused:
     """Return the error that says why git refused, and what to do."""
     said, name = result.stderr.decode("utf-8", "replace"), _verb(words)

@@ -7,7 +7,7 @@ import os
 from oulipoly_engine.core.worktrees.refusals import CheckoutDirty
 from oulipoly_engine.service.worktrees.base.git import STREAMED
 from oulipoly_engine.service.worktrees.changes.kept import US, copy_index
-from oulipoly_engine.service.worktrees.changes.orders import look_at, order
+from oulipoly_engine.service.worktrees.changes.orders import look_at, order, order_line
 from oulipoly_engine.service.worktrees.changes.place import Checkout
 from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
@@ -37,9 +37,9 @@ def commit_files(checkout: Checkout, head: str) -> str:
         env = US | {"GIT_INDEX_FILE": str(folder / "index")}
         copy_index(checkout, folder / "index")
         order(checkout.git, *STREAMED, "add", "--all", env=env, timeout_s=_LONG_S)
-        tree = os.fsdecode(order(checkout.git, "write-tree", env=env)).strip()
+        tree = order_line(checkout.git, "write-tree", env=env)
         words = ("commit-tree", tree, "-p", head, "-m", "Files that are not committed")
-        return os.fsdecode(order(checkout.git, *words, env=env)).strip()
+        return order_line(checkout.git, *words, env=env)
 
 
 def _refuse_conflicts(checkout: Checkout) -> None:
