@@ -14,24 +14,13 @@ from oulipoly_engine.core.artifacts.addresses import RETURN, SCRATCHPAD, Address
 from oulipoly_engine.core.artifacts.versions import Version
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.artifacts.artifact_store import ArtifactStore, Collected, make_store, opened
+from oulipoly_engine.service.artifacts.artifact_store import ArtifactStore, make_store, opened
 from oulipoly_engine.service.artifacts.returned import append_receipt, find_channel
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
-__all__ = [
-    "PREVIEW_BYTES",
-    "ArtifactStore",
-    "Artifacts",
-    "Collected",
-    "RunArtifacts",
-    "append_receipt",
-    "find_channel",
-    "initialise",
-    "open_store",
-    "user_name",
-]
+__all__ = ["PREVIEW_BYTES", "ArtifactStore", "append_receipt", "find_channel", "open_store"]
 
 _LONGEST_SIDE = 4 << 20  # bytes of a version that is compared line by line
 _MOST_LINES = 20_000  # in a stretch that differs

@@ -17,7 +17,7 @@ from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.checks import accounts as account_checks
 from oulipoly_engine.core.checks import places as place_checks
 from oulipoly_engine.core.checks import surroundings, work
-from oulipoly_engine.core.checks.finding import Area, Finding, Severity, count, sort_findings, to_document, to_lines
+from oulipoly_engine.core.checks.finding import Finding, Severity, count, sort_findings, to_document, to_lines
 from oulipoly_engine.errors import ConfigInvalid, RunnerError
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.facade.live.catalogue import read_catalogue
@@ -42,7 +42,7 @@ from oulipoly_engine.store.runs import activity
 from oulipoly_engine.store.sessions.split import find_split
 from oulipoly_engine.store.worktrees import worktrees
 
-__all__ = ["PATIENCE_S", "Area", "Checks", "Finding", "Severity", "count", "to_document", "to_lines"]
+__all__ = ["PATIENCE_S", "Severity", "count", "to_document", "to_lines"]
 
 _FAILURE_AGE = timedelta(hours=6)  # of a run: after that nobody waits for its fix
 

@@ -24,27 +24,16 @@ if TYPE_CHECKING:
 __all__ = [
     "PLACEHOLDERS",
     "AppSettings",
-    "Configuration",
     "CustomCommand",
     "Fault",
     "Level",
-    "Loaded",
-    "Migration",
     "Problem",
-    "Section",  # these three and SetUp are types alone
+    "Section",
     "SetUp",
     "Setting",
     "Settings",
     "ThemeFile",
-    "as_text",
     "fill",
-    "is_command",
-    "is_of_command",
-    "join_items",
-    "json_schema",
-    "read_app",
-    "read_themes",
-    "schema_titles",
 ]
 
 

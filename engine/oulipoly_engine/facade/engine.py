@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415 - a one-shot must not wait for what only the app asks, nor the first frame for what comes later
 
-__all__ = ["Engine", "Surroundings"]
+__all__ = ["Surroundings"]
 
 
 class Engine:

@@ -43,8 +43,6 @@ from oulipoly_engine.store.runs import activity
 from oulipoly_engine.store.runs.activity import Failure
 from oulipoly_engine.store.worktrees.worktrees import list_repositories
 
-__all__ = ["AccountView", "PoolView", "Snapshot", "SnapshotMaker"]
-
 _FORECAST_AGE = timedelta(minutes=1)
 _FAILURE_AGE = timedelta(hours=6)  # after that nobody waits for its fix
 

@@ -19,16 +19,7 @@ from oulipoly_engine.config.schema.settings import SettingsTable
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.records import Record
 
-__all__ = [
-    "AccountTable",
-    "AppTable",
-    "CommandTable",
-    "MemberTable",
-    "ModelTable",
-    "SettingsTable",
-    "find_new_slip",
-    "find_slip",
-]
+__all__ = ["AccountTable", "AppTable", "CommandTable", "MemberTable", "ModelTable", "SettingsTable"]
 
 Kind = Literal["switch", "choice", "number", "list", "text"]  # how a value is changed
 TRUTH = ("true", "false")

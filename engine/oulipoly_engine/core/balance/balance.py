@@ -33,18 +33,7 @@ from oulipoly_engine.records import Record, replace
 if TYPE_CHECKING:
     from oulipoly_engine.core.balance.band import Pick
 
-__all__ = [
-    "Candidate",
-    "Decision",
-    "ExclusionKind",
-    "Method",
-    "TieRule",
-    "Verdict",
-    "WindowVerdict",
-    "choose",
-    "decision_to_json",
-    "why_not",
-]
+__all__ = ["Candidate", "ExclusionKind", "Method", "TieRule", "decision_to_json", "why_not"]
 
 SPENT_AT = 1.0  # a live window used this far excludes its account
 HIDDEN_WINDOW_HINT = 0.85  # one vendor hides the 5 h tier when the weekly one is this far used

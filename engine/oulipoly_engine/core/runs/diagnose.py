@@ -16,7 +16,7 @@ from oulipoly_engine.core.runs.vendor_text import heuristic, match_sentence, pla
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import Record
 
-__all__ = ["Category", "Diagnosis", "Source", "classify", "failure_text", "heuristic", "parse_answer", "prompt_for"]
+__all__ = ["Category", "heuristic"]
 
 Source = Literal["event", "text", "keywords", "none"]
 

@@ -23,16 +23,7 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415 - most of it is done without the quota's reader
 
-__all__ = [
-    "CLIS",
-    "AccountAdditions",
-    "Candidate",
-    "FirstQuota",
-    "check_name",
-    "check_pool",
-    "check_provider",
-    "find_cli",
-]
+__all__ = ["CLIS", "Candidate", "check_name", "check_pool", "check_provider", "find_cli"]
 
 
 class FirstQuota(Record):

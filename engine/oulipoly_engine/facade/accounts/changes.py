@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415 - a rename needs the state file, an addition does not
 
-__all__ = ["AccountChanges", "Step"]
+__all__ = ["Step"]
 
 
 class AccountChanges(AccountPart):

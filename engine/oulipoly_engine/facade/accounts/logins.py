@@ -26,7 +26,7 @@ from oulipoly_engine.service.accounts.new_account import Candidate
 
 # ruff: noqa: PLC0415 - a look at a login needs no terminal
 
-__all__ = ["AccountLogins", "LoginState", "Shown"]
+__all__ = ["LoginState"]
 
 
 class Shown(Record):

@@ -10,18 +10,7 @@ from oulipoly_engine.core.runs import markers
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
 
-__all__ = [
-    "Guard",
-    "inherited_environment",
-    "interruptible",
-    "outer_prefixes",
-    "page",
-    "parent_invocation",
-    "replace_process",
-    "require_terminal",
-    "run_program",
-    "window_size",
-]
+__all__ = ["Guard", "inherited_environment", "interruptible"]
 
 
 def parent_invocation() -> markers.ParentRef | None:

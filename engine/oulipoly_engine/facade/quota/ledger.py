@@ -16,7 +16,7 @@ from oulipoly_engine.service.ledger.report import Question, answer, rates
 from oulipoly_engine.service.ledger.sources import sources
 from oulipoly_engine.store.base.db import Store
 
-__all__ = ["Consumer", "Ledger", "LedgerReport", "Question", "TopConsumers"]
+__all__ = ["Consumer", "Question", "TopConsumers"]
 
 # Told how much of everything is read, both in bytes.
 Progress = Callable[[], AbstractContextManager[Callable[[int, int], None]]]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.balance.decision import Decision
     from oulipoly_engine.core.quota.windows import QuotaState
 
-__all__ = ["BurnHistory", "Kind", "Quota", "QuotaCheck", "RefreshResult", "WindowForecast"]
+__all__ = ["BurnHistory", "Kind", "RefreshResult", "WindowForecast"]
 
 Waiting = Callable[[int], AbstractContextManager[Callable[[object], None]]]  # of so many; is told of each that ended
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
     from oulipoly_engine.terminal.host.runtime_folder import Terminal
 
-__all__ = ["Interactive", "InteractiveRequest", "ResumeRequest", "Started"]
+__all__ = ["ResumeRequest"]
 
 
 class InteractiveRequest(Record):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SHOWN_FAILURE = 300  # characters
 _MOST_UNREAD = 100  # runs whose texts wait to be entered
 
-__all__ = ["PROMPT_RESOLUTION", "Answered", "DispatchFailed", "Face", "Invoked", "OneShotRunner", "OneShots", "Request"]
+__all__ = ["PROMPT_RESOLUTION", "DispatchFailed", "Invoked", "Request"]
 
 
 class Answered(Record):

@@ -16,8 +16,6 @@ from oulipoly_engine.service.runs.orphans import Orphan
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 
-__all__ = ["Ended", "Orphan", "Orphans"]
-
 _POLL_S = 0.1
 
 

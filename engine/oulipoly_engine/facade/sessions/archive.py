@@ -18,7 +18,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions.sessions import list_sessions
 from oulipoly_engine.store.transcripts import entries
 
-__all__ = ["ArchiveList", "ArchiveStatus", "CopyState", "KeepResult", "PruneResult", "PutBack", "SessionArchive"]
+__all__ = ["ArchiveStatus", "CopyState", "KeepResult", "PruneResult"]
 
 _PATIENCE_S = 20.0  # for another process that archives
 

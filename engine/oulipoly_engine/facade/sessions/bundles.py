@@ -19,7 +19,7 @@ from oulipoly_engine.service.bundles.unbundle import Receipt, Unbundler
 from oulipoly_engine.service.transcripts.atomic_file import new_file
 from oulipoly_engine.store.base.db import Store
 
-__all__ = ["Packed", "PlacedFile", "Receipt", "SessionBundles"]
+__all__ = ["PlacedFile", "Receipt"]
 
 
 class Packed(Record):

@@ -21,7 +21,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite.replacements import Replacement
 from oulipoly_engine.store.sessions.sessions import list_sessions
 
-__all__ = ["Draft", "History", "Plan", "Receipt", "Replacement", "SessionEdits"]
+__all__ = ["Plan", "Receipt"]
 
 
 class History(Record):

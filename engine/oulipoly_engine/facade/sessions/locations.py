@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.archive.copies import KeptCopy
     from oulipoly_engine.store.base.db import Store
 
-__all__ = ["HeldSession", "Location", "SessionLocations", "location_document"]
+__all__ = ["location_document"]
 
 
 class HeldSession(Record):

@@ -15,7 +15,7 @@ from oulipoly_engine.service.sessions.move import receipt as move_receipt
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions.split import SplitSession, find_split
 
-__all__ = ["MoveResult", "Plan", "SessionMoves", "SplitSession", "move_receipt"]
+__all__ = ["MoveResult", "Plan", "move_receipt"]
 
 
 class SessionMoves(SessionPart):

@@ -15,7 +15,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.transcripts import entries
 
-__all__ = ["IngestResult", "Kind", "ScanResult", "SessionScans"]
+__all__ = ["IngestResult", "Kind"]
 
 _AFTERWARDS_S = 2.0  # for describing and indexing what was found, and again for copying it; the next call goes on
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.sessions.spawned import Spawned
-from oulipoly_engine.service.archive.archive import ArchiveStatus
-from oulipoly_engine.service.bundles.placement import PlacedFile
 from oulipoly_engine.service.following.session_follower import TranscriptFollower, TranscriptGrew
 from oulipoly_engine.service.reading.drafts import Draft
 from oulipoly_engine.service.reading.pages import Damage, PlacedEntry, Provenance
@@ -15,7 +13,6 @@ from oulipoly_engine.service.sessions.catalogue import ListedSession
 from oulipoly_engine.store.transcripts.entry_pages import Entry, EntryPages
 
 __all__ = [
-    "ArchiveStatus",
     "Board",
     "Damage",
     "Draft",
@@ -26,7 +23,6 @@ __all__ = [
     "Inside",
     "ListedSession",
     "PlacedEntry",
-    "PlacedFile",
     "Plan",
     "Provenance",
     "Spawned",

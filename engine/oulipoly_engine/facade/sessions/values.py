@@ -19,21 +19,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts.dialogue import PartSelection
     from oulipoly_engine.service.rewrite.replace import Plan
 
-__all__ = [
-    "CANONICAL",
-    "FORMATS",
-    "SUFFIXES",
-    "ExportOptions",
-    "Exported",
-    "FileExists",
-    "Import",
-    "Unpacked",
-    "choose_parts",
-    "file_names",
-    "limit_blocks",
-    "translate_disk_errors",
-    "write_file",
-]
+__all__ = ["CANONICAL", "FORMATS", "SUFFIXES", "FileExists"]
 
 CANONICAL = "canonical-jsonl"
 FORMATS = ("markdown", "html", CANONICAL)

@@ -55,14 +55,10 @@ __all__ = [
     "AnsweredElsewhere",
     "Look",
     "NobodyAnswers",
-    "Offers",
     "Outcome",
-    "PastSetup",
-    "SetupAgent",
     "SetupCancelled",
     "SetupEnd",
     "SetupFace",
-    "SetupWish",
     "keep_waiting",
 ]
 

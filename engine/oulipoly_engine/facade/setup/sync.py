@@ -14,7 +14,7 @@ from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.setup.memory import Memory
 from oulipoly_engine.service.setup.sync import Sync, SyncHome, SyncPlan
 
-__all__ = ["SetupSync", "SyncHome", "SyncPlan", "find_filled", "tell_empty"]
+__all__ = ["SyncHome", "SyncPlan"]
 
 
 def find_filled(homes: Sequence[SyncHome]) -> tuple[SyncHome, ...]:

@@ -26,17 +26,7 @@ from oulipoly_engine.terminal.protocol.messages import Exited
 if TYPE_CHECKING:
     from oulipoly_engine.service.interactive.attach import AttachEnd
 
-__all__ = [
-    "Killed",
-    "Survey",
-    "Terminal",
-    "Terminals",
-    "is_own",
-    "orphan_text",
-    "show",
-    "signal_number",
-    "to_json",
-]
+__all__ = ["Survey", "Terminal", "orphan_text", "signal_number", "to_json"]
 
 _AGAIN_S = 0.02  # between two looks at whether a host is gone
 

@@ -32,7 +32,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
 from oulipoly_engine.store.worktrees import permissions, worktrees
 
-__all__ = ["NewWorktree", "Pruned", "Removal", "RepositorySetup", "Settled", "WorktreeStatus", "Worktrees"]
+__all__ = ["Removal"]
 
 _MEASURING_S = 2.0  # for all sizes of a list
 _BEGINNING = timedelta(minutes=10)  # from a worktree to its session takes seconds

@@ -20,7 +20,7 @@ from oulipoly_engine.records import Record
 if TYPE_CHECKING:
     from oulipoly_engine.config.check import FindAppFaults
 
-__all__ = ["Section", "Setting", "Settings"]
+__all__ = ["Section", "Setting"]
 
 _TRIES = 10  # each fails only where somebody else has written
 

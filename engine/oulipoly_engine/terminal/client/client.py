@@ -21,7 +21,7 @@ from oulipoly_engine.host import link
 from oulipoly_engine.host.link import HostGone, HostUnreachable, Kind
 from oulipoly_engine.terminal.protocol.messages import Attach, FocusChange, FromHost, Message, WindowSize
 
-__all__ = ["Client", "HostGone", "HostUnreachable", "Link"]
+__all__ = ["HostGone", "HostUnreachable"]
 
 _AGAIN_WITHIN_S = 5.0  # three starts of a screen's process
 _AGAIN_EVERY_S = 0.05

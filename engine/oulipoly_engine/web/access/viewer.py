@@ -9,17 +9,7 @@ from oulipoly_engine.core.web.devices import SCOPES, Scope
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
 
-__all__ = [
-    "SCOPES",
-    "ConfirmationNeeded",
-    "NotAllowed",
-    "Scope",
-    "Viewer",
-    "check_command",
-    "check_confirmed",
-    "check_grant",
-    "viewer_of",
-]
+__all__ = ["SCOPES"]
 
 
 OWN_USER = "own-user"  # the device of this computer's own processes, which need none
