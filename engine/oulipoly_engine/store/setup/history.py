@@ -33,6 +33,5 @@ def latest(store: Store, limit: int) -> tuple[PastSetup, ...]:
     """Return the last set-ups, the newest first."""
     row = SetupRunRow
     query = row.select(row.began_at, row.wish, row.outcome, row.turns, row.model_name, row.summary)
-    with store.read():
-        rows = store.rows(query.order_by(row.id.desc()).limit(limit))
-        return tuple(PastSetup(from_text(at), wish, *rest) for at, wish, *rest in rows)
+    rows = store.rows(query.order_by(row.id.desc()).limit(limit))
+    return tuple(PastSetup(from_text(at), wish, *rest) for at, wish, *rest in rows)

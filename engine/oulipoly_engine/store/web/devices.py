@@ -24,25 +24,22 @@ def insert(store: Store, device: Device, token_hash: str) -> None:
 def find(store: Store, device_id: str) -> tuple[Device, str] | None:
     """Return a device and the hash of its secret."""
     row = WebDeviceRow
-    with store.read():
-        found = store.rows(row.select(*_COLUMNS).where(row.device_id == device_id))
+    found = store.rows(row.select(*_COLUMNS).where(row.device_id == device_id))
     return _read(found[0]) if found else None
 
 
 def list_devices(store: Store, *, kinds: tuple[str, ...] = ("device", "link")) -> tuple[Device, ...]:
     """Return devices, oldest first."""
     row = WebDeviceRow
-    with store.read():
-        query = row.select(*_COLUMNS).where(row.kind.in_(kinds)).order_by(row.created_at, row.device_id)
-        return tuple(_read(each)[0] for each in store.rows(query))
+    query = row.select(*_COLUMNS).where(row.kind.in_(kinds)).order_by(row.created_at, row.device_id)
+    return tuple(_read(each)[0] for each in store.rows(query))
 
 
 def closed(store: Store, device_ids: frozenset[str], now: datetime) -> frozenset[str]:
     """Return those of some devices whose token is not good any more."""
     row = WebDeviceRow
-    with store.read():
-        query = row.select(*_COLUMNS).where(row.device_id.in_(sorted(device_ids)))
-        alive = {one.device_id for one in (_read(each)[0] for each in store.rows(query)) if one.is_open(now)}
+    query = row.select(*_COLUMNS).where(row.device_id.in_(sorted(device_ids)))
+    alive = {one.device_id for one in (_read(each)[0] for each in store.rows(query)) if one.is_open(now)}
     return device_ids - alive
 
 
@@ -121,8 +118,7 @@ def add_failure(store: Store, address: str, now: datetime) -> None:
 def _failures(store: Store, address: str, now: datetime) -> tuple[int, bool]:
     """Return how many wrong tries count now, and whether there is a row."""
     row = WebFailureRow
-    with store.read():
-        found = store.rows(row.select(row.failures, row.last_at).where(row.address == address))
+    found = store.rows(row.select(row.failures, row.last_at).where(row.address == address))
     if not found:
         return 0, False
     failures, last_at = found[0]

@@ -77,8 +77,7 @@ def claim_withdrawals(
     keeps_alerts: those that are of no request are left.
     """
     row, waiting = WebNoticeRow, {*pending}
-    with store.read():
-        open_ones = {each[0] for each in store.rows(row.select(row.request_id).where(row.withdrawn_at.is_null()))}
+    open_ones = {each[0] for each in store.rows(row.select(row.request_id).where(row.withdrawn_at.is_null()))}
     settled = tuple(one for one in sorted(open_ones - waiting) if not (keeps_alerts and is_of_alert(one)))
     if not settled:
         return ()

@@ -28,6 +28,5 @@ def delete(store: Store, pid: int) -> None:
 def list_servers(store: Store) -> tuple[ServerEntry, ...]:
     """Return the servers that were started and not forgotten, the newest first."""
     row = WebServerRow
-    with store.read():
-        found = store.rows(row.select(*_COLUMNS).order_by(row.started_at.desc()))
+    found = store.rows(row.select(*_COLUMNS).order_by(row.started_at.desc()))
     return tuple(ServerEntry(**name_values(_COLUMNS, values)) for values in found)

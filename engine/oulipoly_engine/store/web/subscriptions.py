@@ -31,7 +31,6 @@ def list_subscriptions(store: Store, *, request_id: str | None = None) -> tuple[
     if request_id is not None:
         told = device.alias()
         query = query.where(row.device_id.in_(told.select(told.owner_id).where(told.request_id == request_id)))
-    with store.read():
-        found = store.rows(query.order_by(row.device_id))
+    found = store.rows(query.order_by(row.device_id))
     rows = (dict(zip((each.name for each in columns), values, strict=True)) for values in found)
     return tuple(Subscription(**one | {"scopes": tuple(one["scopes"].split())}) for one in rows)

@@ -44,8 +44,7 @@ def of_session(store: Store, session_id: str) -> tuple[Operation, ...]:
 
 def _ask(store: Store, query: Any) -> tuple[Operation, ...]:  # noqa: ANN401 - a query of peewee
     row = WorktreeOperationRow
-    with store.read():
-        return tuple(map(_read, store.rows(query.order_by(row.begun_at, row.operation_id))))
+    return tuple(map(_read, store.rows(query.order_by(row.begun_at, row.operation_id))))
 
 
 def _read(values: tuple[Any, ...]) -> Operation:

@@ -21,8 +21,7 @@ def allow(store: Store, repository: str, digest: str, now: datetime) -> None:
 def list_allowed(store: Store, repository: str) -> Mapping[str, datetime]:
     """Return when a person has allowed commands of a repository, by what stands for them."""
     row = WorktreePermissionRow
-    with store.read():
-        found = store.rows(row.select(row.digest, row.allowed_at).where(row.repository == repository))
+    found = store.rows(row.select(row.digest, row.allowed_at).where(row.repository == repository))
     return {digest: from_text(at) for digest, at in found}
 
 
@@ -30,8 +29,7 @@ def list_all(store: Store) -> tuple[tuple[str, str, datetime], ...]:
     """Return (repository, digest, when) of all that a person has allowed, oldest first."""
     row = WorktreePermissionRow
     query = row.select(row.repository, row.digest, row.allowed_at).order_by(row.allowed_at, row.repository, row.digest)
-    with store.read():
-        return tuple((repository, digest, from_text(at)) for repository, digest, at in store.rows(query))
+    return tuple((repository, digest, from_text(at)) for repository, digest, at in store.rows(query))
 
 
 def withdraw(store: Store, repository: str, digest: str) -> bool:

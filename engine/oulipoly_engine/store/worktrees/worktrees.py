@@ -50,8 +50,7 @@ def move(store: Store, session_id: str, event: str, now: datetime, **changes: An
 def find(store: Store, session_id: str) -> Worktree | None:
     """Return the worktree of a session."""
     row = WorktreeRow
-    with store.read():
-        found = store.rows(row.select(*_COLUMNS).where(row.session_id == session_id))
+    found = store.rows(row.select(*_COLUMNS).where(row.session_id == session_id))
     return _read(found[0]) if found else None
 
 
@@ -59,17 +58,15 @@ def find_at(store: Store, path: str) -> Worktree | None:
     """Return the worktree whose folder this is, removed or not; of several the newest."""
     row = WorktreeRow
     query = row.select(*_COLUMNS).where(row.path == path).order_by(row.created_at.desc()).limit(1)
-    with store.read():
-        found = store.rows(query)
+    found = store.rows(query)
     return _read(found[0]) if found else None
 
 
 def find_beginning(store: Store, identity: str) -> tuple[Worktree, ...]:
     """Return the worktrees whose session's id is this or begins so; an exact one is the only one."""
     row = WorktreeRow
-    with store.read():
-        query = row.select(*_COLUMNS).where(row.session_id.startswith(identity)).order_by(row.created_at)
-        found = tuple(map(_read, store.rows(query)))
+    query = row.select(*_COLUMNS).where(row.session_id.startswith(identity)).order_by(row.created_at)
+    found = tuple(map(_read, store.rows(query)))
     return tuple(one for one in found if one.session_id == identity) or found
 
 
@@ -81,8 +78,7 @@ def list_worktrees(store: Store, states: Sequence[str] = (), repository: str | N
         query = query.where(row.state.in_(states))
     if repository is not None:
         query = query.where(row.repository == repository)
-    with store.read():
-        return tuple(map(_read, store.rows(query.order_by(row.created_at, row.session_id))))
+    return tuple(map(_read, store.rows(query.order_by(row.created_at, row.session_id))))
 
 
 @compile_query
