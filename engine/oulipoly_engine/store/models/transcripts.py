@@ -29,7 +29,6 @@ class EntryRow(Row, table_name="session_turns"):
 EntryRow.add_index(EntryRow.provider_name, EntryRow.session_id, EntryRow.entry_id, unique=True)
 EntryRow.add_index(EntryRow.session_id, EntryRow.timestamp)
 EntryRow.add_index(EntryRow.provider_name, EntryRow.role, EntryRow.timestamp)
-
 EntryRow.add_index(EntryRow.turn_id, where=SQL("live_turn_id IS NOT NULL"), name="idx_session_turns_live_turn")
 
 
