@@ -10,12 +10,6 @@ from oulipoly_engine.core.live.wires.table import WIRES
 _ROOT = Path(__file__).parents[2]
 _BUNDLES = ("core/accounts/clis/", "core/live/wires/", "drivers/")
 _NAMES = {*CLIS, *WIRES}
-# What still names them; a number may only fall.
-_LEFT = {
-    "adapters/scripts/turns.py": 1,  # the type of Gemini's answers in its transcripts
-    "config/base/legacy.py": 2,  # runtimes of a form of configuration that is past
-    "core/accounts/accounts.py": 1,  # the account of that name (contract)
-}
 
 
 def _strings_in(path: Path):
@@ -38,4 +32,4 @@ def test_names_of_kinds_stand_in_their_bundles_alone():
             if not place.startswith(_BUNDLES) and not _own_of_a_kind(place):
                 found[place] += sum(text in _NAMES for text in _strings_in(path))
 
-    assert _LEFT == dict(+found)
+    assert {} == dict(+found)

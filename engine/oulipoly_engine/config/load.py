@@ -12,7 +12,8 @@ from pathlib import Path
 
 from oulipoly_engine.config import model_files, small_files
 from oulipoly_engine.config.base.problem import Level, Loaded, settle, summary
-from oulipoly_engine.core.accounts.accounts import TAKES_NO_REPEATS, Account, Agent, Model, SessionScripts, Settings
+from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
+from oulipoly_engine.core.accounts.clis.adapters import TAKES_NO_REPEATS
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ModelUnknown
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import replace

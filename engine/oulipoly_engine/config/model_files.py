@@ -7,7 +7,8 @@ from pathlib import Path
 
 from oulipoly_engine.config import snapshot
 from oulipoly_engine.config.base.problem import Fault, Loaded
-from oulipoly_engine.core.accounts.accounts import Account, Model, codex_overlap
+from oulipoly_engine.core.accounts.accounts import Account, Model
+from oulipoly_engine.core.accounts.clis.adapters import codex_overlap
 from oulipoly_engine.paths import Paths
 
 

@@ -1,7 +1,7 @@
 """Areas config.*: names out of old command lines, and arguments that Codex would get twice."""
 
 from oulipoly_engine.config.base.legacy import derive_provider_name
-from oulipoly_engine.core.accounts.accounts import codex_overlap
+from oulipoly_engine.core.accounts.clis.adapters import codex_overlap
 
 
 def derive(vector, tmp_path):

@@ -44,7 +44,8 @@ _HEAD, _TAIL = 1024, 64  # bytes that must be unchanged for a file to be read on
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
 _NOTES_A_FILE = 3  # damaged lines named one by one; the rest is counted
 
-_ANSWER = "gemini"  # the type of what Gemini answers, in its transcripts
+_GEMINI = "gemini-turns"
+_ANSWER = _GEMINI.partition("-")[0]  # the type of an answer in its transcripts: the CLI's own name
 _MISUSED, _NO_FOLDER, _NO_STATE = 1, 2, 3
 NO_OBJECT = "not a JSON object"
 NO_META = "a message of no session, left out: no `session_meta` with an id stands before it"
@@ -284,7 +285,7 @@ FORMATS: Mapping[str, Format[Turn]] = {
     for one in (
         Format("claude-code-turns", "", (b'"user"', b'"assistant"', b'"isCompactSummary"'), _claude_line),
         Format("codex-turns", "rollout-", (b'"message"', b'"session_meta"'), _codex_line),
-        Format("gemini-turns", "session-", (b'"user"', b'"gemini"', b'"sessionId"'), _gemini_line),
+        Format(_GEMINI, "session-", (b'"user"', f'"{_ANSWER}"'.encode(), b'"sessionId"'), _gemini_line),
     )
 }
 

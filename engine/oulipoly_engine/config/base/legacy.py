@@ -19,7 +19,6 @@ _BARE = re.compile(r"[A-Za-z0-9/._~-]+")
 _ASSIGNMENT = re.compile(r"[A-Z][A-Za-z0-9_]*=")
 _TAKES_VALUE = ("-u", "-e", "-S")
 _FAMILIES = {known.adapter: known for known in ADAPTERS.values() if known.storage_type}
-RUNTIMES = {"codex": "Codex CLI", "claude": "Claude Code"}  # of `[cli_agent_runtime]`: kind and id, and its name
 FOLDER_KINDS = {family.replace("-", "_"): family for family in _FAMILIES}  # of storage that named a folder
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.config.base.legacy import RUNTIMES
 from oulipoly_engine.config.base.problem import summary
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.live.runtimes import normalise_id
+from oulipoly_engine.core.live.wires.table import FORMER_NAMES
 from oulipoly_engine.errors import ConfigInvalid
 
 KEY = "cli_agent_runtime"
@@ -29,11 +29,11 @@ def plan_runtimes(file: TomlFile) -> tuple[FileChange | None, tuple[str, ...]]:
         raise ConfigInvalid(summary(file.problems(faults)))
     there = file.data.get("runtimes", {})
     known = {normalise_id(name) for name in there} if isinstance(there, dict) else set()
-    added = [kind for kind in RUNTIMES if kind not in known]
+    added = [kind for kind in FORMER_NAMES if kind not in known]
     try:
         text = toml_edit.remove_table(file.text, (KEY,))
         for kind in added:
-            own = {"kind": kind, "name": RUNTIMES[kind], "enabled": table.enabled}
+            own = {"kind": kind, "name": FORMER_NAMES[kind], "enabled": table.enabled}
             text = toml_edit.put_table(text, ("runtimes", kind), own)
     except (KeyError, ValueError) as error:
         raise ConfigInvalid(f"{file.path} cannot be migrated: {error}; write [{KEY}] as a plain table first") from error

@@ -67,7 +67,9 @@ def _read_old(data: Mapping[str, Any], faults: list[Fault]) -> Iterator[RuntimeE
         return
     message = f"`[{_OLD}]` is the older form of [runtimes.codex] and [runtimes.claude]"
     faults.append(Fault((_OLD,), message, "run `agents config migrate`", Level.WARNING))
-    for kind, name in legacy.RUNTIMES.items():
+    from oulipoly_engine.core.live.wires.table import FORMER_NAMES  # noqa: PLC0415 - 5 ms, few files have this table
+
+    for kind, name in FORMER_NAMES.items():
         yield RuntimeEntry(kind, _OLD, kind=kind, name=name, is_enabled=table.enabled)
 
 

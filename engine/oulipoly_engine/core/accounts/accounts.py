@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -215,31 +215,6 @@ def group_name(model: str) -> tuple[str, str | None]:
     """Split a model's name into group and facet at the first `~`; no `~` gives no facet."""
     group, tilde, facet = model.partition("~")
     return group, facet if tilde else None
-
-
-TAKES_NO_REPEATS = "codex"  # the account that is checked; those of any other name are not (contract, section 2.3)
-
-
-def codex_overlap(account: str, account_args: Sequence[str], model_args: Sequence[str]) -> str | None:
-    """Return the first part of the model's arguments that the account `codex` has already; None when there is none.
-
-    Codex refuses a repeated argument. `-c KEY=VALUE` counts as one part, and so does `--config`, its long name.
-    """
-    if account != TAKES_NO_REPEATS:
-        return None
-    taken = {part for part, _ in _parts(account_args)}
-    return next((shown for part, shown in _parts(model_args) if part in taken), None)
-
-
-def _parts(args: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield each part in a comparable form, and as it was written."""
-    words = iter(args)
-    for word in words:
-        if word.startswith("--config="):
-            yield ("-c", word.removeprefix("--config=")), word
-            continue
-        value = next(words, None) if word in ("-c", "--config") else None
-        yield (word,) if value is None else ("-c", value), word if value is None else f"{word} {value}"
 
 
 class Controls(Record):

@@ -9,9 +9,9 @@ from oulipoly_engine.core.accounts.accounts import (
     CaptureSpec,
     PoolMember,
     ResumeSpec,
-    codex_overlap,
     group_name,
 )
+from oulipoly_engine.core.accounts.clis.adapters import codex_overlap
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.records import replace
 

@@ -1,4 +1,4 @@
-"""Which of our adapters read a CLI's sessions and its quota: what one-shots and rows of lists need of a bundle. Pure.
+"""What one-shots and rows of lists need of a bundle: which adapters read a CLI, which arguments it refuses. Pure.
 
 The bundles hold the same records; they are loaded only where more is asked.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
@@ -142,3 +142,31 @@ def _shell_word(path: str) -> str:
     if tilde and not home:
         return f"~/{shlex.quote(rest)}"
     return shlex.quote(path)
+
+
+TAKES_NO_REPEATS = "codex"  # the account that is checked; those of any other name are not (contract, section 2.3)
+
+
+def codex_overlap(account: str, account_args: Sequence[str], model_args: Sequence[str]) -> str | None:
+    """Return the first part of the model's arguments that the account `codex` has already; None when there is none.
+
+    Codex refuses a repeated argument. `-c KEY=VALUE` counts as one part, and so does `--config`, its long name.
+    """
+    if account != TAKES_NO_REPEATS:
+        return None
+    taken = {part for part, _ in _parts(account_args)}
+    return next((shown for part, shown in _parts(model_args) if part in taken), None)
+
+
+def _parts(args: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each part in a comparable form, and as it was written."""
+    words = iter(args)
+    for word in words:
+        if word.startswith("--config="):
+            yield ("-c", word.removeprefix("--config=")), word
+            continue
+        value = next(words, None) if word in ("-c", "--config") else None
+        if value is None:
+            yield (word,), word
+        else:
+            yield ("-c", value), f"{word} {value}"

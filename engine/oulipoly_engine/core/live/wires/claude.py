@@ -38,6 +38,7 @@ CLAUDE = Wire(
     driver="claude:ClaudeDriver",
     syntax=_SYNTAX,
     cli="claude",
+    former_name="Claude Code",
     stands=1,
     policies=_POLICIES,
     shadow=HomeParts(

@@ -9,4 +9,5 @@ from oulipoly_engine.core.live.wires.plain import PLAIN
 from oulipoly_engine.core.live.wires.wire import Wire
 
 WIRES: dict[str, Wire] = {wire.kind: wire for wire in (CODEX, CLAUDE, ACP, PLAIN, CODEX_PROTO)}
+FORMER_NAMES = {wire.kind: wire.former_name for wire in WIRES.values() if wire.former_name}
 USUAL = CODEX.kind  # where neither the file nor an account nor a program says another

@@ -65,6 +65,7 @@ class Wire(Record):
     driver: str  # its module below `drivers`, and the class there: `claude:ClaudeDriver`
     syntax: Syntax = field(default_factory=lambda: Syntax(frozenset()))  # of the user's own arguments
     cli: str = ""  # whose own wire it is: that program is started, and led to its home, where nothing names another
+    former_name: str = ""  # of its runtime in `[cli_agent_runtime]`, the older form; "": that had none
     stands: int = 9  # among the runtimes: the lowest first (contract, B.2)
     policies: Policies | None = None  # what a profile is in its words; None: it has none, its own settings decide
     modes: Mapping[Profile, tuple[str, ...]] = field(default_factory=dict)  # or: modes that an agent may have for it
