@@ -30,9 +30,9 @@ from oulipoly_engine.core.transcripts.canonical import (
     render,
     scan,
 )
-from oulipoly_engine.errors import RunnerError, StorageUnsupported, TranscriptMalformed
+from oulipoly_engine.errors import RunnerError, TranscriptMalformed
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.reading.source import read_stored_bodies, transcript_of
+from oulipoly_engine.service.reading.source import Transcript, read_stored_bodies, transcript_of
 from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts import entries
@@ -90,16 +90,16 @@ class Exporter(Record):
     def export(self, session: ResolvedSession) -> Iterator[Export]:
         """Export a session from its transcript, or from stored bodies where the transcript is missing or unreadable.
 
-        Raises TranscriptMalformed, StorageUnsupported (no storage of a canonical kind; or neither transcript nor stored
+        Raises TranscriptMalformed, StorageUnsupported (a storage of another kind; or neither transcript nor stored
         entries), and RunnerError for a damaged stored body, a full disk, or a transcript that never holds still.
         """
-        storage_type = self._storage_type(session)
+        transcript = transcript_of(self.locator, session)
+        if transcript.kind is StorageType.OTHER and not self._may_come_from_entries(session):
+            raise describe_unsupported(session, "its storage_type is not a format that can be exported")
         spool = tempfile.SpooledTemporaryFile(max_size=self.in_memory_bytes)  # noqa: SIM115 - see below
         try:
             writer = _Writer(spool)
-            problem: str | None = "its CLI keeps no transcript that can be read"
-            if storage_type is not StorageType.OTHER:
-                problem = self._write_file(writer, storage_type, session)
+            problem = self._write_file(writer, transcript, session)
             if problem is not None:
                 writer.restart()
                 _write_rows(writer, self.store, session, problem)
@@ -108,28 +108,19 @@ class Exporter(Record):
             with suppress(OSError):  # on a full disk closing fails too, and would hide why
                 spool.close()
 
-    def _storage_type(self, session: ResolvedSession) -> StorageType:
-        """Return the format of a session's transcript; OTHER: it has none, and was said in a live session."""
-        is_live = entries.is_only_live(self.store, session.account, session.session_id)
-        try:
-            storage_type = self.locator.storage(session).storage_type
-        except StorageUnsupported:
-            if not is_live:
-                raise
-            return StorageType.OTHER
-        if storage_type is StorageType.OTHER and not is_live:
-            raise describe_unsupported(session, "its storage_type is not a format that can be exported")
-        return storage_type
+    def _may_come_from_entries(self, session: ResolvedSession) -> bool:
+        """Tell whether no storage of another kind than ours stands for a session."""
+        has_storage = not self.locator.explain_no_storage(session.account)
+        return not has_storage or entries.is_only_live(self.store, session.account, session.session_id)
 
-    def _write_file(self, writer: _Writer, storage_type: StorageType, session: ResolvedSession) -> str | None:
+    def _write_file(self, writer: _Writer, transcript: Transcript, session: ResolvedSession) -> str | None:
         """Write the transcript's records and return None, or why it cannot be read."""
-        found = transcript_of(self.locator, session)
-        if found.path is None:
-            return found.problem
+        if transcript.path is None:
+            return transcript.problem
         try:
-            self._write_snapshot(writer, storage_type, session, found.path)
+            self._write_snapshot(writer, transcript.kind, session, transcript.path)
         except OSError as error:
-            return f"the transcript {found.path} cannot be read: {error.strerror or error}"
+            return f"the transcript {transcript.path} cannot be read: {error.strerror or error}"
         return None
 
     def _write_snapshot(self, writer: _Writer, storage_type: StorageType, session: ResolvedSession, path: Path) -> None:

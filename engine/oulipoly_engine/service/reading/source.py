@@ -122,21 +122,17 @@ class TranscriptSource(Record):
 
 def transcript_of(locator: Locator, session: ResolvedSession, path: str | None = None) -> Transcript:
     """Return a session's transcript. path: the file, where it is known: no script is asked, as long as it is there."""
-    kind, problem = StorageType.OTHER, "its format is not known"
-    try:
-        kind = locator.storage(session).storage_type
-    except StorageUnsupported as error:
-        problem = error.message
+    problem = locator.explain_no_storage(session.account)
+    kind = StorageType.OTHER if problem else locator.storage(session).storage_type
     if kind is StorageType.OTHER and path is not None:
         kind = StorageType.CODEX_SESSION if Path(path).name.startswith("rollout-") else StorageType.CLAUDE_CODE
     if kind is StorageType.OTHER:
-        return Transcript(kind, None, problem)
+        return Transcript(kind, None, problem or "its format is not known")
     if path is not None and is_transcript(path):
         return Transcript(kind, Path(path))
-    try:
-        answer = locator.transcript(session)
-    except StorageUnsupported as error:
-        return Transcript(kind, None, error.message)
+    if problem:
+        return Transcript(kind, None, problem)
+    answer = locator.transcript(session)
     return Transcript(kind, answer.path, answer.problem)
 
 

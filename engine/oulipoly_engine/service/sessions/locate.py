@@ -106,11 +106,15 @@ class Locator(Record):
         Raises StorageUnsupported when the account has none, or is not configured.
         """
         account = self.accounts.get(session.account)
-        if account is None:
-            raise describe_unsupported(session, "providers.toml has no such account")
-        if account.storage is None:
-            raise describe_unsupported(session, "it has no [session_storage] block in providers.toml")
+        if account is None or account.storage is None:
+            raise describe_unsupported(session, self.explain_no_storage(session.account))
         return account.storage
+
+    def explain_no_storage(self, account: str) -> str:
+        """Return why an account has no storage block; empty: it has one."""
+        if account not in self.accounts:
+            return "providers.toml has no such account"
+        return "" if self.accounts[account].storage else "it has no [session_storage] block in providers.toml"
 
     def transcript(self, session: ResolvedSession) -> Answer:
         """Ask for the transcript: exactly one line with the absolute path of a file.

@@ -46,7 +46,7 @@ class Bench:
 
     def export(self):
         """Return the export's bytes and the export."""
-        storage = StorageSpec("true", self.finds, self.kind)
+        storage = None if self.kind is None else StorageSpec("true", self.finds, self.kind)
         locator = Locator(
             {"acc": Account("acc", storage=storage)}, {}, self.transcript.parent, self.transcript.parent, {}
         )
@@ -196,6 +196,26 @@ def test_stored_turn_with_a_damaged_body_is_an_operational_error(bench, body):
 def test_neither_transcript_nor_stored_turns_is_unsupported(bench):
     with pytest.raises(StorageUnsupported, match="no turn of it is stored"):
         bench.export()
+
+
+def test_stored_turns_of_an_account_without_storage_are_exported(bench):
+    bench.kind = None
+    bench.stored("t1", "2026-04-17T08:00:00.000000Z", '[{"type":"text","text":"hello"}]')
+
+    data, export = bench.export()
+
+    assert (["t1"], True) == (entry_ids(data), export.is_from_state)
+
+
+def test_an_account_with_neither_storage_nor_stored_turns_is_told_so_in_one_sentence(bench):
+    bench.kind = None
+
+    with pytest.raises(StorageUnsupported) as caught:
+        bench.export()
+    assert "cannot be located: it has no [session_storage] block in providers.toml; and no turn of it is stored" in str(
+        caught.value
+    )
+    assert 1 == str(caught.value).count("cannot be located")
 
 
 def test_storage_of_another_kind_is_unsupported_even_with_stored_turns(bench):
