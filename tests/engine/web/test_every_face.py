@@ -5,16 +5,22 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
+from starlette.testclient import TestClient
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.sessions import LiveSession, Turn
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.service.live.event_retention import shorten_session
 from oulipoly_engine.service.live.session_events import SessionEvents
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.testing import FakeClock
+from oulipoly_engine.web.access.gate import Serving
+from oulipoly_engine.web.app import make_app
+from oulipoly_engine.web.pages.page import PART
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 RUNS = {kind: f"{number}f1c0b1e-5d0c-4c53-9a55-0c9f3a1b2c3d" for number, kind in enumerate(("terminal", "live"), 1)}
@@ -138,6 +144,25 @@ def test_a_session_of_each_kind_is_in_the_answer_of_the_server(sessions, browse,
     browser.get("/sessions?q=")
 
     assert [] == find_missing(face, sessions, lambda session, _: browser.get(place.format(session=session)).text)
+
+
+def test_a_list_that_stays_open_looks_at_transcripts_now_and_then(world, sessions):
+    clock = FakeClock()
+    with closing(Engine(Surroundings(clock=clock))) as engine:
+        app = make_app(engine, Serving(port=8787))
+        token = engine.web.redeem(engine.web.make_code("", ("view", "answer", "operate")).code, "", "here").token
+        headers = {"authorization": f"Bearer {token}", "accept": "text/html"}
+        with TestClient(app, "http://localhost:8787", headers=headers) as browser:
+            browser.get("/sessions")
+            later = NATIVE["terminal"].replace("3", "7", 1)
+            lines = _record(9, "user").replace(NATIVE["terminal"], later).replace("question", "later question")
+            (world.home / ".claude" / "projects" / "-work" / f"{later}.jsonl").write_text(f"{lines}\n")
+            shown = []
+            for seconds in (3, 30):
+                clock.advance(seconds)
+                shown.append("later question" in browser.get("/sessions", headers={PART: "1"}).text)
+
+    assert [False, True] == shown
 
 
 def test_a_session_of_each_kind_is_in_the_archive_or_says_where_it_is(sessions, engine):

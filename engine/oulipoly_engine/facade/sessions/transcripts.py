@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ class StoredTranscript(Record):
 
 class SessionTranscripts(SessionPart):
     """The transcripts of one user's sessions."""
+
+    _glanced_at = -math.inf  # by the monotonic clock
 
     def open(self, account: str, session_id: str, path: str | None = None) -> Pages:
         """Open a session where it can be read: the CLI's file, its kept copy, our own rows.
@@ -75,16 +78,19 @@ class SessionTranscripts(SessionPart):
                 find_leaf(store, session.account, session.session_id),
             )
 
-    def glance(self) -> QuickIngestResult | None:
+    def glance(self, rest_s: float = 0.0) -> QuickIngestResult | None:
         """Store what the CLIs have just written, for a moment; None: nothing can be stored, or no state file is there.
 
-        A broken configuration is told by who asks for the sessions themselves.
+        rest_s: so soon after the last look nothing is looked at again, for whoever polls. A broken configuration is
+        told by who asks for the sessions themselves.
         """
         from oulipoly_engine.service.transcripts.quick_ingest import QuickIngest
 
         home = self._home
-        if home.read_only or not home.paths.state_db.exists():
+        now = home.clock.monotonic()
+        if home.read_only or not home.paths.state_db.exists() or now - self._glanced_at < rest_s:
             return None
+        self._glanced_at = now
         result, sessions = None, home.paths.data / "sessions"
         with home.lend_store_to_read() as store:
             with suppress(ConfigInvalid):

@@ -44,13 +44,20 @@ class SessionOfList(Record):
 
 
 def read_list(
-    engine: Engine, viewer: Viewer, query: str, kinds: Collection[SessionKind] = (), *, limit: int, after: str = ""
+    engine: Engine,
+    viewer: Viewer,
+    query: str,
+    kinds: Collection[SessionKind] = (),
+    *,
+    limit: int,
+    after: str = "",
+    rest_s: float = 0.0,
 ) -> list[SessionOfList]:
     """Return the sessions that a query fits and a device may see, the latest used first. Raises UsageInvalid.
 
-    kinds: of these alone; none given: of every one. after: those behind this chain.
+    kinds: of these alone; none given: of every one. after: those behind this chain. rest_s: as `glance` has it.
     """
-    engine.sessions.transcripts.glance()
+    engine.sessions.transcripts.glance(rest_s)
     asked: Collection[SessionKind] | None = kinds or None
     if not viewer.may_see_recorded:
         asked = LIVE_KINDS.intersection(kinds or LIVE_KINDS)

@@ -24,6 +24,7 @@ from oulipoly_engine.web.pages.page import Page, get, post
 from oulipoly_engine.web.pages.words import ORDER, Standing, standing_of, standing_of_listed
 
 _PAGE = 40
+_GLANCE_EVERY_S = 30.0  # at transcripts, for a page that stays open
 _MOST = 100
 _MOST_FOLDERS = 120
 _PROFILE_TEXTS = {
@@ -53,7 +54,8 @@ def _list(page: Page) -> Response:
     query, after, wrong = page.query.get("q", ""), page.query.get("after", ""), ""
     sessions: list[SessionOfList] = []
     try:
-        sessions = read_list(page.engine, page.viewer, query, limit=_PAGE + 1, after=after)
+        rest_s = _GLANCE_EVERY_S if page.is_part else 0.0
+        sessions = read_list(page.engine, page.viewer, query, limit=_PAGE + 1, after=after, rest_s=rest_s)
     except UsageInvalid as error:
         wrong = error.message
     now = page.engine.surroundings.clock.now()
