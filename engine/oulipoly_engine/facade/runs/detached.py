@@ -75,7 +75,14 @@ def start(
     }
     columns, rows = size
     launch = terminals.Launch(
-        prepared.command, columns, rows, recorded, finish=_ENDED, finish_with=payload, after=_AFTER
+        prepared.command,
+        columns,
+        rows,
+        recorded,
+        finish=_ENDED,
+        finish_with=payload,
+        after=_AFTER,
+        clock=launcher.clock,
     )
     if root is not None:
         launch = replace(launch, look=_LOOK)

@@ -56,7 +56,7 @@ class NewTerminals:
         """Run any command in a terminal of its own. Raises RunnerError."""
         self._home.refuse_if_read_only("start a program")
         command = Command(argv, without_channel(inherited_environment()), (folder or Path.cwd()).absolute())
-        terminal = terminals.start(self._home.paths, terminals.Launch(command, *size))
+        terminal = terminals.start(self._home.paths, terminals.Launch(command, *size, clock=self._home.clock))
         return OpenedTerminal(terminal, "", "")
 
     def _begin(self, request: InteractiveRequest, size: tuple[int, int]) -> OpenedTerminal:

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine import variables
-from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.host import launcher, runtime_folder
 from oulipoly_engine.host.launcher import unescape_word
@@ -83,12 +82,10 @@ def _host(order: Order) -> None:
         return
     crash_buffer = CrashBuffer()
     crash_buffer.size = limits.columns, limits.rows
-    now = to_text(SystemClock().now())
     fixed = {
         "id": place.id,
         "pid": child.pid,
         "host_pid": os.getpid(),
-        "started_at": now,
         "began_ticks": start_ticks(child.pid),
     }
     terminal = msgspec.convert(order.terminal | fixed, prepare(Terminal))

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from oulipoly_engine.clock import Clock, SystemClock
+from oulipoly_engine.clock import Clock, SystemClock, to_text
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions.facets import IN_TERMINAL, STATUSES
 from oulipoly_engine.core.text.redact import redact_argv
@@ -84,6 +84,7 @@ class Launch(Record):
     finish_with: Mapping[str, Any] = field(default_factory=dict)
     look: str = ""
     after: str = ""
+    clock: Clock = field(default_factory=SystemClock)  # by which it begins
 
 
 def terminal_environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -276,7 +277,11 @@ def _describe(launch: Launch) -> dict[str, Any]:
     recorded = launch.recorded
     words = redact_argv(launch.command.argv)
     label = launch.label if launch.label is not None else " ".join(words)
-    described: dict[str, Any] = {"label": _plain(label), "cwd": _plain(str(launch.command.cwd or Path.cwd()))}
+    described: dict[str, Any] = {
+        "started_at": to_text(launch.clock.now()),
+        "label": _plain(label),
+        "cwd": _plain(str(launch.command.cwd or Path.cwd())),
+    }
     if recorded is not None:
         described |= {
             "model": recorded.model,

@@ -111,7 +111,7 @@ class Hosts:
         self._started = []
         self._watchers = []
 
-    def start(self, *argv, columns=80, rows=24, recorded=None, env=None, **rules):
+    def start(self, *argv, columns=80, rows=24, recorded=None, env=None, clock=None, **rules):
         """Start a program in a host."""
         terminal = terminals.start(
             self.paths,
@@ -120,6 +120,7 @@ class Hosts:
                 columns,
                 rows,
                 recorded=recorded,
+                clock=clock or SystemClock(),
                 rules=Rules(ScreenLimits(), grace_s=0.3, dump_every_s=0.2, **rules),
             ),
         )

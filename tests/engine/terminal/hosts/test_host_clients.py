@@ -11,10 +11,12 @@ import time
 
 import pytest
 
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.host.frames import SMALLEST, Budget
 from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.client import client
 from oulipoly_engine.terminal.protocol import messages
+from oulipoly_engine.testing import FakeClock
 
 _FLOOD = "yes 'the flood goes on and on and on and on and on'"
 
@@ -269,3 +271,9 @@ def test_too_many_clients_are_turned_away_and_the_rest_served(hosts):
 
         watcher.types("echo ser''ved\n")
         watcher.shows("served")
+
+
+def test_a_terminal_begins_by_the_clock_of_who_starts_it(hosts):
+    clock = FakeClock()
+
+    assert to_text(clock.now()) == hosts.start("cat", clock=clock).started_at
