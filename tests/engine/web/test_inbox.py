@@ -11,7 +11,7 @@ import pytest
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.setup.dialogs import Confirmation, Confirmed, Form, FormAnswer, FormField
 from oulipoly_engine.core.setup.events import Agreement, Failure
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import Declined, RequestRefused
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.service.setup.face import NobodyAnswers
 from oulipoly_engine.service.setup.inbox import Inbox
@@ -217,6 +217,18 @@ def test_the_first_answer_holds_where_both_come_at_once(engine):
 
     assert not inbox_of(engine, Here(True, meanwhile)).agree(RUN)
     assert "ann's phone" == last(engine).answered_by
+
+
+def test_why_it_was_denied_on_the_phone_is_told_to_the_set_up_s_agent(engine, browse):
+    phone = browse("view", "answer")
+
+    def meanwhile():
+        assert 'name="reason"' in phone.get("/requests", headers={"accept": "text/html"}).text
+        phone.post(f"/requests/{last(engine).request_id}", json={"decision": "deny", "reason": "use pnpm"})
+
+    with pytest.raises(Declined, match="the user said no, and why: use pnpm"):
+        inbox_of(engine, Here(True, meanwhile)).agree(RUN)
+    assert {} == last(engine).answers
 
 
 def test_a_question_that_is_not_waited_for_stands_in_no_inbox(engine):

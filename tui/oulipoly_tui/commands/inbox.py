@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.live.requests import describe_end, digest_of
 from oulipoly_engine.core.setup.dialogs import FormAnswer
 from oulipoly_tui.base.app_interface import engine_of
+from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.review import Review
 from oulipoly_tui.screens.setup.form import FormScreen
@@ -38,7 +39,7 @@ def _ask_questions(app: AppInterface, request: LiveRequest) -> None:
 
     def on_answered(given: object) -> None:
         if isinstance(given, FormAnswer):
-            _send(app, request, "answer", answers_of(questions, given.values))
+            _send(app, request, "answer", answers=answers_of(questions, given.values))
 
     app.push_screen(FormScreen(questions_page(request.prompt.title, questions, request.prompt.command)), on_answered)
 
@@ -52,25 +53,34 @@ def _ask_leave(app: AppInterface, request: LiveRequest) -> None:
         if yes:
             _send(app, request, "approve")
         else:
-            app.push_screen(Choice("It is not approved", _WAYS[can_do]), on_chosen)
+            ways = [*_WAYS[can_do]]
+            if can_do and request.hears_reasons:
+                ways.append(_WHY)
+            app.push_screen(Choice("It is not approved", ways), on_chosen)
 
     def on_chosen(way: str | None) -> None:
-        if way in ("deny", "cancel"):
+        if way == "why":
+            dialogs.ask_reason(app, partial(_send, app, request, "deny"))
+        elif way in ("deny", "cancel"):
             _send(app, request, "deny" if way == "deny" else "cancel")
 
     app.push_screen(review, on_answered)
 
 
 _WAIT = Row("wait", (("Let it wait", ""),))
+_WHY = Row("why", (("Deny it and say why", ""),))
 _WAYS = {True: (_WAIT, Row("deny", (("Deny it", ""),))), False: (_WAIT, Row("cancel", (("Leave it out", ""),)))}
 
 
 def _send(
-    app: AppInterface, request: LiveRequest, decision: Decision, answers: Mapping[str, tuple[str, ...]] | None = None
+    app: AppInterface,
+    request: LiveRequest,
+    decision: Decision,
+    reason: str = "",
+    answers: Mapping[str, tuple[str, ...]] | None = None,
 ) -> None:
-    order = partial(
-        engine_of(app).live.answer, request.request_id, decision, answers=answers, digest=digest_of(request)
-    )
+    send = partial(engine_of(app).live.answer, request.request_id, decision)
+    order = partial(send, reason=reason, answers=answers, digest=digest_of(request))
 
     def on_done(status: str) -> None:
         app.say(f"{request.prompt.title}: {describe_end(status, decision)}")

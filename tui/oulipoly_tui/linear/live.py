@@ -200,7 +200,7 @@ def _answer(talk: Talk, request: LiveRequest) -> bool:
             if not talk.confirm(f"Approve {request.prompt.reach}?"):
                 talk.say("It waits on.")
                 return False
-        takes_reason = decision == "deny" and request.session_id
+        takes_reason = decision == "deny" and request.hears_reasons
         reason = talk.ask("Reason, empty for none").strip() if takes_reason else ""
         talk.engine.live.answer(request.request_id, decision, reason=reason)
     except RunnerError as error:  # somebody else has answered it, or its turn is over

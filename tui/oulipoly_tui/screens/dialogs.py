@@ -75,6 +75,11 @@ def ask(  # noqa: PLR0913, RUF100 - as above
     app.push_screen(Question(title, text, value, refuse), lambda answer: _act_with(answer, act))
 
 
+def ask_reason(app: App[Any], deny: Callable[[str], object]) -> None:
+    """Ask why something is denied, and deny it."""
+    ask(app, "Deny", "What the agent is told; empty: nothing", lambda reason: deny(reason.strip()))
+
+
 def ask_name(app: App[Any], title: str, text: str, act: Callable[[str], object], value: str = "") -> None:
     """Act with the text that is typed, without spaces around it; with nothing typed do nothing."""
     ask(app, title, text, lambda answer: _act_with(answer.strip() or None, act), value)

@@ -90,10 +90,11 @@ class Asker(Record):
     life: timedelta  # of a request that nobody answers
     command: str = ""  # of the table, that a yes is: a device needs what that needs; empty: an answer and no more
     hears_devices: bool = True  # False: whoever is at the computer alone says yes
+    hears_reasons: bool = False  # of a no
 
 
 ASKERS: Mapping[str, Asker] = {  # by origins; what a yes allows is noted in `facade/live/requests.py`
-    "setup": Asker("the set-up", timedelta(days=1)),
+    "setup": Asker("the set-up", timedelta(days=1), hears_reasons=True),
     "worktree": Asker("a repository", timedelta(days=7), "worktree allow"),
     "device": Asker("a device", timedelta(minutes=15), "device confirm", hears_devices=False),
 }
@@ -122,6 +123,12 @@ class LiveRequest(Record):
         """Return who asks in words, where no session does; empty: a session does."""
         asker = ASKERS.get(self.origin)
         return "" if asker is None else asker.name
+
+    @property
+    def hears_reasons(self) -> bool:
+        """Tell whether an agent asks, who goes on with why something was denied."""
+        asker = ASKERS.get(self.origin)
+        return asker is None or asker.hears_reasons
 
 
 class QueuedMessage(Record):

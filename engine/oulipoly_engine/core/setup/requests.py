@@ -30,6 +30,7 @@ from oulipoly_engine.core.setup.dialogs import (
     read_value,
 )
 from oulipoly_engine.core.setup.events import Agreement
+from oulipoly_engine.errors import Declined
 from oulipoly_engine.records import replace
 
 _NOT_HERE = "a secret is typed where the set-up runs, and nowhere else; cancel leaves it out"
@@ -66,8 +67,11 @@ def request_of(asked: AnyDialog | Agreement) -> tuple[RequestKind, Prompt]:
             return "other", Prompt(asked.title, note=_NOT_HERE)
 
 
-def read_agreement(decision: str) -> bool:
-    """Return whether an answer of the inbox allows what was asked."""
+def read_agreement(decision: str, answers: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether an answer of the inbox allows what was asked. Raises Declined where a person said why not."""
+    reason = "".join(answers.get("reason", ()))
+    if reason:
+        raise Declined(f"the user said no, and why: {reason}")
     return decision == "approve"
 
 

@@ -66,8 +66,10 @@ class LiveRequests:
         if word is not None:
             requests.check(request, word, answers or {}, digest)
             if request.origin != "live":
-                if reason:
+                if reason and not request.hears_reasons:
                     raise RequestRefused(f"{request.asker_name} hears yes or no, and no reason")
+                if reason:
+                    answers = {"reason": (reason,)}
                 return self._settle(request, word, answers or {})
         order = Answer(request.request_id, decision, reason, answers or {})
         try:

@@ -48,9 +48,11 @@ class Inbox:
         return answer
 
     def agree(self, agreement: Agreement, look: Look = keep_waiting) -> bool:
-        """Return whether a person says yes. Raises SetupCancelled and NobodyAnswers."""
+        """Return whether a person says yes. Raises SetupCancelled and NobodyAnswers, and Declined for a reasoned no."""
         answer = self._put(agreement, self._face.agree)
-        return requests.read_agreement(answer.decision) if isinstance(answer, LiveRequest) else answer
+        if not isinstance(answer, LiveRequest):
+            return answer
+        return requests.read_agreement(answer.decision, answer.answers)
 
     def show(self, shown: AnyShown) -> None:
         """Show it at the face."""
@@ -98,5 +100,6 @@ class Inbox:
             now = self._clock.now()
             if not live_requests.settle(store, self._id, status, now, decision=decision, answered_by=self._by):
                 (request,) = live_requests.find(store, self._id)
+                live_requests.forget_answers(store, self._id)
                 return None if request.status == "expired" else request
         return None

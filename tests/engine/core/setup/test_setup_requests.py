@@ -97,4 +97,4 @@ def test_what_is_to_be_agreed_to_is_told_whole():
     assert ("file_change_approval", (FileChange("b/x", diff=diff),)) == (kind, prompt.changes)
     kind, prompt = requests.request_of(keep)
     assert ("permission_approval", "a note") == (kind, prompt.reason)
-    assert [True, False, False] == [requests.read_agreement(word) for word in ("approve", "deny", "cancel")]
+    assert [True, False, False] == [requests.read_agreement(word, {}) for word in ("approve", "deny", "cancel")]

@@ -61,9 +61,7 @@ class LiveAnswers:
         """Deny, and tell the agent why."""
         request = self._meant("deny_with_reason")
         if request is not None:
-            deny = partial(self._answer, request, "deny")
-            text = "What the agent is told; empty: nothing"
-            dialogs.ask(self._pane.app, "Deny", text, lambda reason: deny(reason.strip()))
+            dialogs.ask_reason(self._pane.app, partial(self._answer, request, "deny"))
 
     def action_cancel_request(self) -> None:
         """Deny it, and interrupt the turn."""
