@@ -9,6 +9,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.setup.dialogs import FormAnswer
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.screens import dialogs
@@ -130,7 +131,7 @@ def undo(app: AppInterface, _arguments: list[str]) -> None:
 
     def on_known(step: Step | None) -> None:
         if step is None:
-            app.say("There is nothing to undo: no account or setting was changed", severity="warning")
+            app.say(Need.UNDO.value, severity="warning")
             return
         files = ", ".join(map(str, step.places))
         take_back = partial(app.work, "undo", partial(setup.undo, step), on_undone)

@@ -6,6 +6,7 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.orders.programs import show_program
@@ -52,7 +53,7 @@ def leave(app: AppInterface, _arguments: list[str]) -> str | None:
     """Give the keys back to the app."""
     pane: Any = app.frame.find("repl")
     if pane is None:
-        return "no terminal is open"
+        return Need.TERMINAL.value
 
     async def leave() -> None:
         await app.frame.turn_to("repl")

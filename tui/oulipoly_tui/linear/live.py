@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.orders import Interrupt, Send
 from oulipoly_engine.errors import RunnerError
@@ -97,7 +98,7 @@ def answer_requests(talk: Talk, _snapshot: Snapshot) -> None:
     """Answer what is asked, one after the other."""
     found = talk.engine.live.requests()
     if not found:
-        talk.say("Nothing is asked.")
+        talk.say(Need.REQUEST.fact)
     for one in found:
         _answer(talk, one)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import SESSION, Argument, reads, writes
+from oulipoly_engine.core.commands.needs import Need
 
 _FILE = Argument("file")
 
@@ -23,14 +24,27 @@ COMMANDS = (
         scope="operate",
     ),
     writes(
-        "changes comment", "comment", "send a session comments on lines of its changes", (SESSION,), scope="operate"
+        "changes comment",
+        "comment",
+        "send a session comments on lines of its changes",
+        (SESSION,),
+        scope="operate",
+        needs=(Need.COMMENT,),
     ),
     reads("diff", "diff", "show how the files of a session differ", (SESSION,), scope="view"),
     reads("file show", "file", "read a file of a session", (SESSION, _FILE), scope="view"),
     writes(
         "file write", "write file", "write a file of a session", (SESSION, _FILE), scope="operate", is_confirmed=True
     ),
-    writes("commit", "commit", "commit what a session has changed", (SESSION,), scope="operate", is_confirmed=True),
+    writes(
+        "commit",
+        "commit",
+        "commit what a session has changed",
+        (SESSION,),
+        scope="operate",
+        is_confirmed=True,
+        needs=(Need.CHANGES,),
+    ),
     writes(
         "merge",
         "merge",

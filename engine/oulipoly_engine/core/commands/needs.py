@@ -16,6 +16,8 @@ class Need(StrEnum):
     WORKTREE = "choose a worktree first"
     DEVICE = "choose a device first"
     FILE = "choose a file first"
+    LINE = "choose a line of the diff first: tab goes there"
+    ARTIFACT = "choose an artifact first"
     TERMINAL = "no terminal is open: choose a model under Pools and press r"
     REQUEST = "nothing is asked"
     TURN = "no turn runs"
@@ -26,6 +28,16 @@ class Need(StrEnum):
     REVIEW = "its CLI cannot review over this protocol"
     SET_MODEL = "its CLI cannot change the model over this protocol"
     UNDO = "there is nothing to undo"
+    WORKTREES = "there is no worktree"
+    CHANGES = "nothing is changed"
+    COMMENT = "there are no comments yet: enter on a line of the diff writes one"
+    SERVER = "no server runs: s starts one"
+    RUN = "no prompt is being answered"
+
+    @property
+    def fact(self) -> str:
+        """Return what is not there as a sentence, for a list that is empty; the way out stands beside it."""
+        return f"{self.value.partition(':')[0].capitalize()}."
 
 
 OF_ARGUMENTS = {  # what is chosen, where a face shows it; else it is named
@@ -35,6 +47,7 @@ OF_ARGUMENTS = {  # what is chosen, where a face shows it; else it is named
     "sessions": Need.SESSION,
     "device": Need.DEVICE,
     "file": Need.FILE,
+    "address": Need.ARTIFACT,
     "terminal": Need.TERMINAL,
     "request": Need.REQUEST,
 }

@@ -39,6 +39,7 @@ COMMANDS = (
         "stop a run that a prompt has started",
         (_RUN,),
         ("cancel prompt", "abort run", "interrupt"),
+        needs=(Need.RUN,),
     ),
     destroys(
         "run end",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import Argument, destroys, reads, writes
+from oulipoly_engine.core.commands.needs import Need
 
 _DEVICE = Argument("device")
 
@@ -14,6 +15,7 @@ COMMANDS = (
         "show the server: its address, a code for a phone, the devices that may use it",
         synonyms=("serve", "phone", "pair", "qr code", "devices", "remote"),
     ),
+    destroys("server end", "end server", "end the server for every device; sessions go on", needs=(Need.SERVER,)),
     reads("server config", "server settings", "show what the server offers, and within which limits", scope="view"),
     reads("server events", "events", "follow what happens in all sessions", scope="view"),
     reads("agent list", "agents", "list what sessions can be begun with", scope="view"),

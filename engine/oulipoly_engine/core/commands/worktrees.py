@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import SESSION, Argument, destroys, reads, writes
+from oulipoly_engine.core.commands.needs import Need
 
 COMMANDS = (
     reads(
@@ -17,13 +18,21 @@ COMMANDS = (
         "remove a worktree; what is in it is kept",
         (SESSION,),
         undo="worktree restore",
+        needs=(Need.WORKTREE,),
     ),
-    writes("worktree restore", "restore worktree", "bring back a worktree that was removed", (SESSION,)),
+    writes(
+        "worktree restore",
+        "restore worktree",
+        "bring back a worktree that was removed",
+        (SESSION,),
+        needs=(Need.WORKTREE,),
+    ),
     destroys(
         "worktree prune",
         "prune worktrees",
         "remove the worktrees that are clean, merged and not in use",
         undo="worktree restore",
+        needs=(Need.WORKTREES,),
     ),
     reads(
         "worktree setup",

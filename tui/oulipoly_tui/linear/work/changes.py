@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.prompts import Comment
 from oulipoly_engine.errors import RunnerError, UsageInvalid, translate_system_errors
@@ -113,7 +114,7 @@ class ChangesMenu:
 
     def _say_files(self, files: Sequence[_File]) -> None:
         if not files:
-            self._talk.say("Nothing is changed.")
+            self._talk.say(Need.CHANGES.fact)
         for _, _, text in files:
             self._talk.quote(text)
 

@@ -105,7 +105,9 @@ class PoolsPane(Pane):
         self._draw_log()
 
     def lacks(self, need: Need) -> bool:
-        """Return whether no account of a pool is under the cursor."""
+        """Return whether no account of a pool is under the cursor, or no prompt is being answered."""
+        if need is Need.RUN:
+            return not self._live_shots()
         return need in (Need.ACCOUNT, Need.MODEL) and self._find_member() is None
 
     def obstacle(self, action: str) -> str | None:
@@ -117,8 +119,6 @@ class PoolsPane(Pane):
             return None if self._snapshot is not None and is_empty else "there are accounts: no need for the demo"
         if action == "log":
             return None if self._shots else "no prompt has been sent from here yet: p sends one"
-        if action == "stop_one_shot":
-            return None if self._live_shots() else "no prompt is being answered"
         if action == "start_repl":
             app = app_of(self)
             if not app.has_pane("repl"):

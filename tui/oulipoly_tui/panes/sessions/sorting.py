@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.sessions.columns import arrow, sort_word
@@ -138,7 +139,7 @@ class SessionOrder:
         if rows:
             dialogs.choose(app, title, rows, act)
         else:
-            app.say("No view is saved, and this app is read-only")
+            app.say(ReadOnly("keep views").message)
 
 
 def _parse_grouping(text: object, default: Grouping) -> Grouping:

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.view.frame.hints import CLOSE, link
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _LOOK_S = 0.5
 _MOST = 12  # rows of the list
 _EMPTY: tuple[Line, ...] = (
-    (("Nothing is asked.", "strong"),),
+    ((Need.REQUEST.fact, "strong"),),
     (("What live sessions, set-ups and others ask of you is listed here.", ""),),
 )
 

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.prompt import Prompt
@@ -118,4 +119,4 @@ class QueueScreen(ModalScreen[None]):
     def _close(self, app: Any) -> None:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
         if self.is_active:
             self.dismiss()
-            app.say("Nothing waits any more")
+            app.say(Need.MESSAGE.value)

@@ -14,6 +14,8 @@ from textual.containers import Container
 from textual.content import Content
 from textual.screen import ModalScreen
 
+from oulipoly_engine.core.commands.needs import Need
+from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.errors import RunnerError
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.sessions import artifact_actions as actions
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.artifacts.versions import Version
     from oulipoly_engine.facade.artifacts import RunArtifacts
 
+_DOES = {"save": "artifact get", "remove": "artifact remove"}
 _WIDE = 150  # columns of the screen, from which list and preview stand side by side
 
 
@@ -84,7 +87,7 @@ class ArtifactsScreen(ModalScreen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave out what changes something, where nothing may be changed."""
-        if action in ("save", "remove") and self._app.options.read_only:
+        if action in _DOES and find(_DOES[action]).writes and self._app.options.read_only:
             return False
         return super().check_action(action, parameters)
 
@@ -193,7 +196,7 @@ class ArtifactsScreen(ModalScreen[None]):
     def _with_chosen(self, act: Callable[[Any, Version], object]) -> None:
         one = self._chosen
         if one is None:
-            self._app.say("Choose an artifact first")
+            self._app.say(Need.ARTIFACT.value)
         else:
             act(self._app, one)
 

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import ModalScreen
 
+from oulipoly_engine.core.commands.table import find
+from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.base.app_interface import AppInterface, app_of, engine_of
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.commands.needs import Need
     from oulipoly_engine.facade.engine import Engine
 
 
 class ActingScreen(ModalScreen[None]):
-    """A screen with actions `act('name')`, each a method `_name`."""
+    """A screen with actions `act('name')`, each a method `_name`, which is a command of the table."""
+
+    DOES: ClassVar[Mapping[str, str]] = {}  # by the actions' names
+
+    def reason_against(self, name: str) -> str | None:
+        """Say why an action does nothing now; None: it does."""
+        does = find(self.DOES[name])
+        if does.writes and self.app_of_ours.options.read_only:
+            return ReadOnly().message
+        lacking = next((need for need in does.all_needs if self.lacks(need)), None)
+        return self.obstacle(name) if lacking is None else lacking.value
+
+    def lacks(self, need: Need) -> bool:
+        """Return whether what some commands need is not there now."""
+        raise NotImplementedError
 
     def obstacle(self, name: str) -> str | None:
-        """Say why an action does nothing now; None: it does."""
-        raise NotImplementedError
+        """Say why an action does nothing now though there is all that its command needs; None: it does."""
+        return None
 
     def look_after(self) -> None:
         """Look again, since something was ordered; the screen may have gone meanwhile."""
@@ -28,11 +45,11 @@ class ActingScreen(ModalScreen[None]):
     def works(self, action: str) -> bool:
         """Tell whether a key does something now: the footer shows no other."""
         name = action.partition("'")[2].partition("'")[0]
-        return not name or (is_standing(self) and self.obstacle(name) is None)
+        return not name or (is_standing(self) and self.reason_against(name) is None)
 
     def action_act(self, name: str) -> None:
         """Do something, or say why that cannot be."""
-        reason = self.obstacle(name)
+        reason = self.reason_against(name)
         if reason is not None:
             self.app_of_ours.say(reason[:1].upper() + reason[1:])
         else:

@@ -13,7 +13,7 @@ from textual.content import Content
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.worktrees.prompts import Comment
-from oulipoly_engine.errors import ReadOnly, RunnerError
+from oulipoly_engine.errors import RunnerError
 from oulipoly_tui.orders.work import find_committed, send_comments
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
@@ -38,7 +38,7 @@ from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from oulipoly_engine.core.worktrees.changes import ChangeSet, FileDiff
     from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 
 _LOOK_S = 2.0  # between two looks of git
 _WIDE = 76  # columns of the screen, from which files and diff stand side by side
-_WRITES = frozenset(
-    ("toggle", "toggle_line", "toggle_all", "discard", "commit", "merge", "merge_into", "rebase", "apply", "push")
-) | {"comment", "send_comments", "hand_over", "undo"}
 _ON_FILES = frozenset(("toggle", "discard"))
 _UNCOMMITTED = frozenset(("toggle", "toggle_line", "discard"))  # what works on such files alone
 _KEYS = (
@@ -146,11 +143,24 @@ class ChangesScreen(BranchOrders):
 
     # ---- keys
 
+    DOES: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("toggle", "toggle_line", "toggle_all", "discard", "comment"), "changes stage"),
+        **dict.fromkeys(("merge", "merge_into", "rebase", "undo"), "merge"),
+        "commit": "commit",
+        "apply": "apply",
+        "push": "promote",
+        "hand_over": "conflict",
+        "send_comments": "changes comment",
+    }
+
+    def lacks(self, need: Need) -> bool:
+        """Return whether nothing is changed, or nothing is said of a change."""
+        is_clean = self.found is not None and not self.found.staged and not self.found.unstaged
+        return (need is Need.CHANGES and is_clean) or (need is Need.COMMENT and not self._comments)
+
     def obstacle(self, name: str) -> str | None:
-        """Say why an action does nothing now; None: it does."""
+        """Say what is not there of the file, the line or the branch that an action is about."""
         found, file, place = self.found, self._file, self._place
-        if name in _WRITES and self.app_of_ours.options.read_only:
-            return ReadOnly().message
         if found is None or not found.git_available:
             return "there are no changes to look at"
         if name in _ON_FILES and file is None:
@@ -159,17 +169,13 @@ class ChangesScreen(BranchOrders):
             return "this is committed: enter on a line of the diff comments it for the agent"
         if name in ("toggle_line", "comment"):
             if not self._is_in_diff or self._diff is None or place is None:
-                return "choose a line of the diff first: tab goes there"
+                return Need.LINE.value
             if name == "toggle_line" and not is_change(self._diff, place):
                 return "this line is as it was: choose one that was added or removed"
         if name == "discard" and self._is_in_diff and file is not None and file[0] == STAGED:
             return "this hunk is staged: space unstages it first"
-        if name == "commit" and not found.staged and not found.unstaged:
-            return "there is nothing to commit"
-        if name == "toggle_all" and not found.staged and not found.unstaged:
-            return "nothing is changed"
-        if name == "send_comments" and not self._comments:
-            return "there are no comments yet: enter on a line of the diff writes one"
+        if name == "toggle_all" and self.lacks(Need.CHANGES):
+            return Need.CHANGES.value
         if name in ("merge", "rebase", "apply", "hand_over") and not found.base:
             return "the branch that it began at is not known: M merges into another one"
         return None
@@ -406,7 +412,7 @@ class ChangesScreen(BranchOrders):
             return
         found, text = self.found, self._wrong
         if not text and found is not None:
-            text = "Nothing is changed." if found.git_available else found.reason
+            text = Need.CHANGES.fact if found.git_available else found.reason
         lines = wrap_lines((((text, "warn" if self._wrong else "dim"),),), width) if text else ()
         shown.show_rows([Row("", line, is_selectable=False) for line in lines])
 

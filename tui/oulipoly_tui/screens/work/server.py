@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from oulipoly_engine.core.commands.needs import Need
-from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.work.acting import ActingScreen
@@ -89,15 +88,17 @@ class ServerScreen(ActingScreen):
 
     # ---- keys
 
-    def obstacle(self, name: str) -> str | None:
-        """Say why an action does nothing now; None: it does."""
-        if self.app_of_ours.options.read_only:
-            return ReadOnly().message
-        if name == "end" and not self.servers:
-            return "no server runs: s starts one"
-        if name in ("revoke", "confirm") and self._chosen is None:
-            return Need.DEVICE.value
-        return None
+    DOES: ClassVar[Mapping[str, str]] = {
+        "start": "serve",
+        "end": "server end",
+        "pair": "device pair",
+        "revoke": "device revoke",
+        "confirm": "device confirm",
+    }
+
+    def lacks(self, need: Need) -> bool:
+        """Return whether no server runs, or no device is under the cursor."""
+        return (need is Need.SERVER and not self.servers) or (need is Need.DEVICE and self._chosen is None)
 
     # ---- orders
 
@@ -136,7 +137,7 @@ class ServerScreen(ActingScreen):
                 ask_scopes = partial(self._ask_scopes, fingerprint="")
                 dialogs.ask_name(self.app, "Address for the phone", text, ask_scopes, "https://")
 
-        text = "No server runs." if not servers else f"{servers[0].url} is for this computer alone. x ends it."
+        text = Need.SERVER.fact if not servers else f"{servers[0].url} is for this computer alone. x ends it."
         ways = pairing_ways(has_server=bool(servers))
         dialogs.choose(self.app, "How does the phone come here?", ways, on_chosen, text)
 

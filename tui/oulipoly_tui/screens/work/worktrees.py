@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from oulipoly_engine.core.commands.needs import Need
-from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.work.acting import ActingScreen
@@ -76,15 +75,17 @@ class WorktreesScreen(ActingScreen):
 
     # ---- keys
 
+    DOES: ClassVar[Mapping[str, str]] = {name: f"worktree {name}" for name in ("remove", "restore", "prune")}
+
+    def lacks(self, need: Need) -> bool:
+        """Return whether there is no worktree, or none under the cursor."""
+        return (need is Need.WORKTREES and not self.found) or (need is Need.WORKTREE and self._chosen is None)
+
     def obstacle(self, name: str) -> str | None:
-        """Say why an action does nothing now; None: it does."""
-        if self.app_of_ours.options.read_only:
-            return ReadOnly().message
+        """Say why a worktree cannot be removed or restored."""
         one = self._chosen
-        if name == "prune":
-            return None if self.found else "there is no worktree"
-        if one is None:
-            return Need.WORKTREE.value
+        if one is None or name == "prune":
+            return None
         is_gone = one.worktree.state == "removed"
         if name == "remove":
             return "it is removed already: r restores it" if is_gone else _in_use(one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import FRAME, Action, own
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
@@ -11,7 +12,7 @@ from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
 _LABEL = 28  # columns
 _MORE = "… "
 EMPTY: tuple[Line, ...] = (
-    (("No terminal is open.", "strong"),),
+    ((Need.TERMINAL.fact, "strong"),),
     (),
     (
         ("Choose a model under Pools and press ", ""),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.view import words
 from oulipoly_tui.view.transcript.spans import Line, Row, cut, fit_text
@@ -34,7 +35,9 @@ def server_lines(found: Sequence[ServerEntry] | None, now: datetime) -> tuple[Li
     if found is None:
         return ((("looking …", "dim"),),)
     if not found:
-        return ((("No server runs. ", "strong"), ("s", "key"), (" starts one, which goes on without the app.", "")),)
+        return (
+            ((f"{Need.SERVER.fact} ", "strong"), ("s", "key"), (" starts one, which goes on without the app.", "")),
+        )
     lines: list[Line] = []
     for one in found:
         since = words.age(one.started_at, now)
