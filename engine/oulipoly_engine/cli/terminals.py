@@ -76,7 +76,7 @@ def _list(context: Context, prog: str, arguments: list[str]) -> int:
     if options.json:
         output.write_json({"terminals": [to_json(one) for one in found.living]})
     elif not found.living:
-        output.write_line(f"no terminals; `{context.program} terminal new --detach -- CMD` starts one")
+        output.write_line(f"no terminals: `{context.program} terminal new --detach -- CMD` starts one")
     else:
         _table(found.living, context.clock.now())
     return 0

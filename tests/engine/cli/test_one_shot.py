@@ -3,8 +3,13 @@ import os
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
+
+from oulipoly_engine.cli.runs.trace import _run_line
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.sessions.spawned import Spawned
 
 RESULT_KEYS = ["error_category", "exit_code", "finished_at", "id", "status", "success", "terminal_reason"]
 IDENTITY_KEYS = ["agent_runner_chain_id", "agent_runner_invocation_id", "provider_name", "provider_session_id"]
@@ -491,3 +496,13 @@ def test_one_shots_begun_at_once_on_equal_accounts_are_spread(world):
         codes = [run.wait(60) for run in runs]
 
     assert [0, 0, 0] == codes
+
+
+def test_runs_of_every_age_are_listed_in_columns():
+    now = datetime(2026, 11, 22, 12, tzinfo=UTC)
+    ages = (timedelta(minutes=5), timedelta(hours=23, minutes=59), timedelta(days=6, hours=23), timedelta(days=30))
+    runs = [
+        Spawned(1, "a" * 36, None, "opus", "ada", "succeeded", None, to_text(now - age), None, None) for age in ages
+    ]
+
+    assert 1 == len({_run_line(run, now).index("opus on ada") for run in runs})

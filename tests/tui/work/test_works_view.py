@@ -13,7 +13,7 @@ from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.facade.sessions.types import Board
 from oulipoly_engine.web.pages.words import ORDER, standing_of
-from oulipoly_tui.view.live.lists import state_words
+from oulipoly_tui.view.live.lists import session_rows, state_words
 from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, _repository
 from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.sessions.sessions import Kind, SessionRows
@@ -96,6 +96,13 @@ def test_an_ended_session_is_listed_as_long_as_its_worktree_is_there():
 )
 def test_a_state_is_told_in_the_words_that_are_used_everywhere(one, words):
     assert words == state_words(one)[0]
+
+
+@pytest.mark.parametrize("one", FEW)
+def test_a_gap_stands_between_a_live_session_s_state_and_its_name(one):
+    (row,) = session_rows([one], 60, NOW)
+
+    assert plain(row.line).startswith(f"{state_words(one)[0]} ")
 
 
 @pytest.mark.parametrize("status", STATUSES)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.spawned import Spawned
 
 _LISTED = 50  # of the latest runs
+_AGE = len("23 h 59 m ago")
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -96,7 +97,7 @@ def _run_line(run: Spawned, now: datetime) -> str:
     """Return a run as one line: its id first, so that it can be asked for."""
     state = f"{run.status}: {run.reason}" if run.has_failed and run.reason else run.status
     began = age_or_day(from_text(run.created_at), now)
-    return plain(f"{run.uuid[:ID_LENGTH]}  {began:>10}  {run.model} on {run.account or '?'}  {state}")
+    return plain(f"{run.uuid[:ID_LENGTH]}  {began:>{_AGE}}  {run.model} on {run.account or '?'}  {state}")
 
 
 def _run_document(run: Spawned) -> dict[str, object]:

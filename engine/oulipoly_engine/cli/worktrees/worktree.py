@@ -57,7 +57,7 @@ def _list(context: Context, options: Namespace) -> int:
     if options.json:
         output.write_json({"schema_version": SCHEMA_VERSION, "worktrees": [status_json(one) for one in found]})
     elif not found:
-        diagnostics.note(f"no session has a worktree; `{context.program} session new MODEL --repo DIR` begins one")
+        diagnostics.note(f"no session has a worktree: `{context.program} session new MODEL --repo DIR` begins one")
     else:
         output.write_lines(table([_HEADINGS, *map(_row, found)]))
         for one in found:

@@ -233,7 +233,7 @@ def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
 def _density_reason(chosen: Verdict, picked: Pick, rule: TieRule, scored: int) -> str:
     account, score = chosen.candidate.account, picked.winner.score
     if scored == 1:
-        return f"{account} is the only account whose headroom is known, {score_text(score)}"
+        return f"{account} is the only account to rank by headroom, {score_text(score)}"
     if picked.band_floor is None:
         return f"no account has headroom left; {account} is the last with the most, {score_text(score)}"
     if rule is TieRule.MOST_HEADROOM:

@@ -37,7 +37,7 @@ def test_document_holds_the_whole_answer():
         "method": "density",
         "index": 0,
         "account": "a",
-        "reason": "a is the only account whose headroom is known, 4.8 h",
+        "reason": "a is the only account to rank by headroom, 4.8 h",
         "error": None,
         "sticky_to": None,
         "band_floor": None,
@@ -149,7 +149,7 @@ def test_unchosen_accounts_say_what_they_lack_in_density():
 @pytest.mark.parametrize(
     ("reason", "text"),
     [
-        ("a is the only account whose headroom is known", "a is the only account whose headroom is known"),
+        ("a is the only account to rank by headroom",) * 2,
         ("every eligible account failed lately, so a is next", "a: every eligible account failed lately, so a is next"),
     ],
     ids=["begins with the name", "does not"],

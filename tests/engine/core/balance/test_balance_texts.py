@@ -32,7 +32,7 @@ def clauses(*candidates, **more):
         (
             [account(0, "a", window(0.75, 8))],
             {},
-            "a is the only account whose headroom is known, 2.0 h",
+            "a is the only account to rank by headroom, 2.0 h",
         ),
         (
             [account(n, name, window(0.99, 8), turns_since_refresh=200) for n, name in enumerate("ab")],

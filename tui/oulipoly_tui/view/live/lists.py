@@ -34,7 +34,7 @@ _TONES: Mapping[str, Tone] = {
     "timed_out": "bad",
 }
 WAITING: tuple[str, Tone] = ("waiting for you", "warn")
-_STATE_WIDTH = 15
+_STATE_WIDTH = 16
 
 
 def state_words(status: LiveStatus) -> tuple[str, Tone]:

@@ -264,9 +264,9 @@ def _idle_words(found: BurnHistory) -> str:
 
 def _honesty(found: BurnHistory, width: int) -> Line:
     if found.score is None:
-        return (("record    too few cycles to say how far off such forecasts are", "dim"),)
+        return (("accuracy  too few cycles to say how far off such forecasts are", "dim"),)
     error, covered = 100 * found.score.mean_error, found.score.covered
-    head = f"record    mean error {error:.1f} points"
+    head = f"accuracy  mean error {error:.1f} points"
     full = f"{head} over {found.score.cycles} cycles, band held {words.percent(covered)}"
     return ((_shortest(width, full, f"{head}, {found.score.cycles} cycles", head), "dim"),)
 
