@@ -29,12 +29,16 @@ from oulipoly_demo import world as worlds  # noqa: E402
 
 FOLDER = ROOT / "screenshots"
 PHONE: dict[str, Any] = {
+    "user_agent": "Mozilla/5.0 (Linux; Android 15; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140 Mobile",
     "viewport": {"width": 390, "height": 844},
     "is_mobile": True,
     "has_touch": True,
     "device_scale_factor": 2,
 }
-PROMPT = "Give the notes a table of contents [[run:ls docs]] [[edit:docs/notes.md]] [[approve:make test]]"
+TITLE = "Give the notes a table of contents"
+# A field that the form does not have: what the made-up CLI is to do would be the title else.
+_NAMES_IT = f"(form) => form.insertAdjacentHTML('beforeend', '<input type=hidden name=title value=\"{TITLE}\">')"
+PROMPT = f"{TITLE} [[run:ls docs]] [[edit:docs/notes.md]] [[approve:make test]]"
 _README = "# Turtles\n\nNotes on turtles.\n"
 
 
@@ -51,6 +55,7 @@ class Stage:
         page.get_by_label("Repository").fill(str(self.repository))
         page.get_by_label("What is to be done").fill(prompt)
         page.get_by_label("Model").select_option("demo-live")
+        page.locator("form[action='/sessions']").evaluate(_NAMES_IT)
         page.get_by_role("button", name="Begin").tap()
         page.get_by_role("button", name="Approve", exact=True).wait_for()
 
@@ -74,7 +79,7 @@ def new_session(stage: Stage) -> None:
     """Show the form of a new session."""
     stage.page.goto(f"{stage.url}/sessions/new")
     stage.page.get_by_label("Repository").fill(str(stage.repository))
-    stage.page.get_by_label("What is to be done").fill("Give the notes a table of contents")
+    stage.page.get_by_label("What is to be done").fill(TITLE)
     stage.page.get_by_label("Model").select_option("demo-live")
 
 
@@ -99,7 +104,7 @@ def merge(stage: Stage) -> None:
     """Show what a merge will do."""
     changes(stage)
     stage.page.get_by_role("link", name="All changes").tap()
-    stage.page.get_by_label("Message").fill("Give the notes a table of contents")
+    stage.page.get_by_label("Message").fill(TITLE)
     stage.page.get_by_role("button", name="Commit").tap()
     stage.page.get_by_role("link", name="Merge into main").tap()
     stage.page.get_by_text("main gets 1 commit").wait_for()

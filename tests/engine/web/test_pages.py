@@ -507,3 +507,19 @@ def test_a_session_has_its_id_and_name_of_the_list_in_rest_and_on_the_page(brows
     assert [(key, "Alpha")] * 2 == [(one["id"], one["title"]) for one in (row, shown)]
     assert f'href="/sessions/{key}"' in browser.page("/sessions")
     assert "Alpha</h1>" in browser.page(f"/sessions/{key}")
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        ("Mozilla/5.0 (Linux; Android 15; Pixel 8) AppleWebKit/537.36", "Android"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)", "iPhone"),
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0)", "Linux"),
+        ("curl/8.0", "a browser"),
+    ],
+)
+def test_a_browser_that_nobody_has_named_is_called_by_its_system(engine, browse, agent, name):
+    client = browse(accept="text/html", origin="http://localhost:8787", **{"user-agent": agent})
+    client.post("/pair", data={"code": engine.web.make_code(scopes=SCOPES).code})
+
+    assert [name] == [device.name for device in engine.web.devices()]

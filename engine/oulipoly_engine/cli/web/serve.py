@@ -129,7 +129,7 @@ def _check(options: Namespace) -> None:
 
 
 def _tell(context: Context, engine: Engine, server: Server, options: Namespace) -> None:
-    code = engine.web.make_code("this computer", OFFERED).code
+    code = engine.web.make_code(scopes=OFFERED).code
     if options.json:
         document = {"url": server.url, "pid": os.getpid(), "code": code, "socket": str(server.own_path)}
         fingerprint = {"fingerprint": server.fingerprint} if server.fingerprint else {}

@@ -202,7 +202,7 @@ def _plan(act: str, preview: MergePreview) -> list[str]:
         if preview.checkout:
             files = _count(preview.files, "file changes", "files change")
             told.append(f"It is checked out in {preview.checkout}: {files} there.")
-    told.append("A backup reference is made first, and it can be taken back.")
+    told.append("A backup reference is made first, by which it can be undone.")
     return told
 
 

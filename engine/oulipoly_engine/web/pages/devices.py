@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
@@ -43,8 +41,9 @@ def _pair(page: Page) -> Response:
 
 def _name_of(agent: str) -> str:
     """Return what a browser's device is called where nobody has named it."""
-    found = re.search(r"iPhone|iPad|Android|Macintosh|Windows|Linux", agent)
-    return found[0] if found else "a browser"
+    # An Android's says "Linux; Android 15", so the order decides.
+    names = ("iPhone", "iPad", "Android", "Macintosh", "Windows", "Linux")
+    return next((name for name in names if name in agent), "a browser")
 
 
 def _show_confirm(page: Page) -> Response:

@@ -28,8 +28,8 @@ _GLANCE_EVERY_S = 30.0  # at transcripts, for a page that stays open
 _MOST = 100
 _MOST_FOLDERS = 120
 _PROFILE_TEXTS = {
-    "supervised": "asks before each command and change",
-    "auto_accept_edits": "changes files, asks before commands",
+    "supervised": "asks first",
+    "auto_accept_edits": "asks for commands",
     "full_access": "asks nothing",
 }
 
