@@ -28,33 +28,25 @@ class KeyActions:
         self._alerts = alerts
         self._jobs = jobs
         frame = app.frame
-        # What the methods of the frame's actions are: each part of the app does what is its own.
+        # What the methods of the frame's actions are: each part of the app does what is its own, others run their line.
         self.of_frame: Mapping[str, Callable[..., object]] = {
+            **{row.method: partial(app.order, row.line) for row in keymap.TABLE if row.where == FRAME and row.line},
             "pane": frame.turn_to_number,
-            "next_pane": partial(frame.step, 1),
-            "previous_pane": partial(frame.step, -1),
+            "next": partial(frame.step, 1),
+            "previous": partial(frame.step, -1),
             "zoom": frame.zoom,
             "back": frame.go_back,
             "palette": partial(frame_keys.open_palette, app),
-            "command_line": partial(frame_keys.open_command_line, app),
+            "command": partial(frame_keys.open_command_line, app),
             "help": partial(frame_keys.open_help, app),
             "menu": partial(frame_keys.open_menu, app),
             "problems": alerts.list_problems,
-            "doctor": partial(app.order, "doctor"),
-            "log": partial(app.order, "log"),
-            "next_attention": alerts.go_on,
+            "attention": alerts.go_on,
             "jump": partial(frame_keys.jump, app),
             "search": partial(frame_keys.search, app),
-            "refresh_all": partial(app.order, "refresh"),
-            "stop_work": jobs.ask_to_stop,
-            "settings": partial(app.order, "settings"),
-            "next_theme": partial(frame_keys.next_theme, app),
-            "leave": partial(frame_keys.leave, app),
-            "inbox": partial(app.order, "inbox"),
-            "new_work": partial(app.order, "work new"),
-            "session_changes": self._show_changes,
-            "worktrees": partial(app.order, "work trees"),
-            "server": partial(app.order, "server"),
+            "stop": jobs.ask_to_stop,
+            "theme": partial(frame_keys.next_theme, app),
+            "changes": self._show_changes,
         }
 
     def _show_changes(self) -> None:
@@ -107,8 +99,10 @@ class KeyActions:
             custom.run(self._app, row)
         elif pane is None:
             await _run(self.of_frame.__getitem__, row.method)
-        else:
+        elif pane.has_action(parse(row.method)[1]):
             await _run(pane.find_action, row.method)
+        else:
+            self._app.order(row.line, pane.arguments_for(row))
         self._app.show_keys()
 
     def take_unbound(self, key: str, pane: str) -> bool:
@@ -156,7 +150,7 @@ class KeyActions:
     def _reason_of_frame(self, action: Action) -> str | None:
         app = self._app
         method = action.method
-        if method == "stop_work" and not self._jobs.stoppable:
+        if method == "stop" and not self._jobs.stoppable:
             return "nothing is under way that could be stopped"
         if method.startswith("pane("):
             return app.frame.reason_against_number(int(method[5:-1]))
@@ -164,7 +158,7 @@ class KeyActions:
             return "there is one pane alone"
         if method == "problems" and not self._alerts.troubles():
             return "nothing is wrong"
-        if method == "next_attention" and not self._alerts.list_attention():
+        if method == "attention" and not self._alerts.list_attention():
             return "there is no alert"
         is_early = app.engine is None and action.needs_engine and bool(action.line or action.does.name)
         return STILL_OPENING if is_early else None

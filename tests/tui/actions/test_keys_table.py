@@ -102,7 +102,7 @@ def test_a_key_is_understood_as_people_write_it(written, key):
 
 
 def test_every_key_of_ours_is_understood_by_both_its_names():
-    ours = {key for row in TABLE for keys in (row.keys, row.vim, row.emacs) if keys for key in keys.split(",")}
+    ours = {key for row in TABLE for keys in (row.keys, row.emacs) if keys for key in keys.split(",")}
 
     assert [] == [key for key in ours if (read_key(key), read_key(format_key(key))) != (key, key)]
 

@@ -29,12 +29,13 @@ class Action(Record):
     does: Command
     where: str = ANYWHERE  # FRAME, LISTS or a pane's id: where its keys work
     keys: str = ""  # Textual's names by comma, of the preset `default`
-    vim: str | None = None  # other keys of that preset
-    emacs: str | None = None
-    method: str = ""  # what its keys call: of the pane, of the list, or of `KeyActions.of_frame`
+    emacs: str | None = None  # other keys of that preset
+    method: str = ""  # what its keys call: of the pane, of the list, of `KeyActions.of_frame`; without one, its line
     weight: int | None = None  # 0..9: a narrow footer drops low ones first; None: never in the footer
     line: str = ""  # how it is called on the `:` line, in one to three words; "": it is not written there
-    run: str = ""  # `module:function` of its line, imported then; gets the app and the arguments, returns what is wrong
+    # What its line runs, `module:function` below oulipoly_tui.commands; "": what its key does. Gets the app and the
+    # arguments, returns what is wrong.
+    run: str = ""
     needs_engine: bool = True  # its line does
     note: str = ""  # what its keys do beyond that, after a semicolon
     custom: CustomCommand | None = None  # the user's own that it is; it runs instead of a method
@@ -81,6 +82,41 @@ class Action(Record):
         """Return what it is found by."""
         names = (self.line,) if self.line else ()
         return (self.label, *self.synonyms, *names, self.description, self.id)
+
+
+def offer(  # noqa: PLR0913, RUF100 - the facts of an action
+    id: str,
+    does: Command,
+    *,
+    keys: str = "",
+    emacs: str | None = None,
+    method: str = "",
+    weight: int | None = None,
+    line: str = "",
+    run: str = "",
+    needs_engine: bool = True,
+    note: str = "",
+    by_key: bool = False,
+) -> Action:
+    """Return an action by what its other facts do not tell.
+
+    Its keys work in the place that its id begins with, and call what the id ends with. Its line is the command's name.
+    """
+    place, _, name = id.partition(".")
+    return Action(
+        id,
+        does,
+        place if keys else ANYWHERE,
+        keys=keys,
+        emacs=emacs,
+        method=method or (name if keys else ""),
+        weight=weight,
+        line=line or (does.name if run else ""),
+        run=run,
+        needs_engine=needs_engine,
+        note=note,
+        by_key=by_key,
+    )
 
 
 def own(label: str, summary: str, synonyms: tuple[str, ...] = (), arguments: tuple[Argument, ...] = ()) -> Command:

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.table import find
-from oulipoly_tui.actions.action import Action
-
-_RUN = "oulipoly_tui.commands.artifacts"
+from oulipoly_tui.actions.action import offer
 
 ACTIONS = (
-    Action(
+    offer(
         "sessions.artifacts",
         find("session artifacts"),
-        "sessions",
         keys="c",
-        method="artifacts",
         weight=3,
-        line="session artifacts",
-        run=f"{_RUN}:list_of_session",
+        run="artifacts:list_of_session",
         note="in the trace of a run",
     ),
-    Action("transcript.artifacts", find("session artifacts"), "transcript", keys="c", method="artifacts", weight=2),
-    Action("artifacts.of_run", find("artifact of run"), line="run artifacts", run=f"{_RUN}:list_of_run"),
-    Action("artifacts.open", find("artifact open"), line="artifact open", run=f"{_RUN}:open_address"),
-    Action("artifacts.save", find("artifact get"), line="artifact save", run=f"{_RUN}:save_address"),
-    Action("artifacts.remove", find("artifact remove"), line="artifact remove", run=f"{_RUN}:remove_address"),
+    offer("transcript.artifacts", find("session artifacts"), keys="c", weight=2),
+    offer("artifacts.of_run", find("artifact of run"), line="run artifacts", run="artifacts:list_of_run"),
+    offer("artifacts.open", find("artifact open"), run="artifacts:open_address"),
+    offer("artifacts.save", find("artifact get"), line="artifact save", run="artifacts:save_address"),
+    offer("artifacts.remove", find("artifact remove"), run="artifacts:remove_address"),
 )

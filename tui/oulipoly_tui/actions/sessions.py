@@ -4,89 +4,47 @@ from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import SESSION
 from oulipoly_engine.core.commands.table import find
-from oulipoly_tui.actions.action import Action, own
-
-_HERE = "sessions"
-_RUN = "oulipoly_tui.commands.sessions"
+from oulipoly_tui.actions.action import offer, own
 
 ACTIONS = (
-    Action(
+    offer(
         "sessions.filter",
         own("filter", "narrow the list as you type, with fields", ("find session", "narrow")),
-        _HERE,
         keys="slash",
-        method="filter",
         weight=8,
     ),
-    Action(
-        "sessions.find_next",
-        own("next match", "go to the next session that fits the filter", ("find next",)),
-        _HERE,
-        keys="n",
-        method="find_next",
+    offer(
+        "sessions.find_next", own("next match", "go to the next session that fits the filter", ("find next",)), keys="n"
     ),
-    Action(
+    offer(
         "sessions.find_before",
         own("previous match", "go to the session before that fits the filter", ("find previous",)),
-        _HERE,
         keys="N",
-        method="find_before",
     ),
-    Action("sessions.read", find("session show"), line="session open", run=f"{_RUN}:open_session"),
-    Action(
-        "sessions.resume",
-        find("session resume"),
-        _HERE,
-        keys="r",
-        method="resume",
-        weight=9,
-        line="session resume",
-        run=f"{_RUN}:resume",
-    ),
-    Action("sessions.elsewhere", find("session elsewhere"), _HERE, keys="a", method="resume_elsewhere", weight=5),
-    Action(
-        "sessions.fork",
-        find("session fork"),
-        _HERE,
-        keys="f",
-        method="fork",
-        weight=3,
-        line="session fork",
-        run=f"{_RUN}:fork",
-    ),
-    Action(
-        "sessions.move",
-        find("session move"),
-        _HERE,
-        keys="M",
-        method="move",
-        weight=3,
-        line="session move",
-        run=f"{_RUN}:move",
-    ),
-    Action(
+    offer("sessions.read", find("session show"), line="session open", run="sessions:open_session"),
+    offer("sessions.resume", find("session resume"), keys="r", weight=9, run="sessions:resume"),
+    offer("sessions.elsewhere", find("session elsewhere"), keys="a", method="resume_elsewhere", weight=5),
+    offer("sessions.fork", find("session fork"), keys="f", weight=3, run="sessions:fork"),
+    offer("sessions.move", find("session move"), keys="M", weight=3, run="sessions:move"),
+    offer(
         "sessions.open",
         own("expand", "show what lies in it: segments, branches, sub-agent sessions", ("unfold", "show branches")),
-        _HERE,
         keys="right,l",
         method="expand",
     ),
-    Action(
+    offer(
         "sessions.close",
         own("collapse", "hide what lies in it, or go to its heading", ("fold", "go to heading")),
-        _HERE,
         keys="left,h",
         method="collapse",
     ),
-    Action(
+    offer(
         "sessions.mark",
         own("mark", "mark it for a bulk action, or no longer", ("select", "multi-select", "tag"), (SESSION,)),
-        _HERE,
         keys="space",
-        method="mark",
         weight=5,
     ),
-    Action(
+    offer(
         "sessions.range",
         own(
             "range",
@@ -94,41 +52,18 @@ ACTIONS = (
             ("select range", "visual mode"),
             (SESSION,),
         ),
-        _HERE,
         keys="v",
-        method="range",
         weight=5,
     ),
-    Action(
+    offer(
         "sessions.pin",
         find("session pin"),
-        _HERE,
         keys="p",
-        method="pin",
         weight=5,
-        line="session pin",
-        run=f"{_RUN}:pin",
+        run="sessions:pin",
         note="again takes the pin away; also the marked",
     ),
-    Action("sessions.unpin", find("session unpin"), line="session unpin", run=f"{_RUN}:unpin"),
-    Action(
-        "sessions.rename",
-        find("session name"),
-        _HERE,
-        keys="e",
-        method="rename",
-        weight=4,
-        line="session name",
-        run=f"{_RUN}:rename",
-    ),
-    Action(
-        "sessions.note",
-        find("session note"),
-        _HERE,
-        keys="m",
-        method="note",
-        weight=2,
-        line="session note",
-        run=f"{_RUN}:annotate",
-    ),
+    offer("sessions.unpin", find("session unpin"), run="sessions:unpin"),
+    offer("sessions.rename", find("session name"), keys="e", weight=4, run="sessions:rename"),
+    offer("sessions.note", find("session note"), keys="m", weight=2, run="sessions:annotate"),
 )

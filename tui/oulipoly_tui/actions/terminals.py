@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import Argument
 from oulipoly_engine.core.commands.table import find
-from oulipoly_tui.actions.action import Action, own
+from oulipoly_tui.actions.action import offer, own
 
-_HERE = "repl"
-_RUN = "oulipoly_tui.commands.terminals"
 _TERMINAL = Argument("terminal")  # the one that is shown
 
 ACTIONS = (
-    Action("repl.enter", find("terminal type"), _HERE, keys="enter", method="enter", weight=9),
-    Action(
-        "repl.next",
-        own("next", "show the next terminal", ("next tab",), (_TERMINAL,)),
-        _HERE,
-        keys="right,l,tab",
-        method="next",
-        weight=6,
+    offer("repl.enter", find("terminal type"), keys="enter", weight=9),
+    offer(
+        "repl.next", own("next", "show the next terminal", ("next tab",), (_TERMINAL,)), keys="right,l,tab", weight=6
     ),
-    Action(
+    offer(
         "repl.previous",
         own("previous", "show the terminal before", ("previous tab",), (_TERMINAL,)),
-        _HERE,
         keys="left,h,shift+tab",
-        method="previous",
     ),
-    Action("repl.new", find("terminal again"), _HERE, keys="r", method="new", weight=7),
-    Action(
+    offer("repl.new", find("terminal again"), keys="r", weight=7),
+    offer(
         "repl.copy",
         own(
             "copy mode",
@@ -36,44 +27,36 @@ ACTIONS = (
             ("copy text", "scrollback", "select text"),
             (_TERMINAL,),
         ),
-        _HERE,
         keys="c",
-        method="copy",
         weight=5,
     ),
-    Action(
+    offer(
         "repl.find",
         own("find", "search the whole text", ("search scrollback", "grep"), (_TERMINAL,)),
-        _HERE,
         keys="slash",
-        method="find",
         weight=5,
     ),
-    Action(
+    offer(
         "repl.hand_over",
         own("full screen", "give the terminal the whole screen", ("maximize terminal", "plain attach"), (_TERMINAL,)),
-        _HERE,
         keys="f",
-        method="hand_over",
         weight=4,
     ),
-    Action(
+    offer(
         "repl.close",
         own("close tab", "put the terminal away; its program runs on", ("put away", "detach"), (_TERMINAL,)),
-        _HERE,
         keys="x",
-        method="close",
         weight=4,
     ),
-    Action("repl.kill", find("terminal kill"), _HERE, keys="D", method="kill", weight=3),
-    Action("repl.attach", find("terminal list"), _HERE, keys="R", method="look", weight=3),
-    Action("repl.run", find("terminal new"), line="terminal run", run=f"{_RUN}:run_program"),
-    Action("repl.end_run", find("run end"), line="run end", run=f"{_RUN}:end_run"),
-    Action(
+    offer("repl.kill", find("terminal kill"), keys="D", weight=3),
+    offer("repl.attach", find("terminal list"), keys="R", method="look", weight=3),
+    offer("repl.run", find("terminal new"), line="terminal run", run="terminals:run_program"),
+    offer("repl.end_run", find("run end"), run="terminals:end_run"),
+    offer(
         "repl.leave",
         own("leave terminal", "give the keys back to the app", ("detach", "escape terminal")),
         line="terminal leave",
-        run=f"{_RUN}:leave",
+        run="terminals:leave",
         needs_engine=False,
     ),
 )

@@ -3,155 +3,103 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.table import find
-from oulipoly_tui.actions.action import Action, own
-
-_HERE = "transcript"
+from oulipoly_tui.actions.action import offer, own
 
 ACTIONS = (
-    Action(
+    offer(
         "transcript.unfold",
         own("unfold", "show all of a tool call, a result, a thought", ("expand", "show more")),
-        _HERE,
         keys="o",
-        method="unfold",
         weight=7,
     ),
-    Action(
+    offer(
         "transcript.unfold_all",
         own("all", "unfold everything, or fold it again", ("expand all", "collapse all")),
-        _HERE,
         keys="O",
-        method="unfold_all",
         weight=4,
     ),
-    Action(
-        "transcript.find",
-        own("find", "find a text", ("search transcript", "grep")),
-        _HERE,
-        keys="slash",
-        method="find",
-        weight=8,
-    ),
-    Action(
-        "transcript.find_next",
-        own("next match", "go to the next place that was found", ("find next",)),
-        _HERE,
-        keys="n",
-        method="find_next",
-    ),
-    Action(
+    offer("transcript.find", own("find", "find a text", ("search transcript", "grep")), keys="slash", weight=8),
+    offer("transcript.find_next", own("next match", "go to the next place that was found", ("find next",)), keys="n"),
+    offer(
         "transcript.find_before",
         own("previous match", "go to the place before that was found", ("find previous",)),
-        _HERE,
         keys="N",
-        method="find_before",
     ),
-    Action(
+    offer(
         "transcript.turn_next",
         own("turn", "go to the next turn", ("next message",)),
-        _HERE,
         keys="right_square_bracket",
-        method="turn_next",
         weight=5,
     ),
-    Action(
+    offer(
         "transcript.turn_before",
         own("previous turn", "go to the turn before", ("previous message",)),
-        _HERE,
         keys="left_square_bracket",
-        method="turn_before",
     ),
-    Action(
+    offer(
         "transcript.user_next",
         own("next user turn", "go to the next turn of the user", ("next prompt",)),
-        _HERE,
         keys="right_curly_bracket",
-        method="user_next",
     ),
-    Action(
+    offer(
         "transcript.user_before",
         own("previous user turn", "go to the user's turn before", ("previous prompt",)),
-        _HERE,
         keys="left_curly_bracket",
-        method="user_before",
     ),
-    Action(
-        "transcript.copy",
-        own("copy", "copy the message", ("clipboard", "yank")),
-        _HERE,
-        keys="y",
-        method="copy",
-        weight=6,
+    offer("transcript.copy", own("copy", "copy the message", ("clipboard", "yank")), keys="y", weight=6),
+    offer(
+        "transcript.copy_code", own("code", "copy the code block", ("copy snippet", "yank code")), keys="Y", weight=5
     ),
-    Action(
-        "transcript.copy_code",
-        own("code", "copy the code block", ("copy snippet", "yank code")),
-        _HERE,
-        keys="Y",
-        method="copy_code",
-        weight=5,
-    ),
-    Action(
+    offer(
         "transcript.pager",
         own("pager", "read the whole session in your pager", ("less", "full text")),
-        _HERE,
         keys="p",
-        method="pager",
         weight=4,
     ),
-    Action(
+    offer(
         "transcript.editor",
         own("editor", "open a copy of it in your editor", ("vim", "open externally")),
-        _HERE,
         keys="e",
-        method="editor",
         weight=3,
     ),
-    Action("transcript.edit", find("session edit"), _HERE, keys="E", method="edit_file", weight=2),
-    Action(
+    offer("transcript.edit", find("session edit"), keys="E", method="edit_file", weight=2),
+    offer(
         "transcript.provenance",
         own(
             "source",
             "show where the turn comes from: file, line, bytes, hash, account",
             ("origin", "raw record", "metadata"),
         ),
-        _HERE,
         keys="i",
-        method="provenance",
         weight=5,
     ),
-    Action(
+    offer(
         "transcript.side_chains",
         own(
             "sub-agent sessions",
             "step into a sub-agent session; esc steps back",
             ("sub-agents", "sidechains", "nested session"),
         ),
-        _HERE,
         keys="s",
-        method="side_chains",
         weight=6,
     ),
-    Action(
+    offer(
         "transcript.secrets",
         own("show secrets", "show the secrets in it, or hide them again", ("redact", "unmask")),
-        _HERE,
         keys="S",
-        method="secrets",
     ),
-    Action("transcript.resume", find("session resume"), _HERE, keys="r", method="resume", weight=8),
-    Action("transcript.elsewhere", find("session elsewhere"), _HERE, keys="a", method="resume_elsewhere", weight=3),
-    Action("transcript.export", find("session export"), _HERE, keys="x", method="export", weight=4),
-    Action("transcript.fork", find("session fork"), _HERE, keys="f", method="fork", weight=2),
-    Action("transcript.move", find("session move"), _HERE, keys="M", method="move", weight=2),
-    Action(
+    offer("transcript.resume", find("session resume"), keys="r", weight=8),
+    offer("transcript.elsewhere", find("session elsewhere"), keys="a", method="resume_elsewhere", weight=3),
+    offer("transcript.export", find("session export"), keys="x", weight=4),
+    offer("transcript.fork", find("session fork"), keys="f", weight=2),
+    offer("transcript.move", find("session move"), keys="M", weight=2),
+    offer(
         "transcript.import",
         find("session import-replace"),
-        _HERE,
         keys="X",
         method="import_file",
         weight=2,
         note="after a look at the difference",
     ),
-    Action("transcript.undo", find("undo"), _HERE, keys="u", method="undo", weight=5),
+    offer("transcript.undo", find("undo"), keys="u", weight=5),
 )

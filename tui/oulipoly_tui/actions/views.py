@@ -4,38 +4,30 @@ from __future__ import annotations
 
 from oulipoly_engine.core.commands.command import SESSION, Argument
 from oulipoly_engine.core.commands.table import find
-from oulipoly_tui.actions.action import Action, own
-
-_HERE = "sessions"
-_RUN = "oulipoly_tui.commands.views"
+from oulipoly_tui.actions.action import offer, own
 
 ACTIONS = (
-    Action(
+    offer(
         "sessions.copy",
         own("copy", "copy its id, path or resume command", ("clipboard", "yank", "copy id"), (SESSION,)),
-        _HERE,
         keys="y",
-        method="copy",
         weight=4,
     ),
-    Action("sessions.trace", find("trace"), _HERE, keys="t", method="trace", weight=4, note="again the list"),
-    Action(
+    offer("sessions.trace", find("trace"), keys="t", weight=4, note="again the list"),
+    offer(
         "sessions.sort",
         own("sort", "sort by use, beginning, length, title, account, model", ("order by",)),
-        _HERE,
         keys="s",
-        method="sort",
         weight=3,
     ),
     *(
-        Action(
+        offer(
             f"sessions.sort_{sort}",
             own(
                 f"sort by {words}" if len(words.split()) < 3 else "sort by beginning",
                 f"sort by {words}; again turns it round",
                 (synonym,),
             ),
-            _HERE,
             keys=key,
             method=f"sort_by('{sort}')",
         )
@@ -48,29 +40,25 @@ ACTIONS = (
             ("model", "D", "model", "order by model"),
         )
     ),
-    Action(
+    offer(
         "sessions.views",
         own("views", "choose, keep or forget a view: filter, grouping, order", ("saved searches", "saved filters")),
-        _HERE,
         keys="V",
-        method="views",
         weight=3,
     ),
-    Action(
+    offer(
         "sessions.show_view",
         own("show view", "show a saved view", ("load filter",), (Argument("name", "views", is_rest=True),)),
         line="session view",
-        run=f"{_RUN}:choose_view",
+        run="views:choose_view",
     ),
-    Action("sessions.save_view", find("view save"), line="session view save", run=f"{_RUN}:save_view"),
-    Action("sessions.delete_view", find("view delete"), line="session view delete", run=f"{_RUN}:delete_view"),
-    Action(
+    offer("sessions.save_view", find("view save"), line="session view save", run="views:save_view"),
+    offer("sessions.delete_view", find("view delete"), line="session view delete", run="views:delete_view"),
+    offer(
         "sessions.group",
         own("group", "group by workspace, account, day, or not at all", ("group by folder", "tree", "flat list")),
-        _HERE,
         keys="w",
-        method="group",
         weight=3,
     ),
-    Action("sessions.scan", find("session scan"), _HERE, keys="S", method="scan", weight=2),
+    offer("sessions.scan", find("session scan"), keys="S", weight=2),
 )

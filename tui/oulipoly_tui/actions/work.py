@@ -3,39 +3,12 @@
 from __future__ import annotations
 
 from oulipoly_engine.core.commands.table import find
-from oulipoly_tui.actions.action import FRAME, Action
-
-_RUN = "oulipoly_tui.commands.work.screens"
+from oulipoly_tui.actions.action import offer
 
 ACTIONS = (
-    Action(
-        "frame.new_work",
-        find("session work"),
-        FRAME,
-        keys="f5",
-        method="new_work",
-        line="work new",
-        run=f"{_RUN}:begin",
-    ),
-    Action(
-        "frame.changes",
-        find("changes"),
-        FRAME,
-        keys="f12",
-        method="session_changes",
-        weight=4,
-        line="work changes",
-        run=f"{_RUN}:changes",
-    ),
-    Action(
-        "frame.worktrees",
-        find("worktree list"),
-        FRAME,
-        keys="f6",
-        method="worktrees",
-        line="work trees",
-        run=f"{_RUN}:worktrees",
-    ),
-    Action("frame.server", find("server"), FRAME, keys="f7", method="server", line="server", run=f"{_RUN}:server"),
-    Action("frame.grants", find("grants list"), line="grants", run=f"{_RUN}:grants"),
+    offer("frame.new_work", find("session work"), keys="f5", line="work new", run="work.screens:begin"),
+    offer("frame.changes", find("changes"), keys="f12", weight=4, line="work changes", run="work.screens:changes"),
+    offer("frame.worktrees", find("worktree list"), keys="f6", line="work trees", run="work.screens:worktrees"),
+    offer("frame.server", find("server"), keys="f7", run="work.screens:server"),
+    offer("frame.grants", find("grants list"), line="grants", run="work.screens:grants"),
 )

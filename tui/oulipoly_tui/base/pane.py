@@ -51,6 +51,15 @@ class Pane(Widget, can_focus=False):
     parts: tuple[object, ...] = ()  # that it is composed of, and whose methods its keys call too
     _keys_timer: Timer | None = None
 
+    def has_action(self, name: str) -> bool:
+        """Tell whether an action has a method of its own; one that has none runs its line."""
+        return any(hasattr(part, f"action_{name}") for part in (self, *self.parts))
+
+    def arguments_for(self, action: Action) -> tuple[str, ...]:
+        """Return what an action's line needs, of the row under the cursor."""
+        values = self.row_values()
+        return tuple(values[each.name] for each in action.arguments if not each.is_optional and each.name in values)
+
     def find_action(self, name: str) -> Callable[..., object]:
         """Return what an action does: the method `action_NAME` of the pane, or of one of its parts.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.orders import Order, Rename, SetModel
-from oulipoly_tui.actions.live import ACTIONS
 from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.orders.work import find_kind
 from oulipoly_tui.screens import dialogs
@@ -161,31 +160,6 @@ def inbox(app: AppInterface, _arguments: list[str] | None = None) -> None:
     app.push_screen(Inbox(lambda: (requests.open, requests.names)), on_chosen)
 
 
-def interrupt(app: AppInterface, _arguments: list[str]) -> str | None:
-    """Interrupt the turn of the open session."""
-    return _of_pane(app, "interrupt")
-
-
-def fork(app: AppInterface, _arguments: list[str]) -> str | None:
-    """Fork the open session."""
-    return _of_pane(app, "fork")
-
-
-def compact(app: AppInterface, _arguments: list[str]) -> str | None:
-    """Shorten the past of the open session."""
-    return _of_pane(app, "compact")
-
-
-def review(app: AppInterface, _arguments: list[str]) -> str | None:
-    """Review in the open session."""
-    return _of_pane(app, "review")
-
-
-def close(app: AppInterface, _arguments: list[str]) -> str | None:
-    """End the CLI of the open session."""
-    return _of_pane(app, "close")
-
-
 def rename(app: AppInterface, arguments: list[str]) -> str | None:
     """Give the open session a name."""
     return _order(app, Rename(" ".join(arguments)))
@@ -194,16 +168,6 @@ def rename(app: AppInterface, arguments: list[str]) -> str | None:
 def model(app: AppInterface, arguments: list[str]) -> str | None:
     """Let the open session use another model."""
     return _order(app, SetModel(arguments[0]))
-
-
-def _of_pane(app: AppInterface, action: str) -> str | None:
-    pane: Any = app.frame.find(_PANE)
-    if pane is None:
-        return Need.SESSION.value
-    reason: str | None = pane.reason_against(next(row for row in ACTIONS if row.id == f"live.{action}"))
-    if reason is None:
-        pane.find_action(action)()
-    return reason
 
 
 def _order(app: AppInterface, order: Order) -> str | None:

@@ -150,7 +150,7 @@ def resolve(
         if keys != row.keys:
             changed[row.id] = keys
         if keys != UNBOUND:
-            rows.append(replace(row, keys=keys, vim=None, emacs=None))
+            rows.append(replace(row, keys=keys, emacs=None))
     withheld += customs if read_only else ()
     customs = () if read_only else customs
     rows += (one for one in customs if one.keys)

@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.actions.action import FRAME, STILL_OPENING
 from oulipoly_tui.actions.registry import commands, search
@@ -72,7 +73,18 @@ def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
     if action.custom is not None:
         _run_own(app, action)
         return None
-    return function_of(action)(app, arguments)
+    return function_of(action)(app, arguments) if action.run else _press(app, action)
+
+
+def _press(app: AppInterface, action: Action) -> str | None:
+    """Do what an action's key does in its pane; return why that cannot be."""
+    pane = app.frame.find(action.where)
+    if pane is None:
+        return Need.SESSION.value
+    reason = pane.reason_against(action)
+    if reason is None:
+        pane.find_action(action.method)()
+    return reason
 
 
 def _run_own(app: AppInterface, action: Action) -> None:
@@ -86,7 +98,9 @@ def _run_own(app: AppInterface, action: Action) -> None:
 def function_of(action: Action) -> Callable[[AppInterface, list[str]], str | None]:
     """Import what an action's line runs."""
     module, _, name = action.run.partition(":")
-    function: Callable[[AppInterface, list[str]], str | None] = getattr(import_module(module), name)
+    function: Callable[[AppInterface, list[str]], str | None] = getattr(
+        import_module(f"oulipoly_tui.commands.{module}"), name
+    )
     return function
 
 

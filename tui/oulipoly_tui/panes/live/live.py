@@ -156,7 +156,7 @@ class LivePane(LiveBase):
 
     def reason_against(self, action: Action) -> str | None:
         """Say why an action does nothing now: all but two are about the session that is open."""
-        if self.session is None and action.method not in ("choose_session", "new"):
+        if self.session is None and action.method not in ("list", "new"):
             return Need.SESSION.value
         return super().reason_against(action)
 
@@ -206,14 +206,6 @@ class LivePane(LiveBase):
     def action_unfold_all(self) -> None:
         """Unfold everything, or fold it."""
         self.view.toggle_all()
-
-    def action_choose_session(self) -> None:
-        """Choose a live session."""
-        self.wish("live list")
-
-    def action_new(self) -> None:
-        """Begin another session."""
-        self.wish("live new")
 
     def on_key(self, event: events.Key) -> None:
         """Take note that a key came: an answer needs a pause before it."""

@@ -260,12 +260,6 @@ class PoolsPane(Pane):
         keep = partial(self.wish, "account reserve", name)
         dialogs.ask(self.app, f"Reserve of {name}", text, keep, f"{100 * now:g}", _refuse_percent)
 
-    def action_clear(self) -> None:
-        """Take the account's mark and pause away."""
-        found = self._find_member()
-        if found is not None:
-            self.wish("account clear", found[2].name)
-
     def action_refresh(self) -> None:
         """Read the account now."""
         found = self._find_member()
@@ -294,22 +288,6 @@ class PoolsPane(Pane):
         self.toggle_class("-log")
         self._draw_log()
 
-    def action_demo(self) -> None:
-        """Go to the demo world."""
-        self.wish("demo")
-
-    def action_set_up(self) -> None:
-        """Show what would be set up."""
-        self.wish("setup")
-
-    def action_set_up_with_agent(self) -> None:
-        """Let a model set up this machine."""
-        self.wish("setup agent")
-
-    def action_add_account(self) -> None:
-        """Add an account in a terminal."""
-        self.wish("account add")
-
     def action_rename(self) -> None:
         """Ask for another name of the account, and show what that changes."""
         found = self._find_member()
@@ -322,23 +300,6 @@ class PoolsPane(Pane):
                 self.wish("account rename", name, new_name)
 
         dialogs.ask_name(self.app, f"Rename {name}", "Its name here and in its pools", keep, name)
-
-    def action_remove(self) -> None:
-        """Show what would be removed with the account, and ask."""
-        self._wish_of_account("account remove")
-
-    def action_test(self) -> None:
-        """Ask the account for one word, in a terminal."""
-        self._wish_of_account("account test")
-
-    def action_log_in(self) -> None:
-        """Log in to the account again, in a terminal."""
-        self._wish_of_account("account login")
-
-    def _wish_of_account(self, command: str) -> None:
-        found = self._find_member()
-        if found is not None:
-            self.wish(command, found[2].name)
 
     def action_copy(self) -> None:
         """Copy the account's name, or where the configuration lies."""
