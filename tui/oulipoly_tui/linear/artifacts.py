@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_tui.linear.talk import Talk
 
-_AT_ONCE = 10
 _SAID = 400  # characters of what a maker says, in a list
 _NOTHING = (
     "No artifacts. They are files that agents keep and hand to each other: a run makes one by "
@@ -39,21 +38,15 @@ def open_list(talk: Talk, one: Session) -> None:
         talk.say(_NOTHING)
         return
     talk.say(f"{len(found)} artifact{'s' * (len(found) != 1)}.")
-    for start in range(0, len(found), _AT_ONCE):
-        page = found[start : start + _AT_ONCE]
-        more = ["More"] if start + _AT_ONCE < len(found) else []
-        names = [_format(version, heading) for heading, version in page]
-        chosen = talk.choose_place("Artifact", [*names, *more])
-        if chosen is None:
-            return
-        if chosen < len(page):
-            version = page[chosen][1]
-            older = [other for _, other in found if other.address == version.address.at(other.number)]
-            _open(talk, version, [other for other in older if other.number < version.number])
-            return
+    chosen = talk.choose_of_many("Artifact", found, _format)
+    if chosen is not None:
+        version = chosen[1]
+        older = [other for _, other in found if other.address == version.address.at(other.number)]
+        _open(talk, version, [other for other in older if other.number < version.number])
 
 
-def _format(one: Version, heading: str) -> str:
+def _format(artifact: tuple[str, Version]) -> str:
+    heading, one = artifact
     said = shown((one.verdict_line or "")[:_SAID])
     facts = (
         f"{shown(one.address.name)} version {one.number}",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.base import own_process
 from oulipoly_tui.actions.custom import find_missing, prepare
-from oulipoly_tui.linear.terminals import choose_terminal
 from oulipoly_tui.view import row_values
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import CustomCommand
-    from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_engine.facade.snapshot import AccountView, PoolView
+    from oulipoly_engine.facade.terminals.terminals import Terminal
     from oulipoly_tui.linear.talk import Talk
 
 Values = Mapping[str, str]
@@ -53,29 +53,22 @@ def run(talk: Talk, command: CustomCommand, values: Values) -> None:
         talk.quote(text)
 
 
-def run_on_member(talk: Talk, snapshot: Snapshot) -> None:
-    """Choose a model, an account of it and a command, and run it."""
-    name = talk.choose("Model", [view.model.name for view in snapshot.pools])
-    pool = None if name is None else snapshot.pool(name)
-    accounts = () if pool is None else tuple(dict.fromkeys(one.account for one in pool.model.members))
+def run_on_member(talk: Talk, pool: PoolView) -> None:
+    """Choose an account of a model and a command, and run it."""
+    accounts = tuple(dict.fromkeys(one.account for one in pool.model.members))
     account = talk.choose("Account", accounts) if accounts else None
     if account is not None:
-        _choose_and_run(talk, row_values.of_account(account, name or ""), "pools")
+        _choose_and_run(talk, row_values.of_account(account, pool.model.name), "pools")
 
 
-def run_on_account(talk: Talk, snapshot: Snapshot) -> None:
-    """Choose an account and a command, and run it."""
-    account = talk.choose("Account", [view.name for view in snapshot.accounts])
-    if account is not None:
-        _choose_and_run(talk, row_values.of_account(account), "quota")
+def run_on_account(talk: Talk, view: AccountView) -> None:
+    """Choose a command, and run it on an account."""
+    _choose_and_run(talk, row_values.of_account(view.name), "quota")
 
 
-def run_on_terminal(talk: Talk, snapshot: Snapshot) -> None:
-    """Choose a terminal and a command, and run it."""
-    one = choose_terminal(talk, snapshot)
-    if one is not None:
-        title = _find_title(talk, one.session_id)
-        _choose_and_run(talk, row_values.of_terminal(one, title), "terminals")
+def run_on_terminal(talk: Talk, one: Terminal) -> None:
+    """Choose a command, and run it on a terminal."""
+    _choose_and_run(talk, row_values.of_terminal(one, _find_title(talk, one.session_id)), "terminals")
 
 
 def _find_title(talk: Talk, session_id: str | None) -> str | None:
@@ -85,10 +78,7 @@ def _find_title(talk: Talk, session_id: str | None) -> str | None:
 
 
 def _choose_and_run(talk: Talk, values: Values, pane: str) -> None:
-    found: Sequence[CustomCommand] = list_commands(talk, values, pane)
-    if not found:
-        talk.say("No command of your own is for this. Settings, Show and change, Add a command of your own.")
-        return
-    place = talk.choose_place("Command", [one.name for one in found])
-    if place is not None:
-        run(talk, found[place], values)
+    empty = "No command of your own is for this. Settings, Show and change, Add a command of your own."
+    command = talk.choose_of("Command", list_commands(talk, values, pane), lambda own: own.name, empty)
+    if command is not None:
+        run(talk, command, values)

@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from oulipoly_tui.linear.talk import Talk
 
 
-def add_account(talk: Talk, _snapshot: Snapshot) -> None:
-    """Give the terminal to `account add`, which asks for everything. Raises RequestRefused where there is none."""
-    run_own_command(talk, "account", "add")
-
-
-def set_up_with_agent(talk: Talk, _snapshot: Snapshot) -> None:
-    """Give the terminal to `setup run`, which asks in lines too. Raises RequestRefused where there is none."""
-    run_own_command(talk, "setup", "run")
-
-
 def sync(talk: Talk, _snapshot: Snapshot) -> None:
     """Say what skills and MCP servers each CLI has, and copy those of one to another, which shows each change first."""
     homes = talk.engine.setup_sync.homes()
@@ -39,11 +29,6 @@ def sync(talk: Talk, _snapshot: Snapshot) -> None:
     target = None if source is None else talk.choose("Copy to", [one.name for one in homes if one.name != source])
     if source is not None and target is not None:  # it shows each change, and asks
         run_own_command(talk, "setup", "sync", "--from", source, "--to", target)
-
-
-def undo_set_up(talk: Talk, _snapshot: Snapshot) -> None:
-    """Give the terminal to `account undo`, which shows what it would take back and asks."""
-    run_own_command(talk, "account", "undo")
 
 
 def set_up(talk: Talk, _snapshot: Snapshot) -> None:

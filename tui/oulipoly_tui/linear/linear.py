@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 import termios
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
-from oulipoly_engine.core.commands.command import Command
+from oulipoly_engine.core.commands.command import ACCOUNT, MODEL, Argument, Command
 from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.errors import RunnerError, translate_system_errors
 from oulipoly_engine.facade import diagnostics, output
@@ -30,7 +31,7 @@ Lines = Callable[[Talk, Snapshot], Iterable[str]]
 class MenuEntry(Record):
     """One entry of a menu: a command of the table, or a talk that is led here."""
 
-    act: str  # a module of this package and a function in it, loaded when it is done: `pools.why`
+    act: str  # a module of this package and a function in it, loaded when it is done: `pools.why`; "": the command
     does: Command
     name: str = ""  # what it is called where it is not that command alone
     note: str = ""  # what it does beyond that
@@ -50,6 +51,7 @@ class Menu(Record):
     lines: Lines
     actions: tuple[MenuEntry, ...]
     is_quoted: bool = False  # its lines hold what others wrote, which stays as it is
+    choose: str = ""  # a function as `act` is one, by which a session of its list is chosen
 
 
 def run(surroundings: Surroundings) -> int:
@@ -144,15 +146,30 @@ def _open(talk: Talk, menu: Menu) -> None:
         if action is not None:
             try:
                 with translate_system_errors():
-                    _load(action.act)(talk, snapshot)
+                    _do(talk, snapshot, menu, action)
             except RunnerError as error:
                 talk.say(f"Error. {error.message}.")
 
 
-def _load(act: str) -> Callable[[Talk, Snapshot], Any]:
+def _do(talk: Talk, snapshot: Snapshot, menu: Menu, entry: MenuEntry) -> None:
+    """Do what an entry says; where its command is about one thing that there is, that is chosen first.
+
+    An entry without a function of its own gives the terminal to the command, which asks for everything in lines.
+    """
+    if not entry.act:
+        _load("interactive.run_own_command")(talk, *entry.does.name.split())
+        return
+    kind = next((argument.name for argument in entry.does.arguments[:1] if not argument.is_optional), "")
+    choose = menu.choose if kind == "session" else _CHOOSERS.get(kind)
+    subject = _load(choose)(talk, snapshot, entry.does) if choose else snapshot
+    if subject is not None:
+        _load(entry.act)(talk, subject)
+
+
+def _load(act: str) -> Callable[..., Any]:
     """Return what an entry does. Its module is loaded now: some cost 100 ms, and most are never opened."""
     module, _, name = act.rpartition(".")
-    found: Callable[[Talk, Snapshot], Any] = getattr(import_module(f"oulipoly_tui.linear.{module}"), name)
+    found: Callable[..., Any] = getattr(import_module(f"oulipoly_tui.linear.{module}"), name)
     return found
 
 
@@ -177,21 +194,22 @@ def _late_lines(place: str) -> Lines:
     return lines
 
 
-def _own(label: str, *, writes: bool = False) -> Command:
-    """Return what is this face's own."""
-    return Command("", label, label, writes=writes)
+def _own(label: str, *about: Argument, writes: bool = False) -> Command:
+    """Return what is this face's own. about: what is chosen first."""
+    return Command("", label, label, about, writes=writes)
 
 
-_OWN_COMMAND = _own("Run a command of your own", writes=True)
+_CHOOSERS = {"account": "pools.choose_account", "model": "pools.choose_model", "terminal": "terminals.choose"}
+_run_own = partial(_own, "Run a command of your own", writes=True)
 FIRST_STEPS = Menu(
     "Begin",
     lambda _talk, _snapshot: (
         "No accounts yet. Add one, set up the logins of this machine, run the doctor, or try the demo world.",
     ),
     (
-        MenuEntry("first_steps.add_account", find("account add")),
+        MenuEntry("", find("account add")),
         MenuEntry("first_steps.set_up", find("setup")),
-        MenuEntry("first_steps.set_up_with_agent", find("setup run")),
+        MenuEntry("", find("setup run")),
         MenuEntry("first_steps.run_doctor", find("doctor")),
         MenuEntry("first_steps.go_to_demo", find("demo")),
     ),
@@ -210,12 +228,12 @@ MENUS: tuple[Menu, ...] = (
             MenuEntry("pools.disable", find("account disable"), note=", or take it in again"),
             MenuEntry("pools.reserve", find("account reserve")),
             MenuEntry("pools.clear", find("account clear")),
-            MenuEntry("custom.run_on_member", _OWN_COMMAND),
-            MenuEntry("first_steps.add_account", find("account add")),
+            MenuEntry("custom.run_on_member", _run_own(MODEL)),
+            MenuEntry("", find("account add")),
             MenuEntry("first_steps.set_up", find("setup")),
-            MenuEntry("first_steps.set_up_with_agent", find("setup run")),
+            MenuEntry("", find("setup run")),
             MenuEntry("first_steps.sync", find("setup sync")),
-            MenuEntry("first_steps.undo_set_up", find("account undo")),
+            MenuEntry("", find("account undo")),
         ),
     ),
     Menu(
@@ -224,7 +242,7 @@ MENUS: tuple[Menu, ...] = (
         (
             MenuEntry("pools.refresh", find("quota refresh all")),
             MenuEntry("history.quota_history", _own("How a window burned")),
-            MenuEntry("custom.run_on_account", _OWN_COMMAND),
+            MenuEntry("custom.run_on_account", _run_own(ACCOUNT)),
         ),
     ),
     Menu(
@@ -248,19 +266,21 @@ MENUS: tuple[Menu, ...] = (
             MenuEntry("live.interrupt", find("session interrupt"), "Interrupt one"),
         ),
         is_quoted=True,
+        choose="live.choose",
     ),
     Menu(
         "Work sessions",
         _late_lines("work.sessions.work_lines"),
         (
             MenuEntry("work.begin.begin", find("session work"), "Begin one"),
-            MenuEntry("work.sessions.read", find("session show"), "Read one"),
-            MenuEntry("work.sessions.talk_to", find("session send"), "Talk to one"),
+            MenuEntry("live.read", find("session show"), "Read one"),
+            MenuEntry("live.talk_to", find("session send"), "Talk to one"),
             MenuEntry("live.answer_requests", find("requests answer"), "Answer what is asked"),
             MenuEntry("work.sessions.open_changes", find("changes"), "Changes of one"),
             MenuEntry("work.sessions.end", find("session cancel"), "End one"),
         ),
         is_quoted=True,
+        choose="work.sessions.choose",
     ),
     Menu(
         "Worktrees",
@@ -272,6 +292,7 @@ MENUS: tuple[Menu, ...] = (
             MenuEntry("work.worktrees.prune", find("worktree prune"), "Prune: remove all that are clean and merged"),
         ),
         is_quoted=True,
+        choose="work.worktrees.choose",
     ),
     Menu(
         "Terminals",
@@ -279,7 +300,7 @@ MENUS: tuple[Menu, ...] = (
         (
             MenuEntry("terminals.attach", find("terminal attach"), "Attach to one"),
             MenuEntry("terminals.kill", find("terminal kill"), "End its program"),
-            MenuEntry("custom.run_on_terminal", _OWN_COMMAND),
+            MenuEntry("custom.run_on_terminal", _run_own(Argument("terminal"))),
         ),
     ),
     Menu(

@@ -11,11 +11,13 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.orders import Interrupt, Send
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.live.sessions import HostGone, HostUnreachable, LiveClient, LiveStatus, NewSession
+from oulipoly_tui.linear.pools import choose_model
 from oulipoly_tui.view import words
 from oulipoly_tui.view.live.lists import name_of, state_words
 from oulipoly_tui.view.live.spoken import spoken, spoken_request
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.commands.command import Command
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
@@ -42,46 +44,38 @@ def _line(one: LiveStatus, snapshot: Snapshot) -> str:
     return f"{name_of(one)}. {state.capitalize()}. {one.session.account or one.session.runtime_id}. Changed {age}."
 
 
-def _choose(talk: Talk, snapshot: Snapshot) -> LiveStatus | None:
-    found = talk.engine.live.list_sessions()
-    if not found:
-        talk.say("There is no live session.")
-        return None
-    place = talk.choose_place("Live session", [_line(one, snapshot) for one in found])
-    return None if place is None else found[place]
+def choose(talk: Talk, snapshot: Snapshot, _command: Command) -> LiveStatus | None:
+    """Let a live session be chosen."""
+    sessions = talk.engine.live.list_sessions()
+    return talk.choose_of("Live session", sessions, lambda status: _line(status, snapshot), "There is no live session.")
 
 
 def begin(talk: Talk, snapshot: Snapshot) -> None:
     """Begin a session with a model, then talk."""
-    model = talk.choose("Model", [pool.model.name for pool in snapshot.pools])
-    if model is not None:
-        begun = talk.engine.live.begin(NewSession(Path.cwd(), model=model))
+    pool = choose_model(talk, snapshot)
+    if pool is not None:
+        begun = talk.engine.live.begin(NewSession(Path.cwd(), model=pool.model.name))
         talk.say(f"Begun on {begun.session.account or begun.session.runtime_id}. {begun.why}.")
         open_talk(talk, begun.session.session_id)
 
 
-def talk_to(talk: Talk, snapshot: Snapshot) -> None:
+def talk_to(talk: Talk, one: LiveStatus) -> None:
     """Say how a session went, then send messages and tell what comes of them."""
-    one = _choose(talk, snapshot)
-    if one is not None:
-        read(talk, one.session.session_id)
-        open_talk(talk, one.session.session_id)
+    read(talk, one)
+    open_talk(talk, one.session.session_id)
 
 
-def read(talk: Talk, session_id: str) -> int:
+def read(talk: Talk, one: LiveStatus) -> int:
     """Say how a session went last, and return the number of the last event."""
-    events = talk.engine.live.events(session_id, limit=_WINDOW)
+    events = talk.engine.live.events(one.session.session_id, limit=_WINDOW)
     for numbered in events:
         tell(talk, numbered.event)
     return events[-1].seq if events else 0
 
 
-def follow(talk: Talk, snapshot: Snapshot) -> None:
+def follow(talk: Talk, one: LiveStatus) -> None:
     """Say what happens in a session until its process ends, or control and c stops it."""
-    one = _choose(talk, snapshot)
-    if one is None:
-        return
-    last = read(talk, one.session.session_id)
+    last = read(talk, one)
     talk.say("Control and c stops following. The session goes on.")
     try:
         for numbered in talk.engine.live.follow(one.session.session_id, last, deltas=False):
@@ -103,12 +97,10 @@ def answer_requests(talk: Talk, _snapshot: Snapshot) -> None:
         _answer(talk, one)
 
 
-def interrupt(talk: Talk, snapshot: Snapshot) -> None:
+def interrupt(talk: Talk, one: LiveStatus) -> None:
     """Interrupt a running turn."""
-    one = _choose(talk, snapshot)
-    if one is not None:
-        talk.engine.live.order(one.session.session_id, Interrupt(), starts=False)
-        talk.say("Interrupting.")
+    talk.engine.live.order(one.session.session_id, Interrupt(), starts=False)
+    talk.say("Interrupting.")
 
 
 def open_talk(talk: Talk, session_id: str, begun_turn: str = "") -> None:

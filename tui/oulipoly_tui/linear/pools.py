@@ -18,6 +18,7 @@ from oulipoly_tui.view import words
 if TYPE_CHECKING:
     from queue import SimpleQueue
 
+    from oulipoly_engine.core.commands.command import Command
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.snapshot import AccountView, PoolView
     from oulipoly_tui.linear.talk import Talk
@@ -50,12 +51,14 @@ def quota_lines(snapshot: Snapshot) -> Iterator[str]:
             yield "  Windows unknown."
 
 
-def _account(talk: Talk, snapshot: Snapshot) -> AccountView | None:
+def choose_account(talk: Talk, snapshot: Snapshot, _command: Command) -> AccountView | None:
+    """Let an account be chosen."""
     name = talk.choose("Account", [view.name for view in snapshot.accounts])
     return None if name is None else snapshot.account(name)
 
 
-def _pool(talk: Talk, snapshot: Snapshot) -> PoolView | None:
+def choose_model(talk: Talk, snapshot: Snapshot, _command: Command | None = None) -> PoolView | None:
+    """Let a model be chosen, and return its pool."""
     name = talk.choose("Model", [view.model.name for view in snapshot.pools])
     return None if name is None else snapshot.pool(name)
 
@@ -67,16 +70,14 @@ def refresh(talk: Talk, _snapshot: Snapshot) -> None:
         talk.say(f"Account {one.account}. {one.kind.value}." + (f" {one.text}." if one.text else ""))
 
 
-def why(talk: Talk, snapshot: Snapshot) -> None:
+def why(talk: Talk, pool: PoolView) -> None:
     """Say how the account of a model was chosen."""
-    pool = _pool(talk, snapshot)
-    if pool is not None:
-        talk.say(words.local(why_text(pool.decision), pool.decision.now).rstrip("\n"))
+    talk.say(words.local(why_text(pool.decision), pool.decision.now).rstrip("\n"))
 
 
 def what_if(talk: Talk, snapshot: Snapshot) -> None:
     """Say what would be chosen if something were otherwise, and make it so after a yes."""
-    pool = _pool(talk, snapshot)
+    pool = choose_model(talk, snapshot)
     if pool is None:
         return
     model = pool.model.name
@@ -93,35 +94,26 @@ def what_if(talk: Talk, snapshot: Snapshot) -> None:
         talk.say("; ".join(talk.engine.pools.apply(model, wishes)) + ".")
 
 
-def clear(talk: Talk, snapshot: Snapshot) -> None:
+def clear(talk: Talk, view: AccountView) -> None:
     """Take the mark of an exhausted account away."""
-    view = _account(talk, snapshot)
-    if view is not None:
-        talk.engine.accounts.clear(view.name)
-        talk.say(f"Account {view.name}. No longer marked as exhausted.")
+    talk.engine.accounts.clear(view.name)
+    talk.say(f"Account {view.name}. No longer marked as exhausted.")
 
 
-def drain(talk: Talk, snapshot: Snapshot) -> None:
+def drain(talk: Talk, view: AccountView) -> None:
     """Give an account no new work, or work again."""
-    view = _account(talk, snapshot)
-    if view is not None:
-        after = talk.engine.accounts.drain(view.name, on=not view.wishes.drained)
-        talk.say(f"Account {view.name}. {after.words or 'in use'}.")
+    after = talk.engine.accounts.drain(view.name, on=not view.wishes.drained)
+    talk.say(f"Account {view.name}. {after.words or 'in use'}.")
 
 
-def disable(talk: Talk, snapshot: Snapshot) -> None:
+def disable(talk: Talk, view: AccountView) -> None:
     """Leave an account out, or take it in again."""
-    view = _account(talk, snapshot)
-    if view is not None:
-        after = talk.engine.accounts.disable(view.name, on=not view.wishes.disabled)
-        talk.say(f"Account {view.name}. {after.words or 'in use'}.")
+    after = talk.engine.accounts.disable(view.name, on=not view.wishes.disabled)
+    talk.say(f"Account {view.name}. {after.words or 'in use'}.")
 
 
-def reserve(talk: Talk, snapshot: Snapshot) -> None:
+def reserve(talk: Talk, view: AccountView) -> None:
     """Keep a share of an account's windows."""
-    view = _account(talk, snapshot)
-    if view is None:
-        return
     label, hint = "Percent to keep, 0 to 99", "Type how much of each window is kept. 0 takes the reserve away."
     after = talk.ask_until(label, lambda text: talk.engine.accounts.reserve(view.name, _share(text)), hint)
     if after is not None:
@@ -136,11 +128,8 @@ def _share(text: str) -> float:
         raise UsageInvalid(message) from None
 
 
-def pin(talk: Talk, snapshot: Snapshot) -> None:
+def pin(talk: Talk, pool: PoolView) -> None:
     """Pin a model to an account, or take the pin away."""
-    pool = _pool(talk, snapshot)
-    if pool is None:
-        return
     if pool.pin is not None:
         talk.engine.pools.pin(pool.model.name, None)
         talk.say(f"Model {pool.model.name}. No pin.")
@@ -151,13 +140,12 @@ def pin(talk: Talk, snapshot: Snapshot) -> None:
         talk.say(f"Model {pool.model.name}. Pinned: {name}, until you leave.")
 
 
-def send_prompt(talk: Talk, snapshot: Snapshot) -> None:
+def send_prompt(talk: Talk, pool: PoolView) -> None:
     """Send a prompt and print its answer as it comes; an interruption stops it and comes back here."""
     from queue import SimpleQueue  # noqa: PLC0415 - 3 ms, only here
 
-    pool = _pool(talk, snapshot)
-    text = None if pool is None else talk.ask("Prompt")
-    if pool is None or not text:
+    text = talk.ask("Prompt")
+    if not text:
         return
     events: SimpleQueue[Event] = SimpleQueue()
     forget = talk.engine.listeners.subscribe(events.put)
@@ -172,13 +160,11 @@ def send_prompt(talk: Talk, snapshot: Snapshot) -> None:
         forget()
 
 
-def start_cli(talk: Talk, snapshot: Snapshot) -> None:
+def start_cli(talk: Talk, pool: PoolView) -> None:
     """Talk to a model's CLI in this terminal."""
     from oulipoly_tui.linear.interactive import open_cli  # noqa: PLC0415 - 100 ms, only who talks to a CLI
 
-    pool = _pool(talk, snapshot)
-    if pool is not None:
-        open_cli(talk, model=pool.model.name)
+    open_cli(talk, model=pool.model.name)
 
 
 def _hear(talk: Talk, events: SimpleQueue[Event], number: int) -> None:

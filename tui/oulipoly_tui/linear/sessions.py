@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
 
-_AT_ONCE = 10
 _HITS, _WIDTH = 20, 160  # turns, and characters of each
 _QUERY = "Type words that are all needed, a phrase in quotes, begin*, -not, or fields such as account:NAME."
 _ENTRIES = 10
@@ -47,16 +46,9 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
     fitting = groups(board, query, Sort.USED, Grouping.NONE, snapshot.at)
     found = [listed.session for group in fitting for listed in group.members]
     talk.say(f"{len(found)} session{'s' * (len(found) != 1)}.")
-    for start in range(0, len(found), _AT_ONCE):
-        page = found[start : start + _AT_ONCE]
-        names = [f"{line(one, board, snapshot)}" for one in page]
-        more = ["More"] if start + _AT_ONCE < len(found) else []
-        chosen = talk.choose_place("Session", [*names, *more])
-        if chosen is None:
-            return
-        if chosen < len(page):
-            _open(talk, page[chosen], board)
-            return
+    one = talk.choose_of_many("Session", found, lambda session: line(session, board, snapshot))
+    if one is not None:
+        _open(talk, one, board)
 
 
 def search(talk: Talk, snapshot: Snapshot) -> None:
@@ -69,13 +61,9 @@ def search(talk: Talk, snapshot: Snapshot) -> None:
         return
     query = sessions.catalogue.query(text)
     hits = sessions.catalogue.search_all(query, _HITS, width=_WIDTH, as_is=talk.read_only).found.hits
-    if not hits:
-        talk.say("Nothing was found.")
-        return
-    place = talk.choose_place("Session", [_format_hit(hit, snapshot) for hit in hits])
-    one = None if place is None else hits[place].session
-    if one is not None:
-        _open(talk, one, sessions.catalogue.board())
+    hit = talk.choose_of("Session", hits, lambda hit: _format_hit(hit, snapshot), "Nothing was found.")
+    if hit is not None and hit.session is not None:
+        _open(talk, hit.session, sessions.catalogue.board())
 
 
 def _format_hit(hit: Hit, snapshot: Snapshot) -> str:

@@ -17,6 +17,7 @@ ReadLine = Callable[[str], str]  # a label; raises EOFError at the end of the in
 Used = TypeVar("Used")
 _DURATION = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?) (min|[smhd])(?![\w/])")
 _UNITS = {"s": "second", "min": "minute", "m": "minute", "h": "hour", "d": "day"}
+_AT_ONCE = 10  # of what is chosen from many
 _ASKS_HELP = ("?", "help")
 _HELP = "An empty answer goes back. The end of the input, control and d, leaves. Control and c stops what runs."
 
@@ -70,8 +71,7 @@ class Talk(Record):
 
     def choose(self, label: str, names: Sequence[str]) -> str | None:
         """Let one of some names be chosen by number, by name or by how it begins; None: none of them."""
-        place = self.choose_place(label, names)
-        return None if place is None else names[place]
+        return self.choose_of(label, names, str)
 
     def choose_place(self, label: str, names: Sequence[str]) -> int | None:
         """Let one of some names be chosen as `choose` does, and return its place: two of them may be the same."""
@@ -92,6 +92,28 @@ class Talk(Record):
                 return fits[0]
             told = f"{answer!r} fits several of them." if fits else f"There is no {answer!r} here."
             self.say(f"{told} `help` tells what can be answered.")
+        return None
+
+    def choose_of(
+        self, label: str, values: Sequence[Used], name: Callable[[Used], str], empty: str = ""
+    ) -> Used | None:
+        """Let one of some values be chosen by what is said of it. empty: said where there is none to choose from."""
+        if empty and not values:
+            self.say(empty)
+            return None
+        place = self.choose_place(label, [name(value) for value in values])
+        return None if place is None else values[place]
+
+    def choose_of_many(self, label: str, values: Sequence[Used], name: Callable[[Used], str]) -> Used | None:
+        """Let one of many values be chosen, ten at a time."""
+        for start in range(0, len(values), _AT_ONCE):
+            page = values[start : start + _AT_ONCE]
+            more = ["More"] if start + _AT_ONCE < len(values) else []
+            place = self.choose_place(label, [*map(name, page), *more])
+            if place is None:
+                return None
+            if place < len(page):
+                return page[place]
         return None
 
     def _list(self, names: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from oulipoly_tui.view import words
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from oulipoly_engine.core.commands.command import Command
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_engine.facade.terminals.terminals import Terminal
     from oulipoly_tui.linear.talk import Talk
@@ -35,38 +36,29 @@ def line(one: Terminal, now: datetime) -> str:
     return f"Terminal {one.id}. {state}. Started {age}.{account} {plain(one.label)}.{title}"
 
 
-def choose_terminal(talk: Talk, snapshot: Snapshot) -> Terminal | None:
+def choose(talk: Talk, snapshot: Snapshot, _command: Command) -> Terminal | None:
     """Let a terminal be chosen."""
-    found = talk.engine.terminals.list()
-    if not found:
-        talk.say("There is no terminal.")
-        return None
-    place = talk.choose_place("Terminal", [line(one, snapshot.at) for one in found])
-    return None if place is None else found[place]
+    terminals = talk.engine.terminals.list()
+    return talk.choose_of("Terminal", terminals, lambda terminal: line(terminal, snapshot.at), "There is no terminal.")
 
 
-def attach(talk: Talk, snapshot: Snapshot) -> None:
+def attach(talk: Talk, one: Terminal) -> None:
     """Show a terminal here until it ends or is left."""
-    one = choose_terminal(talk, snapshot)
-    if one is not None:
-        talk.say(f"The key {talk.engine.terminals.leave_key} leaves it; its program runs on.")
-        run_own_command(talk, "terminal", "attach", *(("--read-only",) if talk.read_only else ()), one.id)
+    talk.say(f"The key {talk.engine.terminals.leave_key} leaves it; its program runs on.")
+    run_own_command(talk, "terminal", "attach", *(("--read-only",) if talk.read_only else ()), one.id)
 
 
-def kill(talk: Talk, snapshot: Snapshot) -> None:
+def kill(talk: Talk, one: Terminal) -> None:
     """End a terminal's program after a yes."""
-    one = choose_terminal(talk, snapshot)
-    if one is not None and talk.confirm(f"End {plain(one.label)} in terminal {one.id}?"):
+    if talk.confirm(f"End {plain(one.label)} in terminal {one.id}?"):
         talk.engine.terminals.kill(one.id)
         talk.say("Ended.")
 
 
 def end_run(talk: Talk, snapshot: Snapshot) -> None:
     """End a CLI whose runner was killed, after a yes."""
-    if not snapshot.orphans:
-        talk.say("No CLI runs without its runner.")
-        return
-    place = talk.choose_place("CLI", [one.text for one in snapshot.orphans])
-    if place is not None and talk.confirm(f"End it: {snapshot.orphans[place].text}, with all that it does?"):
-        ended = talk.engine.orphans.kill(snapshot.orphans[place].uuid)
+    empty = "No CLI runs without its runner."
+    orphan = talk.choose_of("CLI", snapshot.orphans, lambda orphan: orphan.text, empty)
+    if orphan is not None and talk.confirm(f"End it: {orphan.text}, with all that it does?"):
+        ended = talk.engine.orphans.kill(orphan.uuid)
         talk.say(f"Process {ended.pid} of {ended.account} has ended.")

@@ -62,8 +62,8 @@ def spoken(line: Line) -> str:
 
 def choose_row(talk: Talk, label: str, rows: Sequence[Row]) -> str | None:
     """Let one of the rows of a screen's list be chosen, and return its key."""
-    place = talk.choose_place(label, [spoken(row.line) for row in rows])
-    return None if place is None else rows[place].key
+    chosen = talk.choose_of(label, rows, lambda row: spoken(row.line))
+    return None if chosen is None else chosen.key
 
 
 def _begin(talk: Talk, draft: Draft, found: Found, prompt: str) -> bool:
@@ -103,9 +103,8 @@ def _change(talk: Talk, snapshot: Snapshot, draft: Draft, found: Found, field: s
     elif field == "profile":
         rows = start_rows(found.kind, has_terminal=False)
     else:
-        names = [f"{name}: {note}" for _, name, note in new_work.LIVES]
-        chosen = talk.choose_place("Lifetime", names)
-        return draft if chosen is None else replace(draft, lifecycle=new_work.LIVES[chosen][0])
+        chosen = talk.choose_of("Lifetime", new_work.LIVES, lambda life: f"{life[1]}: {life[2]}")
+        return draft if chosen is None else replace(draft, lifecycle=chosen[0])
     key = choose_row(talk, {"base": "Begins at", "place": "Works on"}.get(field, "What it may do unasked"), rows)
     return draft if key is None else replace(draft, **{field: key})
 
@@ -113,10 +112,9 @@ def _change(talk: Talk, snapshot: Snapshot, draft: Draft, found: Found, field: s
 def _change_model(talk: Talk, snapshot: Snapshot, draft: Draft) -> Draft:
     runtimes = talk.engine.runtimes.summaries()
     starts = [read_start(row.key) for row in picker_rows(snapshot.pools, runtimes, _WIDTH) if row.is_selectable]
-    place = talk.choose_place("Model", [one.name for one in starts])
-    if place is None:
+    start = talk.choose_of("Model", starts, lambda start: start.name)
+    if start is None:
         return draft
-    start = starts[place]
     reason = next((reason_against(one) for one in runtimes if one.runtime.id == start.runtime), None)
     if reason is not None:
         talk.quote(f"{reason}.")

@@ -119,10 +119,10 @@ class ChangesMenu:
             self._talk.quote(text)
 
     def _open_file(self, files: Sequence[_File]) -> None:
-        place = self._talk.choose_place("File", [text for _, _, text in files])
-        if place is None:
+        file = self._talk.choose_of("File", files, lambda file: file[2])
+        if file is None:
             return
-        side, path, _ = files[place]
+        side, path, _ = file
         diff = self._changes.diff(self._id, path, side)
         for text in _diff_lines(diff):
             self._talk.quote(text)
@@ -149,17 +149,17 @@ class ChangesMenu:
             told[label]()
 
     def _with_hunk(self, diff: FileDiff, act: Callable[[HunkText], object]) -> None:
-        place: int | None = 0
+        hunk: HunkText | None = diff.hunks[0]
         if len(diff.hunks) > 1:
-            place = self._talk.choose_place("Hunk", [visible_line(one.header) for one in diff.hunks])
-        if place is not None:
-            act(diff.hunks[place])
+            hunk = self._talk.choose_of("Hunk", diff.hunks, lambda hunk: visible_line(hunk.header))
+        if hunk is not None:
+            act(hunk)
 
     def _change_line(self, path: str, part: Callable[..., None], hunk: HunkText) -> None:
-        lines = [(place, text) for place, sign, text in _hunk_lines(hunk) if sign in _SIGNS]
-        chosen = self._talk.choose_place("Line", [text for _, text in lines])
+        lines = [line for line in _hunk_lines(hunk) if line[1] in _SIGNS]
+        chosen = self._talk.choose_of("Line", lines, lambda line: line[2])
         if chosen is not None:
-            part(self._id, path, hunk.digest, lines=[lines[chosen][0]])
+            part(self._id, path, hunk.digest, lines=[chosen[0]])
 
     def _discard_hunk(self, path: str, hunk: HunkText) -> None:
         self._discard(f"this hunk of {path}", partial(self._changes.discard_hunk, self._id, path, hunk.digest))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.text.control_characters import visible_line
@@ -20,6 +21,7 @@ from oulipoly_tui.view.work.works import (
 )
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.commands.command import Command
     from oulipoly_engine.facade.live.standing import LiveStatus
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
@@ -36,32 +38,14 @@ def work_lines(talk: Talk, _snapshot: Snapshot) -> Iterator[str]:
         yield "No work sessions."
 
 
-def read(talk: Talk, _snapshot: Snapshot) -> None:
-    """Say how a session went last."""
-    one = _choose(talk)
-    if one is not None:
-        live.read(talk, one.session.session_id)
-
-
-def talk_to(talk: Talk, _snapshot: Snapshot) -> None:
-    """Say how a session went, then send messages and tell what comes of them."""
-    one = _choose(talk)
-    if one is not None:
-        live.read(talk, one.session.session_id)
-        live.open_talk(talk, one.session.session_id)
-
-
-def open_changes(talk: Talk, _snapshot: Snapshot) -> None:
+def open_changes(talk: Talk, one: LiveStatus) -> None:
     """Open what a session has changed."""
-    one = _choose(talk, all_live=True)
-    if one is not None:
-        ChangesMenu(talk, one.session.session_id, name_of(one)).open()
+    ChangesMenu(talk, one.session.session_id, name_of(one)).open()
 
 
-def end(talk: Talk, _snapshot: Snapshot) -> None:
+def end(talk: Talk, one: LiveStatus) -> None:
     """End a session's turn and its process, after a yes."""
-    one = _choose(talk)
-    if one is not None and talk.confirm("End its turn and its process? Messages that wait are taken back."):
+    if talk.confirm("End its turn and its process? Messages that wait are taken back."):
         last = talk.engine.live.last_number(one.session.session_id)
         talk.engine.work.cancel(one.session.session_id)
         for numbered in talk.engine.live.follow(one.session.session_id, last, deltas=False):  # until it has ended
@@ -69,13 +53,10 @@ def end(talk: Talk, _snapshot: Snapshot) -> None:
         talk.say("Its worktree stays.")
 
 
-def _choose(talk: Talk, *, all_live: bool = False) -> LiveStatus | None:
-    found = choose_works(talk.engine.work.list(_MOST, all_live=all_live))
-    if not found:
-        talk.say("There is no work session.")
-        return None
-    place = talk.choose_place("Work session", [_line(talk, one) for one in found])
-    return None if place is None else found[place]
+def choose(talk: Talk, _snapshot: Snapshot, command: Command) -> LiveStatus | None:
+    """Let a work session be chosen; another live one too, where it is about what was changed."""
+    sessions = choose_works(talk.engine.work.list(_MOST, all_live=command.name == "changes"))
+    return talk.choose_of("Work session", sessions, partial(_line, talk), "There is no work session.")
 
 
 def _line(talk: Talk, one: LiveStatus) -> str:

@@ -17,9 +17,16 @@ from oulipoly_tui.view.work.works import GitLook, short_branch
 from oulipoly_tui.view.work.worktrees import prune_lines, remove_text, size_text, state_words
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.commands.command import Command
     from oulipoly_engine.core.worktrees.retention import WorktreeStatus
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
+
+_STATES = {  # in which a worktree is that a command can be done to
+    "changes": ("ready",),
+    "worktree restore": ("removed",),
+    "worktree remove": ("ready", "creating", "removing", "failed"),
+}
 
 
 def worktree_lines(talk: Talk, snapshot: Snapshot) -> Iterator[str]:
@@ -31,18 +38,13 @@ def worktree_lines(talk: Talk, snapshot: Snapshot) -> Iterator[str]:
         yield "No worktree. A session that works by itself has one."
 
 
-def open_changes(talk: Talk, snapshot: Snapshot) -> None:
+def open_changes(talk: Talk, one: WorktreeStatus) -> None:
     """Open what was changed in one that is there."""
-    one = _choose(talk, snapshot, ("ready",))
-    if one is not None:
-        ChangesMenu(talk, one.worktree.session_id, _names(talk).get(one.worktree.session_id, "")).open()
+    ChangesMenu(talk, one.worktree.session_id, _names(talk).get(one.worktree.session_id, "")).open()
 
 
-def remove(talk: Talk, snapshot: Snapshot) -> None:
+def remove(talk: Talk, one: WorktreeStatus) -> None:
     """Say what is kept, and remove a worktree after a yes."""
-    one = _choose(talk, snapshot, ("ready", "creating", "removing", "failed"))
-    if one is None:
-        return
     if one.is_running:
         talk.say("Its session runs: end it first, under Work sessions.")
         return
@@ -55,12 +57,10 @@ def remove(talk: Talk, snapshot: Snapshot) -> None:
         talk.say("Removed. Restore one brings it back.")
 
 
-def restore(talk: Talk, snapshot: Snapshot) -> None:
+def restore(talk: Talk, one: WorktreeStatus) -> None:
     """Bring back one that was removed."""
-    one = _choose(talk, snapshot, ("removed",))
-    if one is not None:
-        talk.engine.worktrees.restore(one.worktree.session_id)
-        talk.quote(f"Restored. {visible_line(one.worktree.path)}")
+    talk.engine.worktrees.restore(one.worktree.session_id)
+    talk.quote(f"Restored. {visible_line(one.worktree.path)}")
 
 
 def prune(talk: Talk, _snapshot: Snapshot) -> None:
@@ -81,13 +81,11 @@ def _names(talk: Talk) -> dict[str, str]:
     return {one.session.session_id: name_of(one) for one in talk.engine.work.list(1000)}
 
 
-def _choose(talk: Talk, snapshot: Snapshot, states: tuple[str, ...]) -> WorktreeStatus | None:
-    found, names = [one for one in _list(talk) if one.worktree.state in states], _names(talk)
-    if not found:
-        talk.say("There is none.")
-        return None
-    place = talk.choose_place("Worktree", [_line(one, names, snapshot) for one in found])
-    return None if place is None else found[place]
+def choose(talk: Talk, snapshot: Snapshot, command: Command) -> WorktreeStatus | None:
+    """Let one of those be chosen to which a command can be done."""
+    names = _names(talk)
+    worktrees = [one for one in _list(talk) if one.worktree.state in _STATES[command.name]]
+    return talk.choose_of("Worktree", worktrees, lambda status: _line(status, names, snapshot), "There is none.")
 
 
 def _line(one: WorktreeStatus, names: dict[str, str], snapshot: Snapshot) -> str:
