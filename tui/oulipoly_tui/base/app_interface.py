@@ -51,6 +51,7 @@ class AppInterface(CleanApp[str]):
     engine: Engine | None = None  # once it is open
     snapshot: Snapshot | None = None  # the latest
     requests: Requests  # of live sessions
+    live_settings: Any  # LiveSettings, which stand on this
     exports: dict[str, Path]  # by chain: where a session was last written without loss, in this run
 
     @property

@@ -8,11 +8,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.orders import line
+from oulipoly_tui.screens.box import ListScreen
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -45,14 +45,14 @@ class _Box(Vertical):
             rack.styles.margin = (0, 0, self.outer_size.height, 0)
 
 
-class CommandLine(ModalScreen[str | None]):
+class CommandLine(ListScreen[str | None]):
     """Asks for a command; tab or down takes what is offered."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "close", priority=True),
         Binding("tab", "take", "complete", priority=True),
-        Binding("down", "offer(1)", show=False, priority=True),
-        Binding("up", "offer(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     CommandLine { align: center bottom; }
@@ -82,24 +82,16 @@ class CommandLine(ModalScreen[str | None]):
 
     def action_take(self) -> None:
         """Take the offer under the cursor."""
-        chosen = self.query_one(VirtualList).cursor_key
+        chosen = self.rows.cursor_key
         if chosen is not None:
             typed = self.query_one(Input)
             typed.replace(chosen, 0, len(typed.value))
-
-    def action_offer(self, by: int) -> None:
-        """Move among the offers."""
-        offers = self.query_one(VirtualList)
-        if by > 0:
-            offers.action_down()
-        else:
-            offers.action_up()
 
     @on(Input.Changed)
     def _offer(self) -> None:
         app = app_of(self)
         found = line.completions(self.query_one(Input).value, app.snapshot, app.keys.own)[:_MOST]
-        offers = self.query_one(VirtualList)
+        offers = self.rows
         offers.styles.height = len(found)
         offers.show_rows([Row(one, ((one, ""), (_summary(one, app.keys), "dim"))) for one in found])
 

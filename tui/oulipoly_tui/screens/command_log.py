@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from oulipoly_tui.base.app_interface import app_of
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.view.frame.hints import CLOSE, key_links
 from oulipoly_tui.view.frame.jobs import format_command, format_command_rows
 from oulipoly_tui.view.transcript.spans import wrap_lines
-from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.lines import Lines, VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.command_log import RanCommand
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 _LOOK_S = 1.0
 
 
-class CommandLogScreen(ModalScreen[None]):
+class CommandLogScreen(ListScreen[None]):
     """Shows the log until escape; what runs meanwhile is added."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,12 +50,8 @@ class CommandLogScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Give the keys to the list, and look from time to time."""
-        self.query_one(VirtualList).focus()
-        self.set_interval(_LOOK_S, self._draw)
-
-    def on_resize(self) -> None:
-        """Fit the rows."""
-        self.call_after_refresh(self._draw)
+        self.rows.focus()
+        self.set_interval(_LOOK_S, self.redraw)
 
     def action_filter(self) -> None:
         """Let a word be typed."""
@@ -75,7 +68,7 @@ class CommandLogScreen(ModalScreen[None]):
 
     @on(Input.Submitted)
     def _focus_list(self) -> None:
-        self.query_one(VirtualList).focus()
+        self.rows.focus()
 
     @on(VirtualList.Highlighted)
     def _describe(self) -> None:
@@ -83,17 +76,18 @@ class CommandLogScreen(ModalScreen[None]):
         lines = () if one is None else format_command(one)
         detail.show_lines(wrap_lines(lines, detail.scrollable_content_region.width or 40))
 
-    @on(VirtualList.Fitted)
     @on(Input.Changed)
+    def _handle_typing(self) -> None:
+        self.redraw()
+
     def _draw(self) -> None:
-        app = app_of(self)
-        if not is_standing(self) or app.engine is None:
+        if self._app.engine is None:
             return
-        rows, word = self.query_one(VirtualList), self.query_one(Input).value.strip().lower()
-        found = [one for one in app.engine.command_log.list() if word in f"{one.command} {one.action}".lower()]
+        word = self.query_one(Input).value.strip().lower()
+        found = [one for one in self._app.engine.command_log.list() if word in f"{one.command} {one.action}".lower()]
         self._shown = {str(one.number): one for one in found}
-        rows.show_rows(format_command_rows(found, max(40, rows.scrollable_content_region.width - GUTTER)))
+        self.rows.show_rows(format_command_rows(found, max(40, self._row_width)))
         self._describe()
 
     def _find_chosen(self) -> RanCommand | None:
-        return self._shown.get(self.query_one(VirtualList).cursor_key or "")
+        return self._shown.get(self.rows.cursor_key or "")

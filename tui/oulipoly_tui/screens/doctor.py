@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.keys.keymap import TABLE
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.view.frame.doctor import doctor_detail, doctor_rows, put_wrong_first
 from oulipoly_tui.view.frame.hints import CLOSE, key_links, link
 from oulipoly_tui.view.transcript.spans import wrap_lines
-from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.lines import Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ _DETAIL = 9  # rows for what is said of one finding, its line above included
 _EDGES = 4  # rows of the screen that stay free, with the box's own
 
 
-class DoctorScreen(ModalScreen[None]):
+class DoctorScreen(ListScreen[None]):
     """Shows findings until escape, and looks anew."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,12 +54,8 @@ class DoctorScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Give the keys to the list, and look."""
-        self.query_one(VirtualList).focus()
+        self.rows.focus()
         self.action_look()
-
-    def on_resize(self) -> None:
-        """Fit the rows."""
-        self.call_after_refresh(self._fit)
 
     def on_click(self, event: events.Click) -> None:
         """Close on a click outside of the box."""
@@ -109,25 +104,22 @@ class DoctorScreen(ModalScreen[None]):
 
             self._findings = put_wrong_first(findings)
             self.query_one(Box).border_title = f"Doctor · {summarize(findings)}"
-            self._fit()
+            self.redraw()
 
     def _fail(self, _error: Exception) -> None:
         if is_standing(self):
             self.query_one(Box).border_title = "Doctor · stopped"
 
     def _find_chosen(self) -> Finding | None:
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         return self._findings[int(key)] if key is not None and int(key) < len(self._findings) else None
 
-    @on(VirtualList.Fitted)
-    def _fit(self) -> None:
-        if not is_standing(self):
-            return
-        rows, detail = self.query_one(VirtualList), self.query_one("#detail", Lines)
+    def _draw(self) -> None:
+        rows, detail = self.rows, self.query_one("#detail", Lines)
         detail.styles.height = min(_DETAIL, max(3, self.size.height // 2 - 2))
         room = self.size.height - _EDGES - (detail.styles.height.value if detail.styles.height else 0)
         rows.styles.height = max(1, min(int(room), len(self._findings) or 1))
-        width = rows.scrollable_content_region.width - GUTTER
+        width = self._row_width
         if width > 0:
             rows.show_rows(doctor_rows(self._findings, width))
             self._show_detail()

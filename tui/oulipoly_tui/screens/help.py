@@ -8,18 +8,16 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_tui.keys.keymap import Keymap
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.view.frame.help import help_rows
 from oulipoly_tui.view.frame.hints import CLOSE, link
-from oulipoly_tui.widgets.lines import GUTTER, VirtualList
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.lines import VirtualList
 
 
-class Help(ModalScreen[str | None]):
+class Help(ListScreen[str | None]):
     """Shows the registry of actions; its answer is the id of what shall be done."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,33 +51,19 @@ class Help(ModalScreen[str | None]):
         """Show everything first."""
         self.query_one(Input).focus()
 
-    def on_resize(self) -> None:
-        """Fit the sentences."""
-        self.call_after_refresh(self._filter)
-
-    def action_move(self, by: int) -> None:
-        """Move in the list while the filter keeps the keys."""
-        shown = self.query_one(VirtualList)
-        for _ in range(abs(by)):
-            if by > 0:
-                shown.action_down()
-            else:
-                shown.action_up()
-
-    @on(VirtualList.Fitted)
     @on(Input.Changed)
-    def _filter(self) -> None:
-        if not is_standing(self):
-            return
-        shown = self.query_one(VirtualList)
-        width = shown.scrollable_content_region.width - GUTTER
+    def _handle_typing(self) -> None:
+        self.redraw()
+
+    def _draw(self) -> None:
+        width = self._row_width
         if width > 0:  # before it is laid out nobody knows how much fits
-            shown.show_rows(help_rows(self._keys, self._pane, self._works, self.query_one(Input).value, width))
+            self.rows.show_rows(help_rows(self._keys, self._pane, self._works, self.query_one(Input).value, width))
 
     @on(Input.Submitted)
     def action_run(self) -> None:
         """Do what the row under the cursor says."""
-        self.dismiss(self.query_one(VirtualList).cursor_key)
+        self.dismiss(self.rows.cursor_key)
 
     @on(VirtualList.Chosen)
     def _handle_choice(self, event: VirtualList.Chosen) -> None:

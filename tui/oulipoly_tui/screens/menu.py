@@ -13,16 +13,15 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_tui.actions.action import LISTS, Action, find_term
 from oulipoly_tui.keys.keymap import format_first_key
+from oulipoly_tui.screens.box import ListScreen
 from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.frame.menu import menu_rows
 from oulipoly_tui.view.transcript.spans import plain
-from oulipoly_tui.widgets.lines import GUTTER, VirtualList
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_tui.base.app_interface import AppInterface
@@ -31,7 +30,7 @@ _EDGES = 8  # lines of the screen that stay free, with the box's own
 _LONGEST = 60  # columns of a row's words in the title
 
 
-class Menu(ModalScreen[str | None]):
+class Menu(ListScreen[str | None]):
     """Its answer is the id of what shall be done; None: nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,11 +63,7 @@ class Menu(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Give the keys to the list."""
-        self.query_one(VirtualList).focus()
-
-    def on_resize(self) -> None:
-        """Fit the rows."""
-        self.call_after_refresh(self._fit)
+        self.rows.focus()
 
     def on_key(self, event: events.Key) -> None:
         """Do what a key of a row does in its pane."""
@@ -81,7 +76,7 @@ class Menu(ModalScreen[str | None]):
 
     def on_click(self, event: events.Click) -> None:
         """Do what was clicked; a click outside of the box closes it."""
-        rows = self.query_one(VirtualList)
+        rows = self.rows
         clicked, _ = self.get_widget_at(*event.screen_offset)
         if clicked is self:
             self.dismiss(None)
@@ -100,32 +95,24 @@ class Menu(ModalScreen[str | None]):
             return
         typed.value = ""
         typed.remove_class("-shown")
-        self.query_one(VirtualList).focus()
-
-    def action_move(self, by: int) -> None:
-        """Move in the list while the search has the keys."""
-        rows = self.query_one(VirtualList)
-        if by > 0:
-            rows.action_down()
-        else:
-            rows.action_up()
+        self.rows.focus()
 
     @on(Input.Submitted)
     def _handle_submit(self) -> None:
-        self.dismiss(self.query_one(VirtualList).cursor_key)
+        self.dismiss(self.rows.cursor_key)
 
     @on(VirtualList.Chosen)
     def _handle_choice(self, event: VirtualList.Chosen) -> None:
         self.dismiss(event.key)
 
-    @on(VirtualList.Fitted)
     @on(Input.Changed)
-    def _fit(self) -> None:
-        if not is_standing(self):
-            return
-        rows = self.query_one(VirtualList)
+    def _handle_typing(self) -> None:
+        self.redraw()
+
+    def _draw(self) -> None:
+        rows = self.rows
         rows.styles.height = max(1, min(self.size.height - _EDGES, len(self._offered)))
-        width = rows.scrollable_content_region.width - GUTTER
+        width = self._row_width
         if width > 0:  # before it is laid out nobody knows how much fits
             wanted = self.query_one(Input).value
             found = [row for row in self._offered if find_term(row, wanted) is not None]

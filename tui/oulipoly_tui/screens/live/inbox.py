@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.live.conversation import OpenRequest
 from oulipoly_tui.view.live.lists import request_rows
 from oulipoly_tui.view.live.request_lines import request_lines
 from oulipoly_tui.view.transcript.spans import Line
-from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.lines import Lines, VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.sessions import LiveRequest
@@ -32,7 +30,7 @@ _EMPTY: tuple[Line, ...] = (
 )
 
 
-class Inbox(ModalScreen["LiveRequest | None"]):
+class Inbox(ListScreen["LiveRequest | None"]):
     """Lists requests until escape; its answer is the one to go to."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "close")]
@@ -56,9 +54,9 @@ class Inbox(ModalScreen["LiveRequest | None"]):
 
     def on_mount(self) -> None:
         """Follow what is asked."""
-        self.query_one(VirtualList).focus()
-        self.set_interval(_LOOK_S, self._draw)
-        self.call_after_refresh(self._draw)
+        self.rows.focus()
+        self.set_interval(_LOOK_S, self.redraw)
+        self.call_after_refresh(self.redraw)
 
     @on(VirtualList.Chosen)
     def action_go(self) -> None:
@@ -69,7 +67,7 @@ class Inbox(ModalScreen["LiveRequest | None"]):
 
     @property
     def _chosen(self) -> LiveRequest | None:
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         return next((one for one in self._found if one.request_id == key), None)
 
     @on(VirtualList.Highlighted)
@@ -84,15 +82,12 @@ class Inbox(ModalScreen["LiveRequest | None"]):
         detail.scroll_to(y=0, animate=False)
         detail.show_lines(lines)
 
-    @on(VirtualList.Fitted)
     def _draw(self) -> None:
-        if not is_standing(self):
-            return
         app = app_of(self)
         self._found, names = self._read()
-        rows = self.query_one(VirtualList)
+        rows = self.rows
         rows.styles.height = min(_MOST, len(self._found))
         rows.display = bool(self._found)
-        width = max(20, rows.scrollable_content_region.width - GUTTER)
+        width = max(20, self._row_width)
         rows.show_rows(request_rows(self._found, names, width, app.now()))
         self._describe()

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from oulipoly_engine.errors import ReadOnly
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.view.frame.hints import BACK, key_links, link
 from oulipoly_tui.view.live.models import Start, describe, picker_rows, read_start, reason_against
 from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
-from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.live.runtime_status import RuntimeSummary
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 _AROUND = 8  # rows of the screen that are not the list's
 
 
-class ModelPicker(ModalScreen[Start | None]):
+class ModelPicker(ListScreen[Start | None]):
     """Its answer is what was chosen; None: nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,13 +46,9 @@ class ModelPicker(ModalScreen[Start | None]):
 
     def on_mount(self) -> None:
         """Show the pools at once, and the runtimes as they were when they were last asked."""
-        self.query_one(VirtualList).focus()
-        self.call_after_refresh(self._draw)
-        self._app.work("runtimes", self._app.engine.runtimes.summaries, self._take)
-
-    def on_resize(self) -> None:
-        """Fit the rows."""
-        self.call_after_refresh(self._draw)
+        self.rows.focus()
+        self.call_after_refresh(self.redraw)
+        self._app.work("runtimes", self._engine.runtimes.summaries, self._take)
 
     def action_refresh_runtimes(self) -> None:
         """Start each runtime and let it say what it has."""
@@ -62,12 +56,12 @@ class ModelPicker(ModalScreen[Start | None]):
             self._app.say(ReadOnly("start anything").message)
             return
         title = "asking the runtimes"
-        self._app.work("runtimes", self._app.engine.runtimes.refresh, self._take, title=title)
+        self._app.work("runtimes", self._engine.runtimes.refresh, self._take, title=title)
 
     @on(VirtualList.Chosen)
     def action_take(self) -> None:
         """Begin with it, or say why that cannot be."""
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         if key is None:
             return
         start = read_start(key)
@@ -83,27 +77,20 @@ class ModelPicker(ModalScreen[Start | None]):
 
     def _take(self, found: Sequence[RuntimeSummary]) -> None:
         self._runtimes = found
-        self._draw()
+        self.redraw()
 
     @on(VirtualList.Highlighted)
     def _describe(self) -> None:
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         found = None if key is None else self._find(read_start(key))
         detail = self.query_one("#picker-detail", Lines)
         text = "" if found is None else describe(found)
         detail.show_lines(wrap_lines((((text, "dim"),),), max(20, detail.size.width)) if text else ())
 
-    @on(VirtualList.Fitted)
     def _draw(self) -> None:
-        if not is_standing(self):
-            return
-        rows, snapshot = self.query_one(VirtualList), self._app.snapshot
+        rows, snapshot = self.rows, self._app.snapshot
         width = max(20, (rows.scrollable_content_region.width or 60) - GUTTER)
         listed = picker_rows(() if snapshot is None else snapshot.pools, self._runtimes, width)
         rows.styles.height = min(max(4, self.size.height - _AROUND), len(listed))
         rows.show_rows(listed)
         self._describe()
-
-    @property
-    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        return self.app

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.screens.prompt import Prompt
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.live.lists import queue_rows
-from oulipoly_tui.widgets.lines import GUTTER, VirtualList
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_tui.view.live.conversation import Queued
@@ -27,7 +25,7 @@ _LOOK_S = 0.2
 _LEAST, _MOST = 3, 16  # rows
 
 
-class QueueScreen(ModalScreen[None]):
+class QueueScreen(ListScreen[None]):
     """Lists what waits until escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,9 +55,9 @@ class QueueScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Follow what waits."""
-        self.query_one(VirtualList).focus()
-        self.set_interval(_LOOK_S, self._draw)
-        self.call_after_refresh(self._draw)
+        self.rows.focus()
+        self.set_interval(_LOOK_S, self.redraw)
+        self.call_after_refresh(self.redraw)
 
     def action_edit(self) -> None:
         """Change the text of a message."""
@@ -81,7 +79,7 @@ class QueueScreen(ModalScreen[None]):
         if (found := self._chosen) is not None:
             self._taken_back.add(found.message_id)
             self._change("remove", found.message_id)
-            self._draw()
+            self.redraw()
 
     def action_sooner(self) -> None:
         """Send a message sooner."""
@@ -99,14 +97,11 @@ class QueueScreen(ModalScreen[None]):
 
     @property
     def _chosen(self) -> Queued | None:
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         return next((one for one in self._shown if one.message_id == key), None)
 
-    @on(VirtualList.Fitted)
     def _draw(self) -> None:
-        if not is_standing(self):
-            return
-        rows = self.query_one(VirtualList)
+        rows = self.rows
         found = tuple(one for one in self._read() if one.message_id not in self._taken_back)
         if not found:
             app = app_of(self)
@@ -114,7 +109,7 @@ class QueueScreen(ModalScreen[None]):
             return
         self._shown = found
         rows.styles.height = max(_LEAST, min(_MOST, len(found)))
-        rows.show_rows(queue_rows(found, max(20, rows.scrollable_content_region.width - GUTTER)))
+        rows.show_rows(queue_rows(found, max(20, self._row_width)))
 
     def _close(self, app: Any) -> None:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
         if self.is_active:

@@ -12,17 +12,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.errors import RunnerError
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.screens.sessions import artifact_actions as actions
 from oulipoly_tui.view.frame.hints import CLOSE, key_links, link
 from oulipoly_tui.view.sessions.artifacts import EMPTY, ArtifactRows, brief_lines, content_lines
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
-from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.lines import Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ _DOES = {"save": "artifact get", "remove": "artifact remove"}
 _WIDE = 150  # columns of the screen, from which list and preview stand side by side
 
 
-class ArtifactsScreen(ModalScreen[None]):
+class ArtifactsScreen(ListScreen[None]):
     """Lists artifacts until escape; enter reads one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -77,13 +76,12 @@ class ArtifactsScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Give the keys to the list, and read."""
-        self.query_one(VirtualList).focus()
+        self.rows.focus()
         self.action_look()
 
     def on_resize(self) -> None:
         """Fit the rows."""
         self.set_class(self.size.width >= _WIDE, "-wide")
-        self.call_after_refresh(self._fit)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave out what changes something, where nothing may be changed."""
@@ -143,14 +141,11 @@ class ArtifactsScreen(ModalScreen[None]):
         self.set_class(is_wrong or not self._rows, "-empty")
         count = 0 if self._rows is None else self._rows.total
         self.query_one(Box).border_title = Content(self._title + (f" · {count:,}" if count else ""))
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(self.redraw)
 
-    @on(VirtualList.Fitted)
-    def _fit(self) -> None:
-        if not is_standing(self):
-            return
-        rows = self.query_one(VirtualList)
-        width = rows.scrollable_content_region.width - GUTTER
+    def _draw(self) -> None:
+        rows = self.rows
+        width = self._row_width
         if self._rows and width > 0:
             rows.show_rows(self._rows.laid_out(width, self._app.now().astimezone()))
         self._describe()
@@ -177,7 +172,7 @@ class ArtifactsScreen(ModalScreen[None]):
     def _ask(self) -> None:
         one = self._chosen if is_standing(self) else None
         if one is not None and one.address.text not in self._previews:
-            self._app.work("preview", partial(actions.preview, self._app.engine, one), partial(self._take_text, one))
+            self._app.work("preview", partial(actions.preview, self._engine, one), partial(self._take_text, one))
 
     def _take_text(self, one: Version, text: str | RunnerError | None) -> None:
         self._previews = {one.address.text: text}
@@ -202,11 +197,7 @@ class ArtifactsScreen(ModalScreen[None]):
 
     @property
     def _chosen(self) -> Version | None:
-        return None if self._rows is None else self._rows.find(self.query_one(VirtualList).cursor_key)
-
-    @property
-    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        return self.app
+        return None if self._rows is None else self._rows.find(self.rows.cursor_key)
 
 
 def _read_rows(read: Callable[[], RunArtifacts]) -> ArtifactRows | RunnerError:

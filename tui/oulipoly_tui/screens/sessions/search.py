@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from oulipoly_tui.base.app_interface import app_of, engine_of
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.sessions.search import as_typed, count_text, hit_rows
-from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
@@ -30,13 +29,13 @@ _PAUSE_S = 0.2  # of typing, before it is searched
 _HINT = 'words, "a phrase", prefix*, -not, account: cli: model: cwd: role: date:<7d is:pinned'
 
 
-class Search(ModalScreen["Hit | None"]):
+class Search(ListScreen["Hit | None"]):
     """Asks for a query and shows what fits it; its answer is the turn that was chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "close", priority=True),
-        Binding("down", "step(1)", show=False, priority=True),
-        Binding("up", "step(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     Search > Box { height: 90%; }
@@ -66,17 +65,9 @@ class Search(ModalScreen["Hit | None"]):
         """Begin to type."""
         self.query_one(Input).focus()
 
-    def action_step(self, by: int) -> None:
-        """Move among the results while the line keeps the keys."""
-        rows = self.query_one(VirtualList)
-        if by > 0:
-            rows.action_down()
-        else:
-            rows.action_up()
-
     def action_open(self) -> None:
         """Open the result under the cursor."""
-        self._open(self.query_one(VirtualList).cursor_key)
+        self._open(self.rows.cursor_key)
 
     @on(Input.Changed)
     def _handle_change(self) -> None:
@@ -109,7 +100,7 @@ class Search(ModalScreen["Hit | None"]):
             return
         if not text.strip():
             self._asked, self._hits = text, ()
-            self._draw(_HINT)
+            self._show(_HINT)
             return
         self._is_searching, self._asked = True, text
         self.query_one("#search-state", Static).update("searching …")
@@ -124,22 +115,20 @@ class Search(ModalScreen["Hit | None"]):
             return
         if isinstance(found, str):
             self._hits = ()
-            self._draw(found)
+            self._show(found)
         else:
             self._hits = found.hits
-            self._draw(count_text(len(found.hits), _MOST, found.unindexed))
+            self._show(count_text(len(found.hits), _MOST, found.unindexed))
         if self.query_one(Input).value != self._asked:
             self._search()
 
-    def _draw(self, state: str) -> None:
+    def _show(self, state: str) -> None:
         self.query_one("#search-state", Static).update(state)
-        self._draw_rows()
+        self.redraw()
 
-    @on(VirtualList.Fitted)
-    def _draw_rows(self) -> None:
-        rows = self.query_one(VirtualList)
-        width = max(20, rows.scrollable_content_region.width - GUTTER - 1)  # beside the bar
-        rows.show_rows(hit_rows(self._hits, width, self._now().astimezone()))
+    def _draw(self) -> None:
+        width = max(20, self._row_width - 1)  # beside the bar
+        self.rows.show_rows(hit_rows(self._hits, width, self._now().astimezone()))
 
 
 def _ask(sessions: Any, text: str) -> Found | str:  # noqa: ANN401 - engine.sessions, whose import is deferred

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from oulipoly_engine.errors import ReadOnly
@@ -18,7 +17,7 @@ from oulipoly_engine.records import replace
 from oulipoly_tui.actions.custom import custom_id
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.screens import dialogs
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.screens.settings.items import Items
 from oulipoly_tui.screens.settings.key_press import KeyPress
 from oulipoly_tui.view.frame.hints import CLOSE, link
@@ -39,8 +38,7 @@ from oulipoly_tui.view.frame.settings import (
 )
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets import theming
-from oulipoly_tui.widgets.lines import GUTTER, VirtualList
-from oulipoly_tui.widgets.standing import is_standing
+from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts.changes import Step
@@ -53,7 +51,7 @@ _LOOK_S = 1.0  # how often controls and files are looked at: others change them 
 Change = tuple["Setting", str]  # a setting, and what is typed for it
 
 
-class SettingsScreen(ModalScreen[None]):
+class SettingsScreen(ListScreen[None]):
     """Lists settings; enter changes the one under the cursor. In read-only mode it only shows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -97,14 +95,10 @@ class SettingsScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Read the files."""
-        self.query_one(VirtualList).focus()
+        self.rows.focus()
         self._read()
         self._readings = self._app.live_settings.readings
         self.set_interval(_LOOK_S, self._look)
-
-    def on_resize(self) -> None:
-        """Fit the rows."""
-        self.call_after_refresh(self._draw)
 
     def action_filter(self) -> None:
         """Let a word be typed."""
@@ -165,28 +159,24 @@ class SettingsScreen(ModalScreen[None]):
             self._app.live_settings.read(self._read)
             self._app.say(f"Undone: {step.what}")
 
-        self._app.work("settings", partial(self._app.engine.account_setup.changes.undo, step), on_undone)
-
-    @property
-    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        return self.app
+        self._app.work("settings", partial(self._engine.account_setup.changes.undo, step), on_undone)
 
     @property
     def _key_row(self) -> str | None:
         """Return the action whose keys are under the cursor."""
-        key = self.query_one(VirtualList).cursor_key or ""
+        key = self.rows.cursor_key or ""
         return key.removeprefix(KEY_ROW) if key.startswith(KEY_ROW) else None
 
     @property
     def _is_new_command(self) -> bool:
-        return self.query_one(VirtualList).cursor_key == NEW_COMMAND
+        return self.rows.cursor_key == NEW_COMMAND
 
     @property
     def _row(self) -> Setting | Control | None:
         """Return what is under the cursor."""
         if self._key_row is not None:
             return self._key_setting(self._key_row)
-        key = self.query_one(VirtualList).cursor_key or ""
+        key = self.rows.cursor_key or ""
         return self._by_identity.get(key) or self._controls.get(key)
 
     def _key_setting(self, identity: str) -> Setting:
@@ -202,26 +192,24 @@ class SettingsScreen(ModalScreen[None]):
 
     @on(Input.Changed)
     def _filter(self) -> None:
-        self._draw()
-        self.query_one(VirtualList).action_first()
+        self.redraw()
+        self.rows.action_first()
 
     def _look(self) -> None:
         """Draw what others have changed; their files are read again when the app has done so."""
         if self._readings != self._app.live_settings.readings:
             self._readings = self._app.live_settings.readings
             self._read()
-        self._draw()
+        self.redraw()
 
-    @on(VirtualList.Fitted)
     def _draw(self) -> None:
-        if not is_standing(self) or not self._sections:  # still being read: a cursor set now would stay at the keys
+        if not self._sections:  # still being read: a cursor set now would stay at the keys
             return
-        rows = self.query_one(VirtualList)
-        width = max(40, rows.scrollable_content_region.width - GUTTER)
+        width = max(40, self._row_width)
         controls = list_controls(self._app.snapshot)
         self._controls = {one.key: one for one in controls}
         word = self.query_one(Input).value
-        rows.show_rows(format_setting_rows(self._sections, self._app.keys, width, word, controls))
+        self.rows.show_rows(format_setting_rows(self._sections, self._app.keys, width, word, controls))
         self._describe()
 
     @on(VirtualList.Highlighted)
@@ -241,7 +229,7 @@ class SettingsScreen(ModalScreen[None]):
 
     @on(Input.Submitted)
     def _focus_list(self) -> None:
-        self.query_one(VirtualList).focus()
+        self.rows.focus()
 
     @on(VirtualList.Chosen)
     def action_change(self) -> None:
@@ -435,10 +423,10 @@ class SettingsScreen(ModalScreen[None]):
         self._by_identity = {one.identity: one for section in sections for one in section.settings}
         added = [one for one in self._by_identity.values() if is_of_command(one) and one.owner == self._added]
         if not added:
-            self._draw()
+            self.redraw()
             return
         self._added = ""
         with self.prevent(Input.Changed):
             self.query_one(Input).value = ""  # what was filtered for may leave the new command out
-        self._draw()
-        self.query_one(VirtualList).go_to(added[0].identity)
+        self.redraw()
+        self.rows.go_to(added[0].identity)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from oulipoly_engine.facade.setup.sync import find_filled, tell_empty
 from oulipoly_tui.screens import dialogs
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.view.frame.hints import CLOSE, key_links, link
 from oulipoly_tui.view.setup.sync import Entry, list_entries, plan_body, plan_head, sync_rows
 from oulipoly_tui.view.transcript.spans import Row
-from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ _TITLE = "Skills and MCP servers"
 _EDGES = 6  # rows of the screen that stay free, with the box's own
 
 
-class SyncScreen(ModalScreen[None]):
+class SyncScreen(ListScreen[None]):
     """Lists what every home has; enter copies what is marked, or the row under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,12 +54,8 @@ class SyncScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Give the keys to the list, and look."""
-        self.query_one(VirtualList).focus()
+        self.rows.focus()
         self.action_look()
-
-    def on_resize(self) -> None:
-        """Fit the rows."""
-        self.call_after_refresh(self._fit)
 
     def action_look(self) -> None:
         """Look at every home anew."""
@@ -69,16 +64,16 @@ class SyncScreen(ModalScreen[None]):
 
     def action_mark(self) -> None:
         """Mark the row under the cursor, or no longer."""
-        rows = self.query_one(VirtualList)
+        rows = self.rows
         if rows.cursor_key is not None and rows.cursor_key.isdecimal():
             self._marked ^= {rows.cursor_key}
-            self._fit()
+            self.redraw()
             rows.action_down()
 
     @on(VirtualList.Chosen)
     def action_copy(self) -> None:
         """Ask where to copy what is marked, or the row under the cursor."""
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         keys = sorted(self._marked, key=int) or ([key] if key is not None and key.isdecimal() else [])
         entries = [self._entries[int(one)] for one in keys]
         if not entries:
@@ -115,24 +110,17 @@ class SyncScreen(ModalScreen[None]):
         self._homes = homes
         self._entries = list_entries(homes)
         self._marked &= {str(place) for place in range(len(self._entries))}
-        self._fit()
+        self.redraw()
 
-    @on(VirtualList.Fitted)
-    def _fit(self) -> None:
-        if not is_standing(self):
-            return
-        rows = self.query_one(VirtualList)
-        width = rows.scrollable_content_region.width - GUTTER
+    def _draw(self) -> None:
+        rows = self.rows
+        width = self._row_width
         homes = self._homes
         shown = sync_rows(find_filled(homes), self._marked, width, tell_empty(homes)) if width > 0 else ()
         marked = f" · {len(self._marked)} marked" if self._marked else ""
         self.query_one(Box).border_title = f"{_TITLE}{marked}"
         rows.styles.height = max(1, min(self.size.height - _EDGES, len(shown)))
         rows.show_rows(shown)
-
-    @property
-    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        return self.app
 
 
 def _plan_all(sync: SetupSync, entries: Sequence[Entry], target: str) -> tuple[SyncPlan, ...]:

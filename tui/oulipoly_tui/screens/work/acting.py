@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.screen import ModalScreen
-
 from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.errors import ReadOnly
-from oulipoly_tui.base.app_interface import AppInterface, app_of, engine_of
+from oulipoly_tui.screens.box import ListScreen
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.commands.needs import Need
-    from oulipoly_engine.facade.engine import Engine
 
 
-class ActingScreen(ModalScreen[None]):
+class ActingScreen(ListScreen[None]):
     """A screen with actions `act('name')`, each a method `_name`, which is a command of the table."""
 
     DOES: ClassVar[Mapping[str, str]] = {}  # by the actions' names
@@ -25,7 +22,7 @@ class ActingScreen(ModalScreen[None]):
     def reason_against(self, name: str) -> str | None:
         """Say why an action does nothing now; None: it does."""
         does = find(self.DOES[name])
-        if does.writes and self.app_of_ours.options.read_only:
+        if does.writes and self._app.options.read_only:
             return ReadOnly().message
         lacking = next((need for need in does.all_needs if self.lacks(need)), None)
         return self.obstacle(name) if lacking is None else lacking.value
@@ -51,7 +48,7 @@ class ActingScreen(ModalScreen[None]):
         """Do something, or say why that cannot be."""
         reason = self.reason_against(name)
         if reason is not None:
-            self.app_of_ours.say(reason[:1].upper() + reason[1:])
+            self._app.say(reason[:1].upper() + reason[1:])
         else:
             getattr(self, f"_{name}")()
 
@@ -64,14 +61,4 @@ class ActingScreen(ModalScreen[None]):
             then(result)
             self.look_after()
 
-        self.app_of_ours.work(name, work, on_done, lambda _error: self.look_after(), title=title or name)
-
-    @property
-    def app_of_ours(self) -> AppInterface:
-        """Return the app."""
-        return app_of(self)
-
-    @property
-    def engine(self) -> Engine:
-        """Return the engine."""
-        return engine_of(self.app_of_ours)
+        self._app.work(name, work, on_done, lambda _error: self.look_after(), title=title or name)

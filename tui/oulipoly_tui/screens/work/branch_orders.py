@@ -45,7 +45,7 @@ class BranchOrders(ActingScreen):
                 rows = branch_rows(repository)
                 dialogs.choose(self.app, "Merge into", rows, lambda branch: self._preview("merge", branch or current))
 
-        self.app_of_ours.work("branches", partial(find_repository, self.engine, self.session_id), on_found)
+        self._app.work("branches", partial(find_repository, self._engine, self.session_id), on_found)
 
     def _rebase(self) -> None:
         self._preview("rebase", "")
@@ -54,12 +54,12 @@ class BranchOrders(ActingScreen):
         self._preview("apply", "")
 
     def _preview(self, verb: str, into: str) -> None:
-        work = partial(preview_move, self.engine, self.session_id, verb, into)
-        self.app_of_ours.work("preview", work, partial(self._show_preview, verb), title=f"looking what a {verb} does")
+        work = partial(preview_move, self._engine, self.session_id, verb, into)
+        self._app.work("preview", work, partial(self._show_preview, verb), title=f"looking what a {verb} does")
 
     def _show_preview(self, verb: str, preview: MergePreview) -> None:
         if preview.is_merged:
-            self.app_of_ours.say(merged_text(preview))
+            self._app.say(merged_text(preview))
             return
         has_conflicts = bool(preview.conflicts)
         head = move_head(verb, preview, self.session_id)
@@ -72,23 +72,23 @@ class BranchOrders(ActingScreen):
         dialogs.review(self.app, title, head, body, act, yes=yes, can_do=can_do, can_undo=not has_conflicts)
 
     def _move(self, verb: str, preview: MergePreview) -> None:
-        self.do(verb, partial(move, self.engine, self.session_id, verb, preview), self._note_moved)
+        self.do(verb, partial(move, self._engine, self.session_id, verb, preview), self._note_moved)
 
     def _note_moved(self, moved: Moved) -> None:
         self.undoable.append(_MOVE)
-        self.app_of_ours.say(f"{moved_text(moved)}. u: undo")
+        self._app.say(f"{moved_text(moved)}. u: undo")
 
     # ---- a conflict
 
     def _hand_over(self, into: str = "") -> None:
-        work = partial(hand_over, self.engine, self.session_id, into)
-        self.do("hand over", work, lambda _: self.app_of_ours.say("The agent was asked to resolve the conflict"))
+        work = partial(hand_over, self._engine, self.session_id, into)
+        self.do("hand over", work, lambda _: self._app.say("The agent was asked to resolve the conflict"))
 
     # ---- push
 
     def _push(self) -> None:
-        work = partial(self.engine.changes.preflight, self.session_id)
-        self.app_of_ours.work("push", work, self._show_preflight, title="looking at the remote")
+        work = partial(self._engine.changes.preflight, self.session_id)
+        self._app.work("push", work, self._show_preflight, title="looking at the remote")
 
     def _show_preflight(self, found: Preflight) -> None:
         def on_agreed() -> None:
@@ -102,7 +102,7 @@ class BranchOrders(ActingScreen):
         dialogs.review(self.app, "Push?", (), lines, on_agreed, yes="Push", can_do=can_do)
 
     def _promote(self, found: Preflight, message: str) -> None:
-        self.do("push", partial(promote, self.engine, self.session_id, found, message), self._note_pushed)
+        self.do("push", partial(promote, self._engine, self.session_id, found, message), self._note_pushed)
 
     def _note_pushed(self, made: Promoted) -> None:
         lines: list[Line] = [(("pushed ", ""), (made.branch, "strong"), (f" to {made.remote}", ""))]
@@ -122,11 +122,11 @@ class BranchOrders(ActingScreen):
             dialogs.choose(self.app, "Undo what?", _UNDONE, self._undo_one)
 
     def _undo_one(self, what: str) -> None:
-        changes = self.engine.changes
+        changes = self._engine.changes
         if what == _MOVE:
             self.do("undo", partial(changes.undo_move, self.session_id), self._note_undone)
         else:
             self.do("undo", partial(changes.undo_discard, self.session_id, what), self._note_undone)
 
     def _note_undone(self, done: Any) -> None:  # noqa: ANN401 - Discarded or Moved
-        self.app_of_ours.say(f"Undone: {getattr(done, 'kind', 'discard')}")
+        self._app.say(f"Undone: {getattr(done, 'kind', 'discard')}")

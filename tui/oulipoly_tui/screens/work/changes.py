@@ -134,12 +134,11 @@ class ChangesScreen(BranchOrders):
         self._files.focus()
         self.set_interval(_LOOK_S, self._look_if_seen)
         self.action_look()
-        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self.redraw)
 
     def on_resize(self) -> None:
         """Fit the rows."""
         self.set_class(self.size.width >= _WIDE, "-wide")
-        self.call_after_refresh(self._draw)
 
     # ---- keys
 
@@ -194,12 +193,12 @@ class ChangesScreen(BranchOrders):
     def action_to_diff(self) -> None:
         """Go to the diff."""
         self._diff_list.focus()
-        self.app_of_ours.show_keys()
+        self._app.show_keys()
 
     def action_to_files(self) -> None:
         """Go to the files."""
         self._files.focus()
-        self.app_of_ours.show_keys()
+        self._app.show_keys()
 
     def action_other_side(self) -> None:
         """Go from the files to the diff, or back."""
@@ -217,8 +216,8 @@ class ChangesScreen(BranchOrders):
         """Ask git again."""
         if not self._is_looking:
             self._is_looking = True
-            work = partial(self.engine.changes.status, self.session_id)
-            self.app_of_ours.work("changes", work, self._take, self._skip)
+            work = partial(self._engine.changes.status, self.session_id)
+            self._app.work("changes", work, self._take, self._skip)
 
     @on(VirtualList.Chosen, "#changes-files")
     def _handle_file(self) -> None:
@@ -242,7 +241,7 @@ class ChangesScreen(BranchOrders):
         if file is None:
             return
         side, path = file
-        changes = self.engine.changes
+        changes = self._engine.changes
         if hunk is None:
             order = changes.unstage if side == STAGED else changes.stage
             self.do("stage", partial(order, self.session_id, [path]))
@@ -254,12 +253,12 @@ class ChangesScreen(BranchOrders):
         file, hunk, place = self._file, self._hunk, self._place
         if file is not None and hunk is not None and place is not None:
             side, path = file
-            changes = self.engine.changes
+            changes = self._engine.changes
             order = changes.unstage_hunk if side == STAGED else changes.stage_hunk
             self.do("stage", partial(order, self.session_id, path, hunk, lines=[place.line]))
 
     def _toggle_all(self) -> None:
-        changes = self.engine.changes
+        changes = self._engine.changes
         order = changes.stage if self.found is not None and self.found.unstaged else changes.unstage
         self.do("stage", partial(order, self.session_id))
 
@@ -268,7 +267,7 @@ class ChangesScreen(BranchOrders):
         if file is None:
             return
         side, path = file
-        changes = self.engine.changes
+        changes = self._engine.changes
         if hunk is None:
             work: Callable[[], Any] = partial(changes.discard, self.session_id, [path], side)
             what = f"the {'staged ' if side == STAGED else ''}changes of {path}"
@@ -281,7 +280,7 @@ class ChangesScreen(BranchOrders):
     def _note_discarded(self, discarded: Any) -> None:  # noqa: ANN401 - Discarded
         if discarded.reference:
             self.undoable.append(discarded.reference)
-        self.app_of_ours.say("Discarded. u: undo")
+        self._app.say("Discarded. u: undo")
 
     def _commit(self) -> None:
         found = self.found
@@ -289,8 +288,8 @@ class ChangesScreen(BranchOrders):
             return
 
         def on_asked(message: str) -> None:
-            work = partial(self.engine.changes.commit, self.session_id, message, stages_all=not found.staged)
-            self.do("commit", work, lambda made: self.app_of_ours.say(f"Committed {made.sha[:8]}"))
+            work = partial(self._engine.changes.commit, self.session_id, message, stages_all=not found.staged)
+            self.do("commit", work, lambda made: self._app.say(f"Committed {made.sha[:8]}"))
 
         text = "What it changes, in a line"
         dialogs.ask(self.app, commit_title(found), text, on_asked, refuse=_refuse_empty)
@@ -308,19 +307,19 @@ class ChangesScreen(BranchOrders):
             self._comments.pop(key, None)
             if text.strip():
                 self._comments[key] = text
-            self._draw()
+            self.redraw()
 
         text = "For the agent; C sends all comments as one message. Empty: none"
         dialogs.ask(self.app, f"{file[1]}, line {at}", text, on_asked, self._comments.get(key, ""))
 
     def _send_comments(self) -> None:
         comments = [Comment(path, line, text) for (path, line), text in self._comments.items()]
-        self.do("send comments", partial(send_comments, self.engine, self.session_id, comments), self._note_sent)
+        self.do("send comments", partial(send_comments, self._engine, self.session_id, comments), self._note_sent)
 
     def _note_sent(self, count: int) -> None:
         self._comments.clear()
-        self.app_of_ours.say(f"Sent {count} comment{'s' * (count != 1)} to the agent")
-        self._draw()
+        self._app.say(f"Sent {count} comment{'s' * (count != 1)} to the agent")
+        self.redraw()
 
     # ---- what comes of it
 
@@ -339,9 +338,9 @@ class ChangesScreen(BranchOrders):
         if is_standing(self):
             self.found = found
             self._ask_for_committed(found)
-            self._draw()
+            self.redraw()
             self._read_diff()
-            self.app_of_ours.show_keys()
+            self._app.show_keys()
 
     def _ask_for_committed(self, found: ChangeSet) -> None:
         """Ask which files the commits of the branch change, whenever there are others."""
@@ -353,10 +352,10 @@ class ChangesScreen(BranchOrders):
         def on_told(told: tuple[ChangeEntry, ...]) -> None:
             if is_standing(self) and at == self._committed_at:
                 self._committed = told
-                self._draw()
+                self.redraw()
                 self._read_diff()
 
-        self.app_of_ours.work("changes", partial(find_committed, self.engine, self.session_id, found), on_told)
+        self._app.work("changes", partial(find_committed, self._engine, self.session_id, found), on_told)
 
     def _skip(self, _error: Exception) -> None:
         self._is_looking = False
@@ -367,13 +366,13 @@ class ChangesScreen(BranchOrders):
         if self._file is None:
             self._show_diff(None, {}, "")
         else:
-            self.app_of_ours.work_newest("diff", self._ask_for_diff)
+            self._app.work_newest("diff", self._ask_for_diff)
 
     def _ask_for_diff(self) -> None:
         file = self._file if is_standing(self) else None
         if file is not None:
-            work = partial(_read, self.engine, self.session_id, file)
-            self.app_of_ours.work("diff", work, partial(self._take_diff, file))
+            work = partial(_read, self._engine, self.session_id, file)
+            self._app.work("diff", work, partial(self._take_diff, file))
 
     def _take_diff(self, file: tuple[str, str], told: tuple[FileDiff, dict[int, Line]] | RunnerError) -> None:
         if not is_standing(self) or file != self._file:
@@ -392,10 +391,7 @@ class ChangesScreen(BranchOrders):
         if is_other:
             self._diff_list.action_first()
 
-    @on(VirtualList.Fitted)
     def _draw(self) -> None:
-        if not is_standing(self):
-            return
         head = self.query_one("#changes-head", Lines)
         head.show_lines((head_line(self.found, self.session_id, len(self._comments)),))
         files = self._files

@@ -6,19 +6,18 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.paths import expand_user
 from oulipoly_tui.base.app_interface import app_of
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
@@ -28,7 +27,7 @@ _MOST = 200  # folders of a list
 _ROWS = 10
 
 
-class FolderQuestion(ModalScreen[Path | None]):
+class FolderQuestion(ListScreen[Path | None]):
     """Its answer is a folder that is there; None: nothing was chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,25 +56,17 @@ class FolderQuestion(ModalScreen[Path | None]):
 
     def on_mount(self) -> None:
         """Offer what is known."""
-        self.query_one(VirtualList).can_focus = False
+        self.rows.can_focus = False
         self.query_one(Input).focus()
         self._take(self._known)
 
     def action_complete(self) -> None:
         """Take the folder under the cursor into the line, to type on below it."""
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         if key is not None:
             line = self.query_one(Input)
             line.value = key.rstrip("/") + "/"
             line.cursor_position = len(line.value)
-
-    def action_move(self, by: int) -> None:
-        """Move in the list while the line has the keys, and take what is there."""
-        rows = self.query_one(VirtualList)
-        if by > 0:
-            rows.action_down()
-        else:
-            rows.action_up()
 
     @on(Input.Submitted)
     def action_take(self) -> None:
@@ -111,11 +102,7 @@ class FolderQuestion(ModalScreen[Path | None]):
                 for one in found
                 if (shown := short_path(str(one), home))
             ]
-            self.query_one(VirtualList).show_rows(rows)
-
-    @property
-    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        return self.app
+            self.rows.show_rows(rows)
 
 
 def list_folders(typed: str) -> tuple[Path, ...]:

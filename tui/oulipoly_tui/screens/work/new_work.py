@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from oulipoly_engine.records import replace
 from oulipoly_tui.orders.work import begin, find
 from oulipoly_tui.screens import dialogs
-from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.box import Box, ListScreen
 from oulipoly_tui.screens.work.folder import FolderQuestion
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.live.lists import start_rows
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 _PLAN = 6  # rows
 
 
-class NewWorkScreen(ModalScreen["BegunWork | None"]):
+class NewWorkScreen(ListScreen["BegunWork | None"]):
     """Its answer is the session that was begun."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -79,22 +78,18 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
 
     def on_mount(self) -> None:
         """Begin with the fields."""
-        self.query_one(VirtualList).focus()
+        self.rows.focus()
         if self.draft.start is None:
             self._offer_first_model()
         self._look()
-        self.call_after_refresh(self._draw)
-
-    def on_resize(self) -> None:
-        """Fit the rows."""
-        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self.redraw)
 
     # ---- keys
 
     @on(VirtualList.Chosen)
     def action_change(self) -> None:
         """Change the field under the cursor."""
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         if key is not None and not self._is_beginning:
             getattr(self, f"_change_{key}")()
 
@@ -166,7 +161,7 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
 
     def _set(self, **changed: Any) -> None:  # noqa: ANN401 - fields of the draft
         self.draft = replace(self.draft, **changed)
-        self._draw()
+        self.redraw()
 
     def _offer_first_model(self) -> None:
         snapshot = self._app.snapshot
@@ -186,21 +181,21 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
     def _look(self) -> None:
         """Ask what the folder is; an answer about another one comes too late."""
         self.found = None
-        self._draw()
+        self.redraw()
         draft = self.draft
-        self._app.work("repository", partial(find, self._app.engine, draft), self._take)
+        self._app.work("repository", partial(find, self._engine, draft), self._take)
 
     def _take(self, found: Found) -> None:
         if is_standing(self) and found.folder == self.draft.repository:
             self.found = found
             if found.repository is None and not found.problem:
                 self.draft = replace(self.draft, place=NONE)
-            self._draw()
+            self.redraw()
 
     def _begin(self, allowed: tuple[Path, str] | None = None) -> None:
         self._is_beginning = True
         self.query_one(Box).border_title = "New work session · making it …"
-        work = partial(begin, self._app.engine, self.draft, self._prompt, allowed)
+        work = partial(begin, self._engine, self.draft, self._prompt, allowed)
         self._app.work("begin work", work, self._take_begun, self._take_failure, title="beginning a work session")
 
     def _take_begun(self, begun: BegunWork) -> None:
@@ -216,11 +211,8 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
 
     # ---- drawing
 
-    @on(VirtualList.Fitted)
     def _draw(self) -> None:
-        if not is_standing(self):
-            return
-        rows, plan, home = self.query_one(VirtualList), self.query_one("#new-plan", Lines), str(Path.home())
+        rows, plan, home = self.rows, self.query_one("#new-plan", Lines), str(Path.home())
         width = max(20, (rows.scrollable_content_region.width or 60) - GUTTER)
         rows.show_rows(field_rows(self.draft, self.found, home, width))
         lines = wrap_lines(plan_lines(self.draft, self.found, home), width)
@@ -234,7 +226,3 @@ class NewWorkScreen(ModalScreen["BegunWork | None"]):
     @property
     def _prompt(self) -> str:
         return self.query_one(TextArea).text
-
-    @property
-    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-        return self.app

@@ -77,14 +77,10 @@ class ServerScreen(ActingScreen):
 
     def on_mount(self) -> None:
         """Look, and look again as long as it is seen."""
-        self.query_one(VirtualList).focus()
+        self.rows.focus()
         self.set_interval(_LOOK_S, self.look_after)
         self.look_after()
-        self.call_after_refresh(self._draw)
-
-    def on_resize(self) -> None:
-        """Fit the rows."""
-        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self.redraw)
 
     # ---- keys
 
@@ -104,8 +100,8 @@ class ServerScreen(ActingScreen):
 
     def _start(self) -> None:
         def on_chosen(address: str) -> None:
-            work = partial(self.engine.web.start_server, address)
-            self.do("start the server", work, lambda url: self.app_of_ours.say(f"Serving on {url}"))
+            work = partial(self._engine.web.start_server, address)
+            self.do("start the server", work, lambda url: self._app.say(f"Serving on {url}"))
 
         text = "It goes on when the app is closed. x ends it."
         dialogs.choose(self.app, "Serve whom?", ADDRESSES, on_chosen, text)
@@ -116,7 +112,7 @@ class ServerScreen(ActingScreen):
             return
         one = servers[0]
         text = f"{one.url} ends for every device. Sessions go on."
-        end = partial(self.do, "end the server", partial(self.engine.web.end_server, one))
+        end = partial(self.do, "end the server", partial(self._engine.web.end_server, one))
         dialogs.confirm(self.app, "End the server?", text, "end", end)
 
     def _pair(self) -> None:
@@ -142,18 +138,18 @@ class ServerScreen(ActingScreen):
         dialogs.choose(self.app, "How does the phone come here?", ways, on_chosen, text)
 
     def _start_for_phones(self) -> ServerEntry:
-        self.engine.web.start_server(NETWORK)
-        return self.engine.web.last_server()
+        self._engine.web.start_server(NETWORK)
+        return self._engine.web.last_server()
 
     def _ask_scopes(self, address: str, fingerprint: str) -> None:
         def on_chosen(scopes: str) -> None:
-            self.app_of_ours.work("pair", partial(self.engine.web.make_code, "", scopes.split(",")), on_made)
+            self._app.work("pair", partial(self._engine.web.make_code, "", scopes.split(",")), on_made)
 
         def on_made(code: Code) -> None:
             from oulipoly_tui.screens.work.pairing import Pairing  # noqa: PLC0415 - only when it is opened
 
             url = pair_url(address, code.code, fingerprint)
-            pairing = Pairing(url, ", ".join(code.scopes), code.expires_at, self.engine.web.devices)
+            pairing = Pairing(url, ", ".join(code.scopes), code.expires_at, self._engine.web.devices)
             self.app.push_screen(pairing, lambda _: self.look_after())
 
         dialogs.choose(self.app, "What may the device do?", SCOPES, on_chosen)
@@ -164,8 +160,8 @@ class ServerScreen(ActingScreen):
             return
 
         def revoke() -> None:
-            work = partial(self.engine.web.revoke, one.device_id)
-            self.do("revoke", work, lambda _: self.app_of_ours.say(f"{one.name} may do nothing any more"))
+            work = partial(self._engine.web.revoke, one.device_id)
+            self.do("revoke", work, lambda _: self._app.say(f"{one.name} may do nothing any more"))
 
         text = f"{one.name} may do nothing any more, at once. This cannot be undone: it has to be paired anew."
         dialogs.confirm(self.app, "Revoke?", text, "revoke", revoke)
@@ -174,7 +170,7 @@ class ServerScreen(ActingScreen):
         one = self._chosen
         if one is not None:
             text = f"{one.name} may change what runs code here, for a quarter of an hour"
-            self.do("confirm", partial(self.engine.web.confirm, one.device_id), lambda _: self.app_of_ours.say(text))
+            self.do("confirm", partial(self._engine.web.confirm, one.device_id), lambda _: self._app.say(text))
 
     # ---- what comes of it
 
@@ -182,24 +178,21 @@ class ServerScreen(ActingScreen):
         """Look, unless it is being looked."""
         if is_standing(self) and self.is_current and not self._is_looking:
             self._is_looking = True
-            self.app_of_ours.work("server", partial(_read, self.engine), self._take, self._skip)
+            self._app.work("server", partial(_read, self._engine), self._take, self._skip)
 
     def _take(self, found: tuple[Sequence[ServerEntry], Sequence[Device]]) -> None:
         self._is_looking = False
         is_other = found != (self.servers, self.devices)
         self.servers, self.devices = found
         if is_other and is_standing(self):
-            self._draw()
-            self.app_of_ours.show_keys()
+            self.redraw()
+            self._app.show_keys()
 
     def _skip(self, _error: Exception) -> None:
         self._is_looking = False
 
-    @on(VirtualList.Fitted)
     def _draw(self) -> None:
-        if not is_standing(self):
-            return
-        rows, state, now = self.query_one(VirtualList), self.query_one("#server-state", Lines), self.app_of_ours.now()
+        rows, state, now = self.rows, self.query_one("#server-state", Lines), self._app.now()
         width = max(20, rows.scrollable_content_region.width or state.size.width)
         lines = wrap_lines(server_lines(self.servers, now), width)
         state.styles.height = min(10, len(lines))
@@ -211,11 +204,11 @@ class ServerScreen(ActingScreen):
 
     @on(VirtualList.Highlighted)
     def _handle_highlight(self) -> None:
-        self.app_of_ours.show_keys()
+        self._app.show_keys()
 
     @property
     def _chosen(self) -> Device | None:
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         return next((one for one in self.devices if one.device_id == key), None)
 
 

@@ -19,7 +19,7 @@ from oulipoly_tui.view.frame.hints import CLOSE, key_links, link
 from oulipoly_tui.view.live.lists import name_of
 from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.view.work.worktrees import detail_lines, prune_lines, remove_text, total_text, worktree_rows
-from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.lines import Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
@@ -66,12 +66,8 @@ class WorktreesScreen(ActingScreen):
 
     def on_mount(self) -> None:
         """Look."""
-        self.query_one(VirtualList).focus()
+        self.rows.focus()
         self.action_look()
-
-    def on_resize(self) -> None:
-        """Fit the rows."""
-        self.call_after_refresh(self._draw)
 
     # ---- keys
 
@@ -94,14 +90,14 @@ class WorktreesScreen(ActingScreen):
     def action_look(self) -> None:
         """Ask git and the disk again."""
         self.query_one(Box).border_title = "Worktrees · looking …"
-        self.app_of_ours.work("worktrees", partial(_list, self.engine), self._take, self._skip)
+        self._app.work("worktrees", partial(_list, self._engine), self._take, self._skip)
 
     @on(VirtualList.Chosen)
     def action_choose(self) -> None:
         """Show the changes of one that is there."""
         one = self._chosen
         if one is not None and one.worktree.state == "ready":
-            self.app_of_ours.order("work changes", [one.worktree.session_id])
+            self._app.order("work changes", [one.worktree.session_id])
 
     # ---- orders
 
@@ -109,32 +105,32 @@ class WorktreesScreen(ActingScreen):
         one = self._chosen
         if one is None:
             return
-        work = partial(self.engine.worktrees.remove, one.worktree.session_id, force=True)
+        work = partial(self._engine.worktrees.remove, one.worktree.session_id, force=True)
 
         def ask(would: Removal) -> None:
             remove = partial(self._order, "remove", work, "Removed. r: restore")
             dialogs.confirm(self.app, "Remove a worktree", remove_text(one, would.ignored), "remove", remove)
 
-        self.app_of_ours.work("remove", partial(work, dry_run=True), ask, title="looking what would go")
+        self._app.work("remove", partial(work, dry_run=True), ask, title="looking what would go")
 
     def _restore(self) -> None:
         one = self._chosen
         if one is not None:
-            self._order("restore", partial(self.engine.worktrees.restore, one.worktree.session_id), "Restored")
+            self._order("restore", partial(self._engine.worktrees.restore, one.worktree.session_id), "Restored")
 
     def _prune(self) -> None:
         """Show what would go by itself, then let it go."""
-        prune = self.engine.worktrees.prune
+        prune = self._engine.worktrees.prune
 
         def on_known(would: Pruned) -> None:
             can_do = bool(would.gone or would.references)
             act = partial(self._order, "prune", prune, f"Removed {len(would.gone)}. r: restore")
             dialogs.review(self.app, "Prune?", (), prune_lines(would), act, yes="Prune", can_do=can_do)
 
-        self.app_of_ours.work("prune", partial(prune, dry_run=True), on_known, title="looking what would go")
+        self._app.work("prune", partial(prune, dry_run=True), on_known, title="looking what would go")
 
     def _order(self, name: str, work: Callable[[], object], said: str) -> None:
-        self.do(name, work, lambda _: self.app_of_ours.say(said), f"{name} a worktree")
+        self.do(name, work, lambda _: self._app.say(said), f"{name} a worktree")
 
     def look_after(self) -> None:
         """Look again."""
@@ -145,20 +141,18 @@ class WorktreesScreen(ActingScreen):
 
     def _take(self, told: tuple[Sequence[WorktreeStatus], dict[str, str]]) -> None:
         self.found, self._names = told
-        self._draw()
-        self.app_of_ours.show_keys()
+        self.redraw()
+        self._app.show_keys()
 
     def _skip(self, _error: Exception) -> None:
         if is_standing(self):
             self.query_one(Box).border_title = "Worktrees · cannot be listed"
 
-    @on(VirtualList.Fitted)
     def _draw(self) -> None:
-        if not is_standing(self) or self.found is None:
+        if self.found is None:
             return
-        rows = self.query_one(VirtualList)
-        width = max(20, rows.scrollable_content_region.width - GUTTER)
-        rows.show_rows(worktree_rows(self.found, self._names, width))
+        width = max(20, self._row_width)
+        self.rows.show_rows(worktree_rows(self.found, self._names, width))
         self.query_one(Box).border_title = f"Worktrees · {total_text(self.found)}"
         self._describe()
 
@@ -167,12 +161,12 @@ class WorktreesScreen(ActingScreen):
         one, shown = self._chosen, self.query_one("#worktree-detail", Lines)
         lines = () if self.found is None else _EMPTY
         if one is not None:
-            lines = detail_lines(one, str(Path.home()), self.app_of_ours.now())
+            lines = detail_lines(one, str(Path.home()), self._app.now())
         shown.show_lines(wrap_lines(lines, max(20, shown.scrollable_content_region.width)))
 
     @property
     def _chosen(self) -> WorktreeStatus | None:
-        key = self.query_one(VirtualList).cursor_key
+        key = self.rows.cursor_key
         return next((one for one in self.found or () if one.worktree.session_id == key), None)
 
 
