@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,9 +13,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from oulipoly_tui.actions.action import FRAME
-from oulipoly_tui.base.pane import Pane
+from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.base.table import PaneEntry
-from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.view.frame.layout import Present
 from oulipoly_tui.widgets.area import Area
 from oulipoly_tui.widgets.bars import Bar, HintBar
@@ -29,11 +28,7 @@ class Frame(Screen[None], inherit_bindings=False):
     """The one screen that is always there; questions lie over it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(row.keys, f"app.press('{row.id}')", row.label, show=False, tooltip=row.description, id=row.id)
-            for row in TABLE
-            if row.where == FRAME
-        ),
+        *bindings(FRAME),
         Binding("ctrl+c", "screen.copy_text", "copy", show=False),
     ]
 
@@ -101,16 +96,17 @@ class Frame(Screen[None], inherit_bindings=False):
         await self._ensure(identity)
         self.area.show_placed()
 
-    async def turn_to(self, identity: str, *, zoomed: bool | None = None) -> None:
-        """Give the keys to a pane."""
+    async def turn_to(self, identity: str, *, zoomed: bool | None = None) -> Any:  # noqa: ANN401 - of its own class
+        """Give the keys to a pane, and return it; None: there is none."""
         if identity not in self.entries:
-            return
+            return None
         await self._ensure(identity)
         if identity not in self._panes:
-            return
+            return None
         self.area.turn_to(identity, zoomed=zoomed)
         await self.mount_visible()
         self.current.focus_inside()
+        return self._panes[identity]
 
     async def turn_to_number(self, number: int) -> None:
         """Give the keys to the pane of a number."""

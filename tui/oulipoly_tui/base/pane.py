@@ -31,7 +31,7 @@ _REST_S = 0.1  # the cursor rests so long before the footer follows it
 
 
 def bindings(where: str) -> list[BindingType]:
-    """Return the bindings of a pane from the registry of actions."""
+    """Return the bindings of a pane, or of the frame, from the registry of actions."""
     return [
         Binding(row.keys, f"app.press('{row.id}')", row.label, show=False, tooltip=row.description, id=row.id)
         for row in TABLE

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.artifacts.addresses import parse
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.commands.sessions import find_session
-from oulipoly_tui.screens.sessions.artifact_actions import artifacts_of, ask_to_remove, read, save
+from oulipoly_tui.screens.sessions.artifact_actions import ask_to_remove, read, save
 from oulipoly_tui.screens.sessions.artifacts import ArtifactsScreen
 from oulipoly_tui.view.sessions.sessions import title_of
 
@@ -26,7 +27,7 @@ def list_of_session(app: AppInterface, arguments: list[str]) -> None:
     """Open the list of what a session's runs have returned, received, sent and kept."""
 
     def on_found(one: Session) -> None:
-        read_all = partial(artifacts_of(app).of_session, [part.session_id for part in one.parts])
+        read_all = partial(engine_of(app).artifacts.of_session, [part.session_id for part in one.parts])
         folder = Path(one.workspace) if one.workspace else None
         app.push_screen(ArtifactsScreen(f"Artifacts of {title_of(one)[:_TITLE]}", read_all, folder))
 
@@ -36,7 +37,7 @@ def list_of_session(app: AppInterface, arguments: list[str]) -> None:
 def list_of_run(app: AppInterface, arguments: list[str]) -> None:
     """Open the list of what a run has returned, received, sent and kept."""
     uuid = arguments[0]
-    app.push_screen(ArtifactsScreen(f"Artifacts of run {uuid[:_UUID]}", partial(artifacts_of(app).of_run, uuid)))
+    app.push_screen(ArtifactsScreen(f"Artifacts of run {uuid[:_UUID]}", partial(engine_of(app).artifacts.of_run, uuid)))
 
 
 def open_address(app: AppInterface, arguments: list[str]) -> None:
@@ -56,5 +57,5 @@ def remove_address(app: AppInterface, arguments: list[str]) -> None:
 
 
 def _find(app: AppInterface, text: str, act: Callable[[Version], object]) -> None:
-    artifacts = artifacts_of(app)
+    artifacts = engine_of(app).artifacts
     app.work("find an artifact", lambda: artifacts.find(parse(text)), act)

@@ -68,8 +68,7 @@ def open_target(app: AppInterface, target: Target) -> None:
     """Open a transcript and give it the keys; the list's cursor follows: its keys act on what was opened last."""
 
     async def hand_over() -> None:
-        await app.frame.turn_to("transcript")
-        pane: Any = app.frame.find("transcript")
+        pane = await app.frame.turn_to("transcript")
         if pane is not None:
             pane.open_target(target)
         if target.chain_id and app.has_pane("sessions"):

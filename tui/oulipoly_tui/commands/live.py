@@ -29,8 +29,7 @@ def show(app: AppInterface, session_id: str, *, is_begun: bool = False) -> None:
     """Show a live session and give it the keys. is_begun: just now, so that a message is written to it next."""
 
     async def hand_over() -> None:
-        await app.frame.turn_to(_PANE, zoomed=True if app.size.width < _ZOOMED_BELOW else None)
-        pane: Any = app.frame.find(_PANE)
+        pane = await app.frame.turn_to(_PANE, zoomed=True if app.size.width < _ZOOMED_BELOW else None)
         if pane is not None:
             following = pane.following
             (following.open_begun if is_begun else following.open_session)(session_id)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.commands.session_files import show_difference
-from oulipoly_tui.commands.sessions import find_session, sessions_of
+from oulipoly_tui.commands.sessions import find_session
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
@@ -20,7 +21,7 @@ def edit(app: AppInterface, arguments: list[str]) -> None:
     """Let the user change a session in the editor, and show the difference."""
 
     def on_found(one: Session) -> None:
-        app.work("edit", partial(sessions_of(app).edits.draft, one.chain_id), partial(_write, app, one))
+        app.work("edit", partial(engine_of(app).sessions.edits.draft, one.chain_id), partial(_write, app, one))
 
     find_session(app, arguments[0], on_found)
 
@@ -29,7 +30,7 @@ def _write(app: AppInterface, session: Session, draft: Draft) -> None:
     """Let the user write; the app has let go of the terminal."""
     try:
         with app.suspend():
-            problem = sessions_of(app).edits.edit_draft(draft)
+            problem = engine_of(app).sessions.edits.edit_draft(draft)
     except BaseException:
         draft.close()
         raise
@@ -38,7 +39,7 @@ def _write(app: AppInterface, session: Session, draft: Draft) -> None:
         draft.close()
         app.say(problem, severity="warning")
         return
-    work = partial(_read, sessions_of(app), session.chain_id, draft)
+    work = partial(_read, engine_of(app).sessions, session.chain_id, draft)
     app.work("import", work, partial(_take_answer, app, session, draft))
 
 

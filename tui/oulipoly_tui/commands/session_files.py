@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.paths import expand_user
-from oulipoly_tui.commands.sessions import did, find_session, sessions_of
+from oulipoly_tui.base.app_interface import engine_of
+from oulipoly_tui.commands.sessions import did, find_session
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def archive(app: AppInterface, arguments: list[str]) -> None:
     """Keep copies of sessions."""
-    sessions, texts = sessions_of(app), arguments[0].split()
+    sessions, texts = engine_of(app).sessions, arguments[0].split()
     app.say("Archiving …")
 
     def work() -> str:
@@ -34,7 +35,7 @@ def archive(app: AppInterface, arguments: list[str]) -> None:
 def archive_all(app: AppInterface, _arguments: list[str]) -> None:
     """Keep copies of every account's sessions."""
     app.say("Archiving …")
-    title, work = "archiving every session", sessions_of(app).archive.keep_all
+    title, work = "archiving every session", engine_of(app).sessions.archive.keep_all
 
     def on_done(kept: KeepResult) -> None:
         app.say(f"{kept.kept} of {kept.looked_at} files kept anew")
@@ -44,7 +45,7 @@ def archive_all(app: AppInterface, _arguments: list[str]) -> None:
 
 def restore(app: AppInterface, arguments: list[str]) -> None:
     """Put the archive's copy back."""
-    sessions = sessions_of(app)
+    sessions = engine_of(app).sessions
 
     def on_found(one: Session) -> None:
         work = partial(sessions.archive.restore, one.chain_id)
@@ -66,7 +67,7 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
         return f"there is no format {form!r}: {', '.join(FORMATS)}"
     from oulipoly_engine.facade.sessions.values import ExportOptions  # noqa: PLC0415 - loaded already
 
-    sessions, target = sessions_of(app), expand_user(path)
+    sessions, target = engine_of(app).sessions, expand_user(path)
 
     def on_found(one: Session) -> None:
         def on_done(file: Exported) -> None:
@@ -84,7 +85,7 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
 def bundle(app: AppInterface, arguments: list[str]) -> None:
     """Pack a session for another machine."""
     text, path = arguments
-    sessions, target = sessions_of(app), expand_user(path)
+    sessions, target = engine_of(app).sessions, expand_user(path)
 
     def on_done(one: Packed) -> None:
         missing = f"; missing: {', '.join(one.missing)}" if one.missing else ""
@@ -98,7 +99,7 @@ def bundle(app: AppInterface, arguments: list[str]) -> None:
 
 def unbundle(app: AppInterface, arguments: list[str]) -> None:
     """Check a bundle, say what it would do, and unpack it after a yes."""
-    sessions, source = sessions_of(app), expand_user(arguments[0])
+    sessions, source = engine_of(app).sessions, expand_user(arguments[0])
     folder = expand_user(arguments[1]) if len(arguments) > 1 else None
 
     def on_planned(plan: Unpacked) -> None:
@@ -123,7 +124,7 @@ def format_unpacking(plan: Unpacked) -> str:
 def import_file(app: AppInterface, arguments: list[str]) -> None:
     """Show what an edited export would change."""
     text, path = arguments
-    sessions, source = sessions_of(app), expand_user(path)
+    sessions, source = engine_of(app).sessions, expand_user(path)
 
     def on_found(one: Session) -> None:
         def on_shown(wish: Import) -> None:
@@ -136,7 +137,7 @@ def import_file(app: AppInterface, arguments: list[str]) -> None:
 
 def show_difference(app: AppInterface, wish: Import, session: Session, source: str) -> None:
     """Show what an import would change in a session, and carry it out after a yes."""
-    sessions = sessions_of(app)
+    sessions = engine_of(app).sessions
 
     def on_replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
         if receipt.operation_uuid is None:
@@ -164,7 +165,7 @@ def _review(  # noqa: PLR0913, RUF100 - what would be done, and what follows
 
 def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
     """Show what taking the latest replacement back would change."""
-    sessions = sessions_of(app)
+    sessions = engine_of(app).sessions
 
     def on_found(one: Session) -> None:
         def on_planned(plan: Plan) -> None:

@@ -13,13 +13,7 @@ from oulipoly_tui.screens import dialogs
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
-    from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_tui.base.app_interface import AppInterface
-
-
-def sessions_of(app: AppInterface) -> Sessions:
-    """Return what the engine does with sessions."""
-    return engine_of(app).sessions
 
 
 def did(app: AppInterface, text: str, take_back: Callable[[], object] | None = None) -> None:
@@ -33,7 +27,7 @@ def did(app: AppInterface, text: str, take_back: Callable[[], object] | None = N
 
 def find_session(app: AppInterface, text: str, act: Callable[[Session], None]) -> None:
     """Find what an id means, then act."""
-    app.work("find a session", partial(sessions_of(app).catalogue.find, text), act)
+    app.work("find a session", partial(engine_of(app).sessions.catalogue.find, text), act)
 
 
 def open_session(app: AppInterface, arguments: list[str]) -> None:
@@ -66,8 +60,7 @@ def fork(app: AppInterface, arguments: list[str]) -> str | None:
 
     def on_found(one: Session) -> None:
         async def hand_over() -> None:
-            await app.frame.turn_to("repl")
-            pane: Any = app.frame.find("repl")
+            pane = await app.frame.turn_to("repl")
             if pane is not None:
                 pane.fork(one.active.session_id)
 
@@ -80,7 +73,7 @@ def fork(app: AppInterface, arguments: list[str]) -> str | None:
 def move(app: AppInterface, arguments: list[str]) -> None:
     """Move a session to another account, after a yes."""
     text, account = arguments
-    sessions = sessions_of(app)
+    sessions = engine_of(app).sessions
 
     def on_found(one: Session) -> None:
         def on_planned(what: str) -> None:
@@ -103,32 +96,30 @@ def move(app: AppInterface, arguments: list[str]) -> None:
 
 def rename(app: AppInterface, arguments: list[str]) -> None:
     """Give a session a name."""
-    text, name = arguments[0], arguments[1] if len(arguments) > 1 else ""
-    sessions = sessions_of(app)
-
-    def on_found(one: Session) -> None:
-        def on_named(before: str | None) -> None:
-            back = partial(sessions.notes.rename, one.chain_id, before or "")
-            did(app, f"Session named “{name}”" if name.strip() else "Session called by its first words", back)
-
-        app.work("name", partial(sessions.notes.rename, one.chain_id, name), on_named)
-
-    find_session(app, text, on_found)
+    name = "".join(arguments[1:])
+    done = f"Session named “{name}”" if name.strip() else "Session called by its first words"
+    _write(app, "name", arguments[0], engine_of(app).sessions.notes.rename, name, done)
 
 
 def annotate(app: AppInterface, arguments: list[str]) -> None:
     """Keep a note with a session."""
-    text, note = arguments[0], arguments[1] if len(arguments) > 1 else ""
-    sessions = sessions_of(app)
+    note = "".join(arguments[1:])
+    done = "Note kept" if note.strip() else "Note deleted"
+    _write(app, "note", arguments[0], engine_of(app).sessions.notes.annotate, note, done)
+
+
+def _write(  # noqa: PLR0913, RUF100 - what is written, and what is said of it
+    app: AppInterface, kind: str, session: str, write: Callable[[str, str], str | None], text: str, done: str
+) -> None:
+    """Write down a text about a session. write: returns what was there before."""
 
     def on_found(one: Session) -> None:
-        def on_noted(before: str | None) -> None:
-            back = partial(sessions.notes.annotate, one.chain_id, before or "")
-            did(app, "Note kept" if note.strip() else "Note deleted", back)
+        def on_written(before: str | None) -> None:
+            did(app, done, partial(write, one.chain_id, before or ""))
 
-        app.work("note", partial(sessions.notes.annotate, one.chain_id, note), on_noted)
+        app.work(kind, partial(write, one.chain_id, text), on_written)
 
-    find_session(app, text, on_found)
+    find_session(app, session, on_found)
 
 
 def pin(app: AppInterface, arguments: list[str]) -> None:
@@ -142,7 +133,7 @@ def unpin(app: AppInterface, arguments: list[str]) -> None:
 
 
 def _pin(app: AppInterface, texts: list[str], *, on: bool) -> None:
-    sessions = sessions_of(app)
+    sessions = engine_of(app).sessions
 
     def on_resolved() -> list[str]:
         return sessions.notes.pin([sessions.catalogue.find(text).chain_id for text in texts], on=on)

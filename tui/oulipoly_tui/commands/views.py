@@ -33,8 +33,7 @@ def choose_view(app: AppInterface, arguments: list[str]) -> str | None:
         return _unknown(app, arguments[0])
 
     async def show() -> None:
-        await app.frame.turn_to("sessions")
-        pane: Any = app.frame.find("sessions")
+        pane = await app.frame.turn_to("sessions")
         if pane is not None:
             app.call_after_refresh(pane.order.choose_view, view)
 

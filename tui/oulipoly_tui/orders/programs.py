@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,7 @@ def show_program(
     """Run a command in a terminal and turn to it. folder: where; None: ours. ended: called when it has ended."""
 
     async def begin() -> None:
-        await app.frame.turn_to("repl")
-        pane: Any = app.frame.find("repl")
+        pane = await app.frame.turn_to("repl")
         pane.run_program(argv, folder, ended)
 
     app.call_next(begin)

@@ -29,11 +29,10 @@ class Reading(ScrollScreen[None]):
     Reading Lines { height: auto; max-height: 100%; scrollbar-gutter: stable; }
     """
 
-    def __init__(self, title: str, lines: Sequence[Line], *, wraps: bool = True) -> None:
+    def __init__(self, title: str, lines: Sequence[Line]) -> None:
         super().__init__()
         self._title = title
         self._content = lines
-        self._wraps = wraps
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
@@ -61,6 +60,6 @@ class Reading(ScrollScreen[None]):
             return
         shown = self.query_one(Lines)
         width = shown.scrollable_content_region.width
-        lines = wrap_lines(self._content, width) if self._wraps and width else self._content
+        lines = wrap_lines(self._content, width) if width else self._content
         shown.styles.height = len(lines)
         shown.show_lines(lines)

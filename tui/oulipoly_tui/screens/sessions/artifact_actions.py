@@ -15,6 +15,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.artifacts import PREVIEW_BYTES
 from oulipoly_engine.facade.sessions.values import FileExists
 from oulipoly_engine.paths import expand_user
+from oulipoly_tui.base.app_interface import engine_of
 from oulipoly_tui.driver import copying
 from oulipoly_tui.screens import dialogs
 from oulipoly_tui.view.sessions.artifacts import content_lines, detail_lines, diff_lines, shown, title_of
@@ -27,20 +28,13 @@ if TYPE_CHECKING:
     from oulipoly_tui.base.app_interface import AppInterface
 
 
-def artifacts_of(app: AppInterface) -> Artifacts:
-    """Return what the engine does with artifacts."""
-    if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # whoever opens a screen or runs a command has one
-    return app.engine.artifacts
-
-
 def read(app: AppInterface, one: Version) -> None:
     """Show all that is known and can be read of it."""
 
     def on_read(text: str | None) -> None:
         dialogs.read(app, title_of(one), (*detail_lines(one, app.now()), (), *content_lines(one, text)))
 
-    app.work("artifact", partial(artifacts_of(app).preview, one), on_read)
+    app.work("artifact", partial(engine_of(app).artifacts.preview, one), on_read)
 
 
 def compare(app: AppInterface, before: Version, one: Version) -> None:
@@ -53,7 +47,9 @@ def compare(app: AppInterface, before: Version, one: Version) -> None:
         else:
             app.say(f"Nothing differs between v{before.number} and v{one.number}")
 
-    app.work("diff", partial(artifacts_of(app).diff, before.address, one.address), on_compared, title="comparing")
+    app.work(
+        "diff", partial(engine_of(app).artifacts.diff, before.address, one.address), on_compared, title="comparing"
+    )
 
 
 def ask_to_save(app: AppInterface, one: Version, folder: Path | None = None) -> None:
@@ -78,7 +74,7 @@ def copy(app: AppInterface, one: Version) -> None:
 
     def on_chosen(name: str) -> None:
         if name == "text":
-            app.work("artifact", partial(artifacts_of(app).preview, one), on_read)
+            app.work("artifact", partial(engine_of(app).artifacts.preview, one), on_read)
         else:
             copying.copy_line(app, texts[name])
 
@@ -89,7 +85,7 @@ def ask_to_remove(app: AppInterface, one: Version, then: Callable[[], object] | 
     """Remove a version after a yes. then: called when it is gone."""
 
     def remove() -> None:
-        app.work("remove", partial(artifacts_of(app).remove_by_hand, one.address), lambda _: on_removed())
+        app.work("remove", partial(engine_of(app).artifacts.remove_by_hand, one.address), lambda _: on_removed())
 
     def on_removed() -> None:
         app.say(f"Removed {title_of(one)}")
@@ -116,7 +112,7 @@ def preview(engine: Engine, one: Version) -> str | RunnerError | None:
 
 def save(app: AppInterface, one: Version, text: str) -> None:
     """Save a content; ask before a file that is there is replaced."""
-    artifacts = artifacts_of(app)
+    artifacts = engine_of(app).artifacts
 
     def start(*, force: bool) -> None:
         work = partial(_write, artifacts, one, text, force=force)
