@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from oulipoly_engine.core.live.events import TurnStarted
 
 LS = "hello [[approve:ls -la]]"
@@ -50,6 +52,29 @@ def test_a_session_of_a_further_runtime_is_found_shown_and_exported_until_its_tr
 
     assert "live" == row["kind"]
     assert (hit["chain_id"], "demo-claude3") == (now["chain_id"], now["account"]) == (row["chain_id"], row["account"])
+
+
+@pytest.mark.parametrize("runtime", ["demo-codex1", "demo-claude2", "demo-claude3"])  # the last one speaks ACP
+def test_what_is_said_is_there_once_and_of_its_turn_whenever_the_transcript_is_read(live, agents, runtime):
+    session, first = live.begin_turn("greet the walrus [[run:make]]", runtime=runtime)
+    live.live.wait(session, first)
+    second = live.live.send(session, "and the otter", waits=True).turn_id
+    before = json.loads(agents("session", "show", session, "--all", "--no-scan", "--json").stdout)
+    agents("session", "scan")
+    third = live.live.send(session, "and the seal", waits=True).turn_id
+    for words in (("--no-scan",), ()):
+        shown = json.loads(agents("session", "show", session, "--all", *words, "--json").stdout)
+        said = {turn: [] for turn in (first, second, third)}
+        for entry in (
+            each for each in shown["shown_turns"] if each["live_turn_id"]
+        ):  # codex begins with words of its own
+            said[entry["live_turn_id"]] += [each["text"] for each in entry["content"] if each["type"] == "text"]
+
+        assert [2, 2, 2] == [len(texts) for texts in said.values()], said
+        assert ["otter" in said[second][0], "seal" in said[third][0]] == [True, True]
+        assert shown["leaf"] == shown["shown_turns"][-1]["turn_id"]
+    assert {first, second} == {entry["live_turn_id"] for entry in before["shown_turns"]} - {None}
+    assert not any(entry["turn_id"].startswith("live/") for entry in shown["shown_turns"])
 
 
 def test_a_message_whose_cli_dies_before_it_says_it_again_has_its_text_everywhere(live, agents):

@@ -205,22 +205,24 @@ def _find_point(store: Store, source: LiveSession, at: str) -> _Point:
     if not at:
         return _Point(end, turns[-1] if turns else None, is_end=True)
     chosen = [turn for turn in turns if turn.turn_id.startswith(at)]
+    if len(chosen) == 1:
+        return _Point(_find_end_of(store, turns, chosen[0]), chosen[0])
     sessions = find_sessions_of_turns(store, [turn.turn_id for turn in turns])
     sessions.update((account, source.native_id or "") for account in _accounts_of(store, source))
-    places = find_beginning_with(store, sessions, at)
-    if len(chosen) + len(places) != 1:
+    places = () if chosen else find_beginning_with(store, sessions, at)
+    if len(places) != 1:
         known = "more than one turn or message" if chosen or places else "no turn"
         raise TurnNotFound(
             f"the session has {known} {at!r}: `agents session status`, `follow` and `show --json` name its turns and "
             "messages"
         )
-    if chosen:
-        return _Point(_find_end_of(store, turns, chosen[0]), chosen[0])
     (place,) = places
     turn = next((turn for turn in turns if turn.turn_id == place.turn_id), None)
-    is_last = turn is not None and find_last_of_turn(store, turn.turn_id) == place
-    is_end = end is not None and end.entry_id == place.entry_id and turn is None
-    return _Point(place, turn if is_last else None, is_end=is_end)
+    if turn is None:
+        return _Point(place, None, is_end=end is not None and end.entry_id == place.entry_id)
+    last = find_last_of_turn(store, turn.turn_id)
+    is_last = last is not None and last.entry_id == place.entry_id
+    return _Point(place, turn if is_last else None)
 
 
 def _find_end_of(store: Store, turns: Sequence[Turn], last: Turn) -> EntryPlace | None:

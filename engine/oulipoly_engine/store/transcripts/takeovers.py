@@ -12,7 +12,7 @@ from oulipoly_engine.core.sessions.takeover import HeardEntry, ReadEntry, Takeov
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
-from oulipoly_engine.store.base.orm import JOIN, Case, Expression, Query, fn
+from oulipoly_engine.store.base.orm import JOIN, Case, ColumnBase, Expression, Query, fn
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.transcripts import EntryRow
@@ -57,11 +57,12 @@ def take_over(store: Store, owners: Collection[str], session_id: str, give_back:
     key = [*accounts], session_id
     without_turn = [entry_id for (entry_id,) in store.rows(_select_without_turn(*key))]
     _give_up(store, key, without_turn, give_back)
+    ((first_at, begun_at),) = store.rows(_select_begin(*key))
+    read = [] if first_at is None else _read_transcript(store, *key, begun_at)
+    if not any(line.turn_id is None or line.timestamp >= first_at for line in read if not line.is_sidechain):
+        return len(without_turn)  # nearly always: what is heard is not read again with each piece of a turn
     heard = _read_heard(store, *key)
-    if not heard:
-        return len(without_turn)
-    read = _read_transcript(store, *key, min(entry.begun_at for entry in heard))
-    plan = plan_takeover(heard, read) if read else Takeover()
+    plan = plan_takeover(heard, read)
     turns = ((*key, each.entry_id, each.turn_id, each.native_id) for each in plan.turns)
     store.execute_many(_give_turn, turns)
     if plan.dropped:
@@ -86,28 +87,38 @@ def _give_up(store: Store, key: tuple[list[str], str], entry_ids: Collection[str
         store.run(_drop(*key, entry_ids))
 
 
-@compile_query
-def _select_heard(accounts: Parameter, session_id: Parameter) -> Query:
-    row = EntryRow
-    turn = LiveTurnRow
-    run = InvocationRow
-    begun = fn.COALESCE(turn.created_at, run.created_at, row.timestamp)
-    ended = fn.COALESCE(turn.ended_at, run.finished_at)
+_BEGUN = fn.COALESCE(LiveTurnRow.created_at, InvocationRow.created_at, EntryRow.timestamp)
+_ENDED = fn.COALESCE(LiveTurnRow.ended_at, InvocationRow.finished_at)
+
+
+def _select_with_turns(accounts: Parameter, session_id: Parameter, *columns: ColumnBase) -> Query:
+    """Return the query of what was heard, each beside its turn or its run."""
     return (
-        row.select(row.entry_id, row.role, row.timestamp, row.body, row.turn_id, row.native_id, begun, ended)
-        .join(turn, JOIN.LEFT_OUTER, on=turn.turn_id == row.turn_id)
-        .join(run, JOIN.LEFT_OUTER, on=run.invocation_uuid == EntryRow.turn_id)
+        EntryRow.select(*columns)
+        .join(LiveTurnRow, JOIN.LEFT_OUTER, on=LiveTurnRow.turn_id == EntryRow.turn_id)
+        .join(InvocationRow, JOIN.LEFT_OUTER, on=InvocationRow.invocation_uuid == EntryRow.turn_id)
         .where(_of_session(accounts, session_id) & entries.IS_LIVE)
-        .order_by(row.timestamp, row.id)
     )
 
 
+@compile_query
+def _select_begin(accounts: Parameter, session_id: Parameter) -> Query:
+    return _select_with_turns(accounts, session_id, fn.MIN(EntryRow.timestamp), fn.MIN(_BEGUN))
+
+
+@compile_query
+def _select_heard(accounts: Parameter, session_id: Parameter) -> Query:
+    row = EntryRow
+    columns = row.timestamp, row.id, row.entry_id, row.role, row.body, row.turn_id, row.native_id
+    return _select_with_turns(accounts, session_id, *columns, _BEGUN, _ENDED)
+
+
 def _read_heard(store: Store, accounts: Sequence[str], session_id: str) -> list[HeardEntry]:
+    """Read them in order, which SQLite would do by passing over the whole session."""
+    rows = sorted(store.rows(_select_heard(accounts, session_id)), key=lambda row: row[:2])
     return [
         HeardEntry(entry_id, role, at, read_words(body), turn_id, native_id, begun_at, ended_at is not None)
-        for entry_id, role, at, body, turn_id, native_id, begun_at, ended_at in store.rows(
-            _select_heard(accounts, session_id)
-        )
+        for at, _, entry_id, role, body, turn_id, native_id, begun_at, ended_at in rows
     ]
 
 

@@ -16,8 +16,9 @@ from oulipoly_engine.service.runs.run_text import RunText, SavedPrompt, list_fil
 from oulipoly_engine.service.transcripts.ingest import give_texts_back
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import chains, imported
+from oulipoly_engine.store.sessions import chains, imported, leaves
 from oulipoly_engine.store.transcripts import entries, takeovers
+from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KINDS = Path(__file__).parents[2] / "core" / "text" / "secret_kinds.json"
@@ -47,15 +48,19 @@ class Runs:
     def enter(self, after=timedelta(seconds=2)):
         return enter_runs(self.store, list_files(self.folder), AT + after)
 
-    def read_transcript(self, session_id):
-        body = '[{"type":"text","text":"theirs"}]'
+    def read_transcript(self, session_id, question="theirs", answer="theirs"):
         lines = [
-            EntryLine(session_id, f"theirs-{role}", to_text(AT), role, body=body) for role in ("user", "assistant")
+            EntryLine(session_id, f"theirs-{role}", to_text(AT), role, body=f'[{{"type":"text","text":"{text}"}}]')
+            for role, text in (("user", question), ("assistant", answer))
         ]
         with self.store.write():
             entries.insert_new(self.store, "a", lines, AT)
             takeovers.take_over_all(self.store, "a", [session_id], give_texts_back)
             imported.adopt(self.store, "a", [session_id])
+
+    def tree(self, session_id):
+        rows = EntryPages(self.store, "a", session_id).page(0, 9)
+        return [(row.entry_id.rpartition("/")[2], row.parent_entry_id, row.turn_id) for row in rows]
 
     def texts(self, session_id=RUN):
         return [text_of(each.body) for each in entries.of_session(self.store, "a", session_id)]
@@ -156,3 +161,24 @@ def test_what_was_heard_does_not_make_a_session_that_a_run_of_the_same_time_coul
     runs.enter()
 
     assert () == entries.activity(runs.store, "a", AT - timedelta(seconds=1), AT + timedelta(hours=1))
+
+
+def test_an_answer_follows_on_its_question_and_both_are_of_the_run(runs):
+    runs.write()
+    runs.end()
+    runs.enter()
+
+    first = f"live/{RUN}/0000000000"
+    assert [("0000000000", None, RUN), ("0000000001", first, RUN)] == runs.tree(RUN)
+    assert f"live/{RUN}/0000000001" == leaves.find_leaf(runs.store, "a", RUN)
+
+
+@pytest.mark.parametrize("is_read_first", [True, False])
+def test_the_lines_of_a_transcript_are_of_the_run_whichever_comes_first(runs, is_read_first):
+    runs.write()
+    runs.end("n1")
+    steps = [lambda: runs.read_transcript("n1", "question", "my answer: answer"), runs.enter]
+    for step in steps if is_read_first else reversed(steps):
+        step()
+
+    assert [("theirs-user", None, RUN), ("theirs-assistant", None, RUN)] == runs.tree("n1")

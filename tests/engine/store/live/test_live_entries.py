@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import events as ev
@@ -62,10 +64,10 @@ class Talk:
     def leaf(self, native_id="n1", account="mine"):
         return short(leaves.find_leaf(self.store, account, native_id))
 
-    def read_transcript(self, native_id, *texts, account="mine", role="user"):
+    def read_transcript(self, native_id, *texts, account="mine", role="user", at=AT):
         for text in texts:
             body = f'[{{"type":"text","text":"{text}"}}]'
-            line = EntryLine(native_id, f"theirs-{text}", to_text(AT), role, body=body)
+            line = EntryLine(native_id, f"theirs-{text}", to_text(at), role, body=body)
             with self.store.write():
                 entries.insert_new(self.store, account, [line], AT)
                 takeovers.take_over_all(self.store, account, [native_id], live_events.restore_entries)
@@ -297,3 +299,32 @@ def test_a_leaf_that_is_gone_counts_as_none(talk):
         talk.store.execute("UPDATE session_chains SET leaf = 'gone'")
 
     assert "2" == talk.leaf()
+
+
+SAID = [("t1", "user", "hello"), ("t1", "assistant", ""), ("t1", "assistant", "done")]
+SAID += [("t2", "user", "again"), ("t2", "assistant", "once"), ("t2", "assistant", "twice")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.permutations([True] * len(SAID) + [False] * len(SAID)))
+def test_events_and_lines_may_come_in_any_order(tmp_path_factory, order):
+    talk = Talk(tmp_path_factory.mktemp("any") / "state.db")
+    talk.is_named("n1")
+    for turn in ("t1", "t2"):
+        live_sessions.insert_turn(talk.store, Turn(turn, "s1", "user", "running", turn, "", AT))
+    events = iter(SAID)
+    lines = iter(enumerate(SAID, 2))
+    for is_event in order:
+        if is_event:
+            turn, role, text = next(events)
+            kind = "command" if not text else "user_message" if role == "user" else "agent_message"
+            talk.says(text, kind, turn, title="" if text else "ls")
+            talk.enter()
+        else:
+            seq, (_, role, text) = next(lines)
+            at = AT + timedelta(seconds=seq - 0.5)
+            talk.read_transcript("n1", text or "a.py", role=role if text else "tool", at=at)
+
+    assert [("theirs-" + (text or "a.py"), turn) for turn, _, text in SAID] == [(row[0], row[2]) for row in talk.tree()]
+    assert "theirs-twice" == talk.leaf()
+    talk.store.close()
