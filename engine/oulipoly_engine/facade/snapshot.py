@@ -18,9 +18,9 @@ from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_engine.core.balance.what_if import Supposition, suppose
 from oulipoly_engine.core.checks.alerts import Alert, Severity, of_risk, of_window
 from oulipoly_engine.core.checks.disks import of_disk
-from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, alerts
+from oulipoly_engine.core.quota.alerts import alerts
 from oulipoly_engine.core.quota.staleness import is_reading_due, is_shown_as_old
-from oulipoly_engine.core.quota.windows import QuotaState, mark_holds
+from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD, QuotaState, mark_holds
 from oulipoly_engine.core.runs.invocations import Category, Invocation
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.sessions.saved_view import SavedView

@@ -12,9 +12,9 @@ from fortnight_sim.simulate import Simulation
 from fortnight_sim.vendor import FLEETS, capacity
 from fortnight_sim.work import fortnight
 from oulipoly_engine.core.balance.balance import SPENT_AT
-from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, FORECAST, THRESHOLD, alerts
+from oulipoly_engine.core.quota.alerts import FORECAST, THRESHOLD, alerts
 from oulipoly_engine.core.quota.forecast import Forecast, Reading, State, forecast
-from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD, QuotaState, Window
 
 _IN_TIME = timedelta(minutes=10)  # before the window is exhausted
 _SAME_CYCLE = timedelta(hours=1)  # vendors' resets differ by seconds

@@ -11,11 +11,9 @@ from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.forecast import Forecast, State
-from oulipoly_engine.core.quota.windows import LEAST_USED_TO_WARN, QuotaState, Window
+from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD, LEAST_USED_TO_WARN, QuotaState, Window
 from oulipoly_engine.core.text.quantities import percent
 from oulipoly_engine.records import Record
-
-DEFAULT_THRESHOLD = 0.9
 
 _LEAST_CHANCE = 0.8
 _SLACK = 0.02  # below the threshold at which an alert that was raised still holds: vendors round and correct themselves
@@ -80,11 +78,20 @@ def alerts(
     return tuple(alert for alert in found if alert is not None)
 
 
+def needs_forecast(window: Window, raised: Collection[tuple[str, str]]) -> bool:
+    """Tell whether a forecast can change what is said of a window: three quarters are used, or it has been told.
+
+    Below that level work most often ends before its window does, however sure the forecast is of the pace.
+    """
+    return window.used >= LEAST_USED_TO_WARN or (window.name, FORECAST) in raised
+
+
 def _of(
     account: str, window: Window, forecast: Forecast | None, threshold: float, raised: Collection[tuple[str, str]]
 ) -> WindowAlert | None:
-    is_told = (window.name, FORECAST) in raised
-    dry_at = forecast.at if forecast is not None and _runs_out(forecast, window.used, is_told=is_told) else None
+    dry_at = None
+    if forecast is not None and needs_forecast(window, raised):
+        dry_at = _find_end(forecast, is_told=(window.name, FORECAST) in raised)
     slack = _SLACK if (window.name, THRESHOLD) in raised else 0.0
     if window.used >= threshold - slack:
         return WindowAlert(THRESHOLD, account, window.name, window.used, window.resets_at, dry_at)
@@ -93,12 +100,10 @@ def _of(
     return None
 
 
-def _runs_out(forecast: Forecast, used: float, *, is_told: bool) -> bool:
-    """Tell whether a forecast is worth an alert: three quarters are used, and it is likely by its own error too.
+def _find_end(forecast: Forecast, *, is_told: bool) -> datetime | None:
+    """Return when a window runs out, where that is worth an alert: it is likely by the forecast's own error too.
 
-    Below that level work most often ends before its window does, however sure the forecast is of the pace; few readings
-    make the error wide. Once told, it holds until the middle of the forecast says otherwise.
+    Few readings make the error wide. Once told, it holds until the middle of the forecast says otherwise.
     """
-    if forecast.state is not State.RUNS_DRY:
-        return False
-    return is_told or (used >= LEAST_USED_TO_WARN and forecast.chance is not None and forecast.chance >= _LEAST_CHANCE)
+    is_likely = is_told or (forecast.chance is not None and forecast.chance >= _LEAST_CHANCE)
+    return forecast.at if forecast.state is State.RUNS_DRY and is_likely else None

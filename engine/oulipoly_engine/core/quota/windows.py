@@ -14,6 +14,7 @@ MIN_HOURS = 1 / 60  # floor of every duration, so that a window about to reset k
 # 69 % of those about 5 h windows come true and 66 % of those about weeks, in light load 54 % and 12 %: work ends
 # without a warning. Where the lower end of the forecast's band alone decided: 60, 66, 45 and 13 %, half as many.
 LEAST_USED_TO_WARN = 0.75
+DEFAULT_THRESHOLD = 0.9  # of use, from which on there is an alert in any case
 
 _LENGTHS_H = {"5h-burst": 5.0, "daily": 24.0, "weekly": 168.0, "monthly": 720.0}
 _UNIT_H = {"m": 1 / 60, "min": 1 / 60, "h": 1.0, "d": 24.0}

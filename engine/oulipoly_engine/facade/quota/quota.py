@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.quota import usage_table
-from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, WindowAlert
+from oulipoly_engine.core.quota.alerts import WindowAlert
 from oulipoly_engine.core.quota.usage_table import AccountUsage
+from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.facade.base.files import check_account
 from oulipoly_engine.facade.base.home import Part

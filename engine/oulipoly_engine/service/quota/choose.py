@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from oulipoly_engine.core.accounts.accounts import Model, Settings
 from oulipoly_engine.core.balance.balance import choose
 from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
-from oulipoly_engine.core.quota.windows import LEAST_USED_TO_WARN, QuotaState
+from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD, LEAST_USED_TO_WARN, QuotaState
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import invocations
@@ -65,7 +65,7 @@ def candidates(
     counts = invocations.counts(store, model.recorded_name)
     failures = invocations.recent_failures(store, model.recorded_name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
     wishes, running = controls.of(store, names), invocations.count_running(store)
-    alerted = _find_alerted(store, states, now)
+    alerted = _find_alerted(store, [state for name, state in states.items() if not wishes[name].disabled], now)
     since = _count_turns_since_refresh(store, states)
     return tuple(
         Candidate(
@@ -96,13 +96,19 @@ def _count_turns_since_refresh(store: Store, states: Mapping[str, QuotaState]) -
     return {name: entries.assistant_turns_since(store, name, at) for name, at in refreshed.items()}
 
 
-def _find_alerted(store: Store, states: Mapping[str, QuotaState], now: datetime) -> frozenset[str]:
+def _find_alerted(store: Store, states: Iterable[QuotaState], now: datetime) -> frozenset[str]:
     """Return the accounts with an alert that holds now, whether anybody has been told of it or not."""
-    least = LEAST_USED_TO_WARN
-    used_up = [name for name, state in states.items() if any(window.used >= least for window in state.windows)]
-    if not used_up:
-        return frozenset()
-    from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD  # noqa: PLC0415 - as the next
-    from oulipoly_engine.service.quota.forecasting import due_alerts  # noqa: PLC0415 - 5 ms, and most have enough left
+    alerted: set[str] = set()
+    doubtful: list[QuotaState] = []
+    for state in states:
+        used = max((window.used for window in state.windows if window.resets_at > now), default=0.0)
+        if used >= DEFAULT_THRESHOLD:
+            alerted.add(state.account)
+        elif used >= LEAST_USED_TO_WARN:
+            doubtful.append(state)
+    if not doubtful:
+        return frozenset(alerted)
+    from oulipoly_engine.service.quota.forecasting import find_alerts  # noqa: PLC0415 - 5 ms, and most have enough left
 
-    return frozenset(alert.account for alert in due_alerts(store, used_up, now, DEFAULT_THRESHOLD))
+    alerted.update(alert.account for alert in find_alerts(store, doubtful, now, DEFAULT_THRESHOLD))
+    return frozenset(alerted)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.quota.alerts import WindowAlert, alerts
+from oulipoly_engine.core.quota.alerts import WindowAlert, alerts, needs_forecast
 from oulipoly_engine.core.quota.forecast import Forecast, Reading, forecast
 from oulipoly_engine.core.quota.forecast_score import ForecastScore, score
 from oulipoly_engine.core.quota.window_cycles import EndedCycle
@@ -43,14 +43,21 @@ def forecasts(store: Store, names: Sequence[str], now: datetime, *, scored: bool
 
 def due_alerts(store: Store, names: Sequence[str], now: datetime, threshold: float) -> tuple[WindowAlert, ...]:
     """Return every alert that holds now, whether it has been raised before or not; none of accounts that are off."""
-    found: list[WindowAlert] = []
     wishes = controls.of(store, names)
-    names = [name for name in names if not wishes[name].disabled]
+    enabled = [name for name in names if not wishes[name].disabled]
+    return find_alerts(store, quotas.states(store, enabled).values(), now, threshold)
+
+
+def find_alerts(store: Store, states: Iterable[QuotaState], now: datetime, threshold: float) -> tuple[WindowAlert, ...]:
+    """Return every alert that holds now for accounts whose quota is known."""
+    alerted: list[WindowAlert] = []
     raised = alert_rows.find_raised(store, now, threshold)
-    for state in quotas.states(store, names).values():
-        expected = {window.name: _expect(store, state.account, window, now) for window in state.windows}
-        found.extend(alerts(state, expected, now, threshold, raised.get(state.account, ())))
-    return tuple(found)
+    for state in states:
+        told = raised.get(state.account, ())
+        windows = [window for window in state.windows if window.resets_at > now and needs_forecast(window, told)]
+        expected = {window.name: _expect(store, state.account, window, now) for window in windows}
+        alerted.extend(alerts(state, expected, now, threshold, told))
+    return tuple(alerted)
 
 
 def _forecast(store: Store, state: QuotaState, window: Window, now: datetime, *, scored: bool) -> WindowForecast:

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, FORECAST, THRESHOLD, WindowAlert
+from oulipoly_engine.core.quota.alerts import FORECAST, THRESHOLD, WindowAlert
+from oulipoly_engine.core.quota.windows import DEFAULT_THRESHOLD
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import greatest
-from oulipoly_engine.store.base.orm import Expression, fn
+from oulipoly_engine.store.base.dialect import each_of, greatest
+from oulipoly_engine.store.base.orm import Expression, Query, fn
 from oulipoly_engine.store.models.quota import AlertRow
 
 # Vendors' resets wobble by seconds between readings, and those of some windows move along with the clock: a reset that
@@ -43,16 +45,19 @@ def raise_once(
     return fresh
 
 
+@compile_query
+def _select_raised(now: Parameter, kinds: Parameter) -> Query:
+    row = AlertRow
+    return row.select(row.account, row.window, row.kind).where(row.resets_at_ms > now, row.kind.in_(each_of(kinds)))
+
+
 def find_raised(
     store: Store, now: datetime, threshold: float = DEFAULT_THRESHOLD
 ) -> dict[str, frozenset[tuple[str, str]]]:
     """Return what has been raised in the cycles that still run: by account, each (window, kind)."""
-    row = AlertRow
     kinds = {_stored_kind(kind, threshold, audience): kind for kind in (THRESHOLD, FORECAST) for audience in _AUDIENCES}
     found: dict[str, set[tuple[str, str]]] = {}
-    for account, window, kind in store.rows(
-        row.select(row.account, row.window, row.kind).where(row.resets_at_ms > _ms(now), row.kind.in_(tuple(kinds)))
-    ):
+    for account, window, kind in store.rows(_select_raised(_ms(now), tuple(kinds))):
         found.setdefault(account, set()).add((window, kinds[kind]))
     return {account: frozenset(told) for account, told in found.items()}
 

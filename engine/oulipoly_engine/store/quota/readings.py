@@ -87,15 +87,20 @@ def windows_of(store: Store, account: str) -> tuple[str, ...]:
         names.append(last)
 
 
-def history(store: Store, account: str, window: str, since: datetime, limit: int | None = None) -> tuple[Reading, ...]:
-    """Return a window's readings since an instant, oldest first; with a limit, the newest ones."""
+@compile_query
+def _newest(account: Parameter, window: Parameter, since: Parameter, limit: Parameter) -> Query:
     row = ReadingRow
-    rows = store.rows(
+    return (
         row.select(row.at_ms, row.used, row.resets_at_ms, row.turns)
-        .where(row.account == account, row.window == window, row.at_ms >= _ms(since))
+        .where(row.account == account, row.window == window, row.at_ms >= since)
         .order_by(row.at_ms.desc())
         .limit(limit)
     )
+
+
+def history(store: Store, account: str, window: str, since: datetime, limit: int | None = None) -> tuple[Reading, ...]:
+    """Return a window's readings since an instant, oldest first; with a limit, the newest ones."""
+    rows = store.rows(_newest(account, window, _ms(since), -1 if limit is None else limit))
     return tuple(Reading(_at(at), float(used), _at(resets), turns) for at, used, resets, turns in reversed(rows))
 
 
