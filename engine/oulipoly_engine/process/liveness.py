@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -43,6 +44,7 @@ def was_alive_at(pid: int, instant: datetime) -> bool:
     return began <= instant + _SLACK
 
 
+@cache  # of one process it stays the same, and each turn of a live session is written down with it
 def here() -> str | None:
     """Return what tells apart the systems in which the same process number means different processes.
 

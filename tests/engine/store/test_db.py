@@ -3,6 +3,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
@@ -188,6 +189,27 @@ def test_a_file_that_is_closed_in_the_middle_of_a_look_opens_again(path):
     with store.write():
         quotas.count_call(store, "a")
     store.close()
+
+
+def test_nobody_waits_for_a_slow_disk_but_whoever_syncs_what_was_written_since(path, monkeypatch):
+    is_done, synced = threading.Event(), []
+    waits = iter((is_done.wait, lambda: None))
+    monkeypatch.setattr(os, "fdatasync", lambda _: (next(waits)(), synced.append(threading.current_thread().name)))
+    store = open_store(path)
+
+    quotas.mark_exhausted(store, "a", datetime.now(UTC))
+    store.start_sync()
+    store.sync()  # nothing was written since
+    quotas.mark_exhausted(store, "b", datetime.now(UTC))
+    store.sync()
+    at_once = tuple(synced)
+    is_done.set()
+    for thread in threading.enumerate():
+        if thread.name == "sync":
+            thread.join()
+    store.close()
+
+    assert (("MainThread",), ["MainThread", "sync"]) == (at_once, synced)
 
 
 def test_two_files_that_are_open_at_once_do_not_mix(tmp_path):

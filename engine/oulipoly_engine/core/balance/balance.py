@@ -86,6 +86,8 @@ def choose(
 def _leave_out_alerts(eligible: Sequence[Verdict]) -> Sequence[Verdict]:
     """Leave out the accounts with a running alert while another one has none, does not fail and has headroom."""
     calm = [verdict for verdict in eligible if not verdict.candidate.has_alert]
+    if len(calm) == len(eligible):
+        return eligible
     is_enough = any(not verdict.is_erring and not _lacks_headroom(verdict) for verdict in calm)
     return calm if is_enough else eligible
 
@@ -208,8 +210,7 @@ def _lacks_headroom(verdict: Verdict) -> bool:
 
 
 def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
-    scored = [(place, verdict, verdict.score) for place, verdict in enumerate(eligible) if verdict.score is not None]
-    if not scored:
+    if all(verdict.score is None for verdict in eligible):
         is_erring = all(verdict.is_erring for verdict in eligible)
         return _round_robin(eligible, ALL_FAILED if is_erring else "no account of the pool has known headroom", rule)
     from oulipoly_engine.core.balance.band import Contender, pick  # noqa: PLC0415 - not where no quota is known
@@ -217,13 +218,14 @@ def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
     contenders = [
         Contender(
             place,
-            score,
+            verdict.score,
             verdict.candidate.calls,
             verdict.worst_projected_used,
             verdict.soonest_reset_hours,
             headroom(verdict.windows, verdict.candidate.reserve) if rule is TieRule.MOST_HEADROOM else 0.0,
         )
-        for place, verdict, score in scored
+        for place, verdict in enumerate(eligible)
+        if verdict.score is not None
     ]
     picked = pick(contenders, rule)
     chosen = eligible[picked.winner.place]

@@ -1,6 +1,7 @@
 """The loop of a live session's host: the CLI's pipes, the clients' sockets, time, and the end.
 
-One thread. What the CLI says goes through the driver to `SessionTurns`, which writes it down and tells the clients.
+One thread, but for waiting for the disk. What the CLI says goes through the driver to `SessionTurns`, which writes it
+down and tells the clients.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class Host:
         self._descendants = Descendants(process.pid, is_host)
         self._look_at = 0.0
         self._has_stdout = self._has_stderr = True
-        self._is_terminated = self._is_done = False
+        self._is_terminated = self._is_done = self._must_sync = False
 
     def run(self) -> None:
         """Serve until the CLI has ended and that is recorded."""
@@ -142,6 +143,9 @@ class Host:
             if self._is_terminated:
                 self.end("shutdown", "its host was told to end")
             self._look_at_process()
+            if self._must_sync:
+                self._must_sync = False
+                self._store.start_sync()  # an order that follows at once waits for no disk
         for client in self._clients.values():
             client.close("the session has ended")
 
@@ -231,8 +235,8 @@ class Host:
             self._used_at = self._heard_at = time.monotonic()
             self._interrupted_at = None
         self._write()
-        if is_other or self.turns.is_open != was_open:  # the CLI has its message, and works meanwhile
-            self._store.sync()
+        self.turns.tell()
+        self._must_sync |= is_other or self.turns.is_open != was_open
         self._checkpoint()
         failure = self.turns.failure
         if failure is not None:

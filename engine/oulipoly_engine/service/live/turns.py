@@ -98,7 +98,7 @@ class SessionTurns:
         self._events.tell()
 
     def take(self) -> bytes:
-        """Do what the driver's events ask for and return what is to be written to the CLI."""
+        """Do what the driver's events ask for and return what is to be written to the CLI, before `tell` is called."""
         output = self._driver.take()
         if not output.events and not self._events.unkept:
             return output.data
@@ -115,8 +115,11 @@ class SessionTurns:
                     output = self._driver.take()
                     data += output.data
                 self._events.keep()
-        self._events.tell()
         return bytes(data)
+
+    def tell(self) -> None:
+        """Tell the clients what has happened, once the CLI has what it waits for."""
+        self._events.tell()
 
     def _apply(self, told: ev.AnyEvent) -> None:
         if isinstance(told, ev.ItemEnded) and (rest := self._cleaner.take_rest(told.item.id)):
@@ -335,21 +338,25 @@ class SessionTurns:
     def _send(self, order: orders.Send) -> dict[str, Any]:
         text = check_text(order.text)
         identity = order.turn_id or str(uuid.uuid4())
-        is_busy = self.turn is not None or bool(live_queue.waiting(self._store, self.session.session_id))
-        if is_busy and order.if_idle:
-            raise requests.TurnInFlight("a turn is in flight: wait for its end, steer it, or queue the message")
-        if self.session.lifecycle == "oneshot" and (is_busy or self._last_end is not None):
-            raise requests.SessionIsOneshot("a one-shot session takes one message, and has had it")
         note = "recovery" if order.kind == "recovery" else ""
         message = QueuedMessage(identity, self.session.session_id, text, "queued", self._clock.now(), note)
-        with self._store.write():
+        with self._store.write():  # one transaction: its CLI waits for it
+            self._refuse_where_busy(order)
             live_queue.append(self._store, message, is_first=bool(note))
             self._run_next()
+            self._events.keep()
         is_running = self.turn is not None and self.turn.turn_id == identity
         if not is_running:
             self._tell_queue()
         status = "starting" if is_running else "queued"
         return {"turn_id": identity, "status": status, "is_opening": not self.is_open}
+
+    def _refuse_where_busy(self, order: orders.Send) -> None:
+        is_busy = self.turn is not None or bool(live_queue.waiting(self._store, self.session.session_id))
+        if is_busy and order.if_idle:
+            raise requests.TurnInFlight("a turn is in flight: wait for its end, steer it, or queue the message")
+        if self.session.lifecycle == "oneshot" and (is_busy or self._last_end is not None):
+            raise requests.SessionIsOneshot("a one-shot session takes one message, and has had it")
 
     def _steer(self, order: orders.Steer) -> dict[str, Any]:
         text = check_text(order.text, STEER_LIMIT)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
+from threading import Thread
 from typing import Any, Literal
 
 from oulipoly_engine.errors import SchemaIncompatible, StoreLocked, StoreNotWritable, StoreUnusable
@@ -152,9 +153,17 @@ class Store:
 
         It takes 1 to 3 ms on an SSD. Where the disk refuses, the next write tells.
         """
-        if self._is_synced:
-            return
-        self._is_synced = True
+        if not self._is_synced:
+            self._is_synced = True
+            self._sync_log()
+
+    def start_sync(self) -> None:
+        """Do the same in a thread, where nobody waits for it; `sync` waits for what is written after that alone."""
+        if not self._is_synced:
+            self._is_synced = True  # here: what the caller writes meanwhile may not be in it
+            Thread(target=self._sync_log, name="sync").start()
+
+    def _sync_log(self) -> None:
         sync = getattr(os, "fdatasync", os.fsync)
         with suppress(OSError), Path(f"{self.path}-wal").open("rb") as log:
             sync(log.fileno())

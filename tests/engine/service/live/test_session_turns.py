@@ -77,10 +77,12 @@ class Talk:
     def say(self, *events):
         self.driver.say(*events)
         self.turns.take()
+        self.turns.tell()
 
     def send(self, text):
         told = self.turns.order(orders.Send(text), "somebody")
         self.turns.take()
+        self.turns.tell()
         return told["turn_id"]
 
     def messages(self):
@@ -170,9 +172,20 @@ def running(talk):
     return turn
 
 
+def test_a_message_is_kept_with_its_turn_and_told_once_the_cli_can_have_it(talk):
+    talk.say(ev.SessionOpened("n1"))
+    told = len(talk.told)
+
+    talk.turns.order(orders.Send("go"), "somebody")
+    talk.turns.take()
+
+    assert (["go"], told) == (talk.messages(), len(talk.told))
+
+
 def steer(talk, text):
     told = talk.turns.order(orders.Steer(text), "somebody")
     talk.turns.take()
+    talk.turns.tell()
     return told["message_id"]
 
 
