@@ -17,9 +17,19 @@ from oulipoly_engine.records import Record
 _FOLDER = "unread"  # beside the result files
 _MOST_BYTES = 1 << 20  # of an answer, which takes 0.3 s to be looked through
 _CUT = "\n[the rest was not kept]"
-# No secret that we know is made of short words and these alone.
-_HARMLESS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,!?\n"
+# No secret that we know is in a text of short words that is made of these alone and has none of the words below, those
+# that `core/text/secrets` knows secrets by. Of quotes there are none: they can break such a word.
+_HARMLESS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,!?;()+/\n"
 _SHORT_WORD = 15  # characters
+_TELLING = (
+    b"7z|abia|acca|account|adgangskode|akia|alter |asia|auth|az |basic|bcp |bearer|bpat|chiave segreta|"
+    b"clave api|clave de acceso|connect.sid|contrasena|contrasenya|cookie|cqlsh |create |credential|curl|"
+    b"define (|define(|env |epat|expdp |eyj|geslo|haslo|heslo|hpat|http |https |identified|impdp |jelszo|"
+    b"kata sandi|kennwort|key|kinit|kodeord|kty|ldap|login|losenord|lozinka|mariadb|master|mdp|mnemonic|mongo|"
+    b"mysql|openssl |osql |parola|parool|pasahitza|pass|phrase|psk|pw|rar |rman |rpcclient|salasana|secret|"
+    b"senha|sessid|sessionid|set  |setenv|setx|sifre|smbclient|sqlcmd |sqlldr |sqlplus |token|tsql |twine |"
+    b"useradd |usermod |vault |wachtwoord|xh |xhs |xox|zaporka|zip |zugangscode"
+).split(b"|")
 
 
 class SavedPrompt(Record):
@@ -94,8 +104,16 @@ def _hide_secrets(data: bytes) -> str:
     text = data[:_MOST_BYTES].decode("utf-8", "replace")
     if len(data) > _MOST_BYTES:
         text += _CUT
-    if not data.translate(None, _HARMLESS) and all(len(word) <= _SHORT_WORD for word in data.split()):
+    if not may_hold_secret(data):
         return text
     from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - see above
 
     return redact(text)
+
+
+def may_hold_secret(data: bytes) -> bool:
+    """Return whether a text has to be looked through for secrets, as most have not."""
+    if data.translate(None, _HARMLESS) or any(len(word) > _SHORT_WORD for word in data.split()):
+        return True
+    folded = data.lower()
+    return any(word in folded for word in _TELLING)
