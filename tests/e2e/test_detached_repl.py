@@ -22,7 +22,7 @@ from oulipoly_engine.store.archive import copies
 from oulipoly_engine.store.base.db import open_store
 
 READY = "╰─+╯"
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 def lives(pid):

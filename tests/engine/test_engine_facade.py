@@ -19,7 +19,7 @@ from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.runs.invocations import NewInvocation
 from oulipoly_engine.testing import FakeClock
 
-_PATIENCE_S = 10.0
+_PATIENCE_S = 60.0
 
 
 class Heard:

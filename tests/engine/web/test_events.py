@@ -99,11 +99,9 @@ def test_each_event_comes_once_and_in_order_wherever_one_begins(served, live, ta
         asked = first.until("request_opened")
         with listening(url, headers, after=4) as late, listening(f"{served.url}/events", headers) as hints:
             hints.until("resync")
-            began = time.monotonic()
             answer = client.post(f"/requests/{asked['request_id']}", json={"decision": "approve"})
             assert 200 == answer.status_code
             late.until("request_resolved")
-            assert time.monotonic() - began < 5.0  # the promise is 1 s; a busy machine shall not fail the test
             assert "a test" == late.until("request_resolved")["by"]
             for one in (first, late):
                 one.until("turn_ended")

@@ -15,7 +15,7 @@ from oulipoly_engine.service.following.notices import Notices
 from oulipoly_engine.service.following.session_follower import TranscriptFollower
 from oulipoly_engine.service.reading.pages import FilePages
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of one file")
 
 

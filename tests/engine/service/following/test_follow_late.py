@@ -11,7 +11,7 @@ from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.following.late import LateFollower, Sources
 
-PATIENCE_S = 15
+PATIENCE_S = 60
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Scripts that misbehave: nothing wrong is stored, the last good state stays, and the message says what to do."""
 
-import time
-
 import pytest
 
 from oulipoly_engine.process.liveness import is_alive
@@ -96,11 +94,9 @@ def test_a_script_beyond_its_time_is_ended_with_all_that_it_started(known, tmp_p
 
 def test_a_script_that_answers_and_leaves_a_child_behind_is_read_at_once(quota, tmp_path):
     pids = tmp_path / "pids"
-    quota.answers("a", f"sleep 60 & echo $! > {pids}; {quota.windows(30)}")
-    begun = time.monotonic()
+    quota.answers("a", f"sleep 600 & echo $! > {pids}; {quota.windows(30)}")
 
-    assert Kind.UPDATED is quota.refresh("a").kind
-    assert time.monotonic() - begun < 8
+    assert Kind.UPDATED is quota.refresh("a").kind  # to wait for the child were to time out
     assert not is_alive(int(pids.read_text()))
 
 
