@@ -14,7 +14,10 @@ _NAMES = {*CLIS, *WIRES}
 
 def _strings_in(path: Path):
     """Yield the texts of a module that are values, each as it stands there."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    source = path.read_text(encoding="utf-8")
+    if not any(f"{quote}{name}{quote}" in source for name in _NAMES for quote in "\"'"):
+        return  # to parse all modules takes seconds
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 

@@ -50,9 +50,11 @@ def test_every_folder_is_named_in_the_architecture_page(layout, known):
     assert set() == folders - named - {"oulipoly_engine"}
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w/]+\.py)`", PAGE))))
-def test_every_module_that_the_page_names_is_there(name):
-    assert any((ROOT / base / name).is_file() for base in BASES)
+def test_every_module_that_the_page_names_is_there():
+    names = set(re.findall(r"`([\w/]+\.py)`", PAGE))
+
+    assert len(names) > 50
+    assert [] == [name for name in names if not any((ROOT / base / name).is_file() for base in BASES)]
 
 
 def test_each_path_through_the_code_names_fourteen_files_at_most_and_all_are_there():

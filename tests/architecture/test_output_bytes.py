@@ -17,7 +17,7 @@ _ALLOWED = {
 
 def writes_bytes(source):
     """Tell whether a module writes bytes past the cleaning."""
-    return any(
+    return "write_bytes" in source and any(
         isinstance(node, ast.Attribute)
         and node.attr == "write_bytes"
         and isinstance(node.value, ast.Name)

@@ -10,12 +10,10 @@ from oulipoly_engine.core.text.redact import redact
 KINDS = dict(json.loads(Path(__file__).with_name("secret_kinds.json").read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_kind_is_removed(kind):
-    shown = redact(KINDS[kind])
+def test_each_kind_is_removed():
+    shown = {kind: redact(text) for kind, text in KINDS.items()}
 
-    assert "word9" not in shown
-    assert "[redacted]" in shown
+    assert {} == {kind: text for kind, text in shown.items() if "word9" in text or "[redacted]" not in text}
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,11 @@ SECRETS = {
 }
 
 
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
-def test_secret_of_known_shape_is_removed_from_a_sentence(secret):
-    assert f"the key {REDACTED}, it said" == redact(f"the key {secret}, it said")
-    assert f"moved to b/{REDACTED} just now" == redact(f"moved to b/{secret} just now")
+@pytest.mark.parametrize("sentence", ["the key {}, it said", "moved to b/{} just now"])
+def test_secrets_of_known_shape_are_removed_from_a_sentence(sentence):
+    shown = {name: redact(sentence.format(secret)) for name, secret in SECRETS.items()}
+
+    assert dict.fromkeys(SECRETS, sentence.format(REDACTED)) == shown
 
 
 @pytest.mark.parametrize(
@@ -255,11 +256,11 @@ def test_redacting_twice_changes_nothing_more(pieces):
     ],
 )
 def test_hostile_text_takes_no_longer_than_its_length_warrants(unit):
-    text = unit * (400_000 // len(unit))
+    text = unit * (100_000 // len(unit))
     start = time.process_time()
 
     redact(text)
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 20  # 0.03 s is usual; squared, it were a minute
 
 
 @pytest.mark.parametrize(
