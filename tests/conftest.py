@@ -14,7 +14,9 @@ import tempfile
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,6 +27,7 @@ from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import RequestOpened
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live.sessions import NewSession
+from oulipoly_engine.host import launcher
 from oulipoly_engine.paths import from_environment, is_stand_in
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.base import db
@@ -133,34 +136,40 @@ def home(tmp_path):
 class Commands:
     """Runs our command in processes that are forked from one that has imported it (`fixtures/fork_server.py`).
 
-    Such a command takes a third of the processor's time. Where the interpreter itself would begin in another way, it is
-    started as users do.
+    Such a command takes a third of the processor's time, a host a tenth. Where the interpreter itself would begin in
+    another way, it is started as users do.
     """
 
     def __init__(self):
         self._lock = threading.Lock()
-        environment = os.environ | {"PYTHONPATH": SOURCES}
-        self._usual = self._of_interpreter(environment)
-        self._socket, theirs = socket.socketpair()
+        self._environment = os.environ | {"PYTHONPATH": SOURCES}
+        self._usual = self._of_interpreter(self._environment)
+
+    @cached_property
+    def _socket(self):
+        ours, theirs = socket.socketpair()
+        room = "x" * 30_000  # for the words and the variables of what is forked
         with theirs:
-            command = [sys.executable, str(ROOT / "tests" / "fixtures" / "fork_server.py"), str(theirs.fileno())]
+            command = [sys.executable, str(ROOT / "tests" / "fixtures" / "fork_server.py"), str(theirs.fileno()), room]
             subprocess.run(
                 command,
-                env=environment,
+                env=self._environment | {"ROOM": room},
                 pass_fds=[theirs.fileno()],
                 stdin=theirs,  # no file: Python notes at its start whether a stream can be sought in
                 stdout=theirs,
                 check=True,
             )
+        return ours
 
-    def run(self, arguments, stdin, env, cwd, timeout):
+    def run(self, arguments, stdin, env, cwd, timeout, **more):
         """Run a command to its end."""
         words = [sys.executable, "-m", "oulipoly_tui", *arguments]
-        if sys.platform != "linux" or self._of_interpreter(env) != self._usual or sum(map(len, words)) > 100_000:
+        if not self.can_fork(env) or sum(map(len, words)) > 100_000:
             return subprocess.run(
                 words, input=stdin, capture_output=True, env=env, cwd=cwd, timeout=timeout, check=False
             )
-        feeding, *reading = self._begin({"arguments": arguments, "env": env, "cwd": str(cwd)})
+        request = {"words": words, "arguments": arguments, "env": env, "cwd": str(cwd)}
+        feeding, *reading = self._begin(request | more)
         stdout, stderr, told = self._talk(feeding, stdin, reading, time.monotonic() + timeout)
         pid, *code = [*map(int, told.split())] or [None]
         if not code:
@@ -172,7 +181,9 @@ class Commands:
 
     def begin(self, arguments, cwd):
         """Begin a command that nobody reads; returns its process number, and what ends when it has."""
-        *places, told = self._begin({"arguments": arguments, "env": dict(os.environ), "cwd": str(cwd)})
+        words = [sys.executable, "-m", "oulipoly_tui", *arguments]
+        request = {"words": words, "arguments": arguments, "env": dict(os.environ), "cwd": str(cwd)}
+        *places, told = self._begin(request)
         for place in places:
             os.close(place)
         file = os.fdopen(told, "rb")
@@ -218,14 +229,20 @@ class Commands:
                 os.close(place)
         return map(bytes, found.values())
 
+    def can_fork(self, env):
+        """Tell whether the interpreter would begin as ours has with these variables."""
+        return sys.platform == "linux" and self._of_interpreter(env) == self._usual
+
     @staticmethod
     def _of_interpreter(env):
         names = ("PYTHON", "COVERAGE_", "LC_", "LANG")
-        return {name: env[name] for name in env if name.startswith(names)}
+        # The demo world names the folder of a user's own packages, which no virtual environment reads.
+        return {name: env[name] for name in env if name.startswith(names) and name != "PYTHONUSERBASE"}
 
     def close(self):
         """End the process that commands are forked from."""
-        self._socket.close()
+        if "_socket" in vars(self):
+            self._socket.close()
 
 
 @pytest.fixture(scope="session")
@@ -234,6 +251,35 @@ def commands():
     found = Commands()
     yield found
     found.close()
+
+
+class ForkedHost:
+    """A host that `launcher.launch` starts, as a process that is forked."""
+
+    def __init__(self, commands, words):
+        self._commands, self._words = commands, words
+
+    def communicate(self, order, timeout):
+        """Give it its order; returns its answer and its complaint."""
+        words, env = list(self._words), dict(os.environ)
+        done = self._commands.run([], order, env, Path.cwd(), timeout, words=words, host=words[-1])
+        return done.stdout, done.stderr
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _forked_hosts(commands):
+    """Fork the hosts of sessions and terminals: to start one anew takes longer than what a test does with it."""
+    subprocess_of_launcher = SimpleNamespace(**vars(subprocess))
+
+    def start(words, **pipes):
+        if words[-1].endswith("_host") and commands.can_fork(os.environ):
+            return ForkedHost(commands, words)
+        return subprocess.Popen(words, **pipes)
+
+    subprocess_of_launcher.Popen = start
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launcher, "subprocess", subprocess_of_launcher)
+        yield
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def machine(home, vendor):
     """The environment of a machine on which claude and codex are installed."""
     (home / "bin").mkdir()
     for name in ("claude", "codex"):
-        (home / "bin" / name).write_text(f"#!{sys.executable}\n{SCRIPTED.read_text()}")
+        (home / "bin" / name).write_text(f"#!{sys.executable} -IS\n{SCRIPTED.read_text()}")
         (home / "bin" / name).chmod(0o755)
     return {"PATH": f"{home}/bin:/usr/bin:/bin", "ANTHROPIC_USAGE_BASE_URL": vendor, "CHATGPT_USAGE_BASE_URL": vendor}
 

@@ -26,14 +26,15 @@ VARIABLE = "AGENT_RUNNER_API_KEY"
 @pytest.fixture
 def machine(home):
     """The environment of a machine with a keyring; claude is the fake CLI, opencode only says its version."""
+    settings = home / ".config" / "python_keyring" / "keyringrc.cfg"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"[backend]\ndefault-keyring=file_keyring.FileKeyring\nkeyring-path={FIXTURES}\n")
     (home / "bin").mkdir()
-    for name, text in (("claude", f"#!{sys.executable}\n{SCRIPTED}"), ("opencode", "#!/bin/sh\necho 1.18.33\n")):
+    for name, text in (("claude", f"#!{sys.executable} -IS\n{SCRIPTED}"), ("opencode", "#!/bin/sh\necho 1.18.33\n")):
         (home / "bin" / name).write_text(text)
         (home / "bin" / name).chmod(0o755)
     return {
         "PATH": f"{home}/bin:/usr/bin:/bin",
-        "PYTHONPATH": str(FIXTURES),
-        "PYTHON_KEYRING_BACKEND": "file_keyring.FileKeyring",
         "FILE_KEYRING": str(home / "keyring.json"),
         "THE_KEY": KEY,
         "SCRIPTED": "tells-key",
@@ -291,4 +292,5 @@ def test_it_is_said_whose_key_it_is(home, run):
         done = run("account", "add", *words, "--yes")
         assert (2, True) == (done.returncode, said in done.stderr), (words, done.stderr)
 
-    assert {"bin", ".cache", ".local"} >= {path.name for path in home.iterdir()}
+    assert {"bin", ".cache", ".config", ".local"} >= {path.name for path in home.iterdir()}
+    assert ["python_keyring"] == [path.name for path in (home / ".config").iterdir()]
