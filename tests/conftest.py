@@ -1,8 +1,10 @@
 """What every test stands on: a home of its own, an unchanged environment, and no child left behind."""
 
 import gc
+import itertools
 import json
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -41,6 +43,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.
 SOURCES = os.pathsep.join([str(ROOT / "engine"), str(ROOT / "tui")])
+_NUMBERS = itertools.count()
 
 
 # While tests are found, nothing is garbage: Python looked for it among ever more objects.
@@ -93,6 +96,15 @@ def _disk_with_room():
         usage, many = shutil.disk_usage, 1 << 40
         patch.setattr(shutil, "disk_usage", lambda path: usage(path)._replace(free=many, total=many))
         yield
+
+
+@pytest.fixture
+def tmp_path(request, tmp_path_factory):
+    """A folder of the test's own, without pytest's link to the last one: to renew it cost more than the folder."""
+    name = re.sub(r"\W", "_", request.node.name)[:24]
+    path = tmp_path_factory.getbasetemp() / f"{name}{next(_NUMBERS)}"
+    path.mkdir(0o700)
+    return path
 
 
 @pytest.fixture(autouse=True)

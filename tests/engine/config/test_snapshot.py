@@ -422,7 +422,7 @@ def test_no_cache_folder_at_all_is_no_error(paths, write):
     assert "one" == command_of(replace(paths, cache=Path("/proc/nowhere")))
 
 
-def test_sixteen_processes_see_what_the_file_says_while_it_changes(paths, write):
+def test_many_processes_see_what_the_file_says_while_it_changes(paths, write):
     """The number in the file only grows: what is read lies between what was there before and after."""
     write(ACCOUNT.format(command=f"{0:08}"))
     code = (
@@ -436,7 +436,7 @@ def test_sixteen_processes_see_what_the_file_says_while_it_changes(paths, write)
         "    assert before <= int(loaded.value['a'].command) <= after, (before, loaded, after)\n"
     )
     arguments = [sys.executable, "-c", code, *map(str, (paths.config, paths.data, paths.home, paths.cache))]
-    readers = [subprocess.Popen(arguments, stderr=subprocess.PIPE) for _ in range(16)]
+    readers = [subprocess.Popen(arguments, stderr=subprocess.PIPE) for _ in range(6)]
     number = 0
     while any(reader.poll() is None for reader in readers):
         number += 1
@@ -446,7 +446,7 @@ def test_sixteen_processes_see_what_the_file_says_while_it_changes(paths, write)
         else:
             write(ACCOUNT.format(command=f"{number:08}"), "new").rename(paths.providers)
 
-    assert [b""] * 16 == [reader.communicate()[1] for reader in readers]
+    assert [b""] * 6 == [reader.communicate()[1] for reader in readers]
     assert number > 40
 
 
