@@ -156,13 +156,15 @@ class Commands:
         self._lock = threading.Lock()
         self._environment = os.environ | {"PYTHONPATH": SOURCES}
         self._usual = self._of_interpreter(self._environment)
+        self._name = f"agents-{os.getpid()}-{os.urandom(4).hex()}"
 
     @cached_property
     def _socket(self):
         ours, theirs = socket.socketpair()
         room = "x" * 30_000  # for the words and the variables of what is forked
         with theirs:
-            command = [sys.executable, str(ROOT / "tests" / "fixtures" / "fork_server.py"), str(theirs.fileno()), room]
+            program = ROOT / "tests" / "fixtures" / "fork_server.py"
+            command = [sys.executable, str(program), str(theirs.fileno()), self._name, room]
             subprocess.run(
                 command,
                 env=self._environment | {"ROOM": room},
@@ -200,6 +202,14 @@ class Commands:
             os.close(place)
         file = os.fdopen(told, "rb")
         return int(file.readline()), file
+
+    def write_program(self, path):
+        """Write a program that is our command, for shells and scripts of tests."""
+        self.run(["--version"], b"", dict(os.environ), ROOT, 60)  # the process to ask has begun then
+        source = (ROOT / "tests" / "fixtures" / "forked_command.py").read_text()
+        path.parent.mkdir()
+        path.write_text(f"#!{sys.executable} -IS\n{source}\n\nrun({self._name!r}, {sys.executable!r})\n")
+        path.chmod(0o755)
 
     def _begin(self, request):
         """Begin a command; returns our ends of its streams, and of what is told of it."""
