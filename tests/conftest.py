@@ -503,8 +503,8 @@ class LiveWorld:
 @pytest.fixture
 def live():
     """A demo world for live sessions; no process of it may be left."""
-    # Under /tmp: the path of a socket has 107 bytes at most.
-    root = Path(tempfile.mkdtemp(prefix="lv", dir="/tmp"))
+    # No deeper: the path of a socket has 107 bytes at most.
+    root = Path(tempfile.mkdtemp(prefix="lv", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp")))
     demo = demo_world.build(root / "w", options=Options(pace_s=0, seeded=False))
     environment = demo_world.environment_for(demo, os.environ) | {"DEMO_PACE": "0"}
     with pytest.MonkeyPatch.context() as patch:
