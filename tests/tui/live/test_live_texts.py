@@ -116,50 +116,43 @@ class Host:
         pass
 
 
-@pytest.fixture
-def shown(app_world, running, numbered, monkeypatch):
-    """Return the pane's text for some events."""
-    monkeypatch.setattr(following, "LiveConnection", lambda client, _take, _gone: client)
+def draw(pane, numbered, events, queue, lives):
+    """Show a session in which these events have come."""
+    busy = any(isinstance(one, TurnStarted) and one.turn_id == "t2" for one in events)
+    status = LiveStatus(
+        SESSION, "running" if busy else "waiting_input" if lives else "closed", busy, "t2" if busy else None,
+        queue=queue, capabilities={"steer": True, "interrupt": True},
+    )  # fmt: skip
+    opened = Opened(status, tuple(numbered(*events)), (), Host() if lives else None)
+    asked = [one for one in events if isinstance(one, RequestOpened)]
+    opened.requests = tuple(
+        LiveRequest(one.request_id, SESSION.session_id, "t2", one.native_id, one.kind, "pending", one.prompt, NOW)
+        for one in asked
+    )
+    pane.following._take_opened(opened)
+    pane.draw()
 
-    async def draw(size, events, queue, lives):
-        async with running(size) as (app, pilot):
-            app.now = lambda: NOW
-            await app.frame.turn_to("live", zoomed=True)
-            pane = app.frame.find("live")
-            await pilot.pause()
-            busy = any(isinstance(one, TurnStarted) and one.turn_id == "t2" for one in events)
-            status = LiveStatus(
-                SESSION, "running" if busy else "waiting_input" if lives else "closed", busy, "t2" if busy else None,
-                queue=queue, capabilities={"steer": True, "interrupt": True},
-            )  # fmt: skip
-            opened = Opened(status, tuple(numbered(*events)), (), Host() if lives else None)
-            asked = [one for one in events if isinstance(one, RequestOpened)]
-            opened.requests = tuple(
-                LiveRequest(
-                    one.request_id, SESSION.session_id, "t2", one.native_id, one.kind, "pending", one.prompt, NOW
-                )
-                for one in asked
-            )
-            pane.following._take_opened(opened)
-            pane.draw()
+
+@pytest.mark.parametrize("scene", SCENES)
+async def test_the_pane_of_a_live_session(app_world, running, numbered, monkeypatch, settled, check_golden, scene):
+    monkeypatch.setattr(following, "LiveConnection", lambda client, _take, _gone: client)
+    async with running(SIZES[0]) as (app, pilot):
+        app.now = lambda: NOW
+        await app.frame.turn_to("live", zoomed=True)
+        pane = app.frame.find("live")
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await settled(pilot, lambda size=size: app.frame.size == size and not app.busy)
+            draw(pane, numbered, *SCENES[scene])
             app.clear_notifications()
-            await pilot.pause()
             pane.view.focus()
             await pilot.pause(0.2)
             region = pane.region
             strips = app.screen._compositor.render_strips()
             lines = ["".join(segment.text for segment in strip) for strip in strips]
-            return "\n".join(line.rstrip() for line in lines[region.y : region.bottom + 1])
 
-    return draw
-
-
-@pytest.mark.parametrize("scene", SCENES)
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_the_pane_of_a_live_session(shown, check_golden, scene, size):
-    text = await shown(size, *SCENES[scene])
-
-    check_golden(f"live-{scene}-{size[0]}x{size[1]}", text)
+            text = "\n".join(line.rstrip() for line in lines[region.y : region.bottom + 1])
+            check_golden(f"live-{scene}-{size[0]}x{size[1]}", text)
 
 
 def test_those_that_wait_for_somebody_are_listed_first():
