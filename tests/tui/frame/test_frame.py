@@ -59,37 +59,9 @@ def running(running):
     return partial(running, panes=["pools"])
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 30), (200, 50), (300, 60)], ids=str)
-async def test_the_next_pick_is_on_the_screen_at_every_size(app_world, running, screen_text, size):
-    async with running(size) as (app, _):
-        text = "\n".join(screen_text(app))
-
-    assert "▶" in text
-    assert "1 Pools" in text
-
-
 async def test_a_window_of_20_by_5_shows_the_row_of_the_cursor(app_world, running, settled, screen_text):
     async with running((20, 5)) as (app, pilot):
         await settled(pilot, lambda: "│> " in "\n".join(screen_text(app)))
-
-
-async def test_tab_goes_round_the_visible_panes(app_world, running, beside):
-    seen = []
-    async with running((200, 50), others=beside) as (app, pilot):
-        for _ in range(3):
-            await pilot.press("tab")
-            seen.append(app.frame.area.focused_pane)
-        await pilot.press("shift+tab")
-        seen.append(app.frame.area.focused_pane)
-
-    assert ["detail_one", "at_the_side", "pools", "at_the_side"] == seen
-
-
-async def test_number_keys_go_to_panes(app_world, running):
-    async with running((200, 50), panes=["pools", "quota"]) as (app, pilot):
-        for number in (2, 1):
-            await pilot.press(str(number))
-            assert number == app.frame.entries[app.frame.area.focused_pane].number
 
 
 async def test_a_number_without_a_pane_says_so(app_world, running, settled):
@@ -123,52 +95,10 @@ async def test_a_click_gives_a_pane_the_keys(app_world, running, beside, settled
         assert "pools" == app.frame.area.focused_pane
 
 
-async def test_zoom_gives_the_screen_to_one_pane_and_escape_takes_it_back(app_world, running, beside, settled):
-    async with running((200, 50), others=beside) as (app, pilot):
-        before = app.frame.area.visible_ids()
-        await pilot.press("z")
-        await settled(pilot, lambda: app.frame.area.visible_ids() == ("pools",))
-        await pilot.press("escape")
-        await settled(pilot, lambda: app.frame.area.visible_ids() == before)
-
-
-async def test_help_is_filtered_and_runs_what_is_chosen(app_world, running, settled):
-    async with running() as (app, pilot):
-        await pilot.press("question_mark", *"pools.why", "enter")
-        await settled(pilot, lambda: isinstance(app.screen, Reading))
-
-
-async def test_the_command_line_completes_and_runs(app_world, running, settled):
-    async with running() as (app, pilot):
-        await pilot.press("colon", *"account dr", "tab", *"bo", "tab", "enter")
-        await settled(pilot, lambda: app.snapshot.account("bob").wishes.drained)
-
-
 async def test_a_mistyped_command_names_the_nearest(app_world, running, settled):
     async with running() as (app, pilot):
         app.order("acount drain", ("bob",))
         await settled(pilot, lambda: any("account drain" in note.message for note in app._notifications))
-
-
-def _offers(app):
-    shown = app.screen.query_one("CommandList")
-    return [str(shown.get_option_at_index(place).prompt).split("\n")[0] for place in range(shown.option_count)]
-
-
-async def test_the_palette_offers_commands_with_their_arguments(app_world, running, settled):
-    async with running() as (app, pilot):
-        await pilot.press("ctrl+p")
-        await pilot.press(*"account disable cyd")
-        await settled(pilot, lambda: _offers(app) == ["account disable cyd"])
-        await pilot.press("enter")
-        await settled(pilot, lambda: app.snapshot.account("cyd").wishes.disabled)
-
-
-async def test_a_click_on_the_footer_is_as_good_as_the_key(app_world, running, settled):
-    async with running() as (app, pilot):
-        hint = next(hint for hint in app.frame.query_one("#footer").hints if hint.id == "pools.why")
-        await pilot.click("#footer", offset=(hint.start + 1, 0))
-        await settled(pilot, lambda: isinstance(app.screen, Reading))
 
 
 def test_bars_that_are_asked_for_often_are_drawn_once():
@@ -184,33 +114,6 @@ def test_bars_that_are_asked_for_often_are_drawn_once():
     bars.show_soon()
     waiting[-1]()
     assert 2 == len(drawn)
-
-
-async def test_read_only_has_no_writing_key(app_world, running, screen_text):
-    async with running(read_only=True) as (app, pilot):
-        await pilot.press("d")
-        await pilot.pause()
-        text = screen_text(app)
-
-        assert not app.snapshot.account("ada").wishes.drained
-    assert "read-only" in text[0]
-    assert "drain" not in text[-1]
-
-
-async def test_quitting_asks_while_a_one_shot_runs(empty_world, running, settled):
-    empty_world.account("slow", ("5h", 1, 4), script="cat; sleep 60")
-    empty_world.model("opus", "slow")
-    async with running() as (app, pilot):
-        app.order("prompt", ("opus", "hello"))
-        await settled(pilot, lambda: app.engine.background.running)
-        await settled(pilot, lambda: app.frame.current.reason_to_stay() is not None)
-        await pilot.press("q")
-        await settled(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("enter")
-        await settled(pilot, lambda: not isinstance(app.screen, Confirm))
-        assert app.is_running
-        app.engine.close()
-        await settled(pilot, lambda: not app.engine.background.running)
 
 
 async def test_a_prompt_is_sent_though_the_pools_were_never_shown(app_world, running, settled):
@@ -308,30 +211,19 @@ async def test_a_long_warning_is_one_line_and_stands_whole_in_the_problems(app_w
     assert any(problem.cause.endswith("words") for problem in app.alerts.troubles())
 
 
-async def test_a_storm_of_resizes_ends_with_the_right_frame(app_world, running, screen_text, settled):
+async def test_the_next_pick_is_on_the_screen_at_every_size_and_after_a_storm_of_sizes(
+    app_world, running, screen_text, settled
+):
+    storm = ((20, 5), (300, 60), (49, 10), (160, 50), (79, 20), (100, 30))
     async with running((80, 24)) as (app, pilot):
-        for width, height in ((20, 5), (300, 60), (49, 10), (160, 50), (79, 20), (100, 30)):
-            await pilot.resize_terminal(width, height)
-        await settled(pilot, lambda: len(screen_text(app)) == 30)
-        assert "▶" in "\n".join(screen_text(app))
+        for sizes in (((60, 20),), ((120, 30),), ((200, 50),), ((300, 60),), storm):
+            for size in sizes:
+                await pilot.resize_terminal(*size)
+            await settled(pilot, lambda height=sizes[-1][1]: len(screen_text(app)) == height)
+            text = "\n".join(screen_text(app))
 
-
-async def test_without_colour_the_words_are_the_same(app_world, running, screen_text):
-    async with running((80, 24)) as (app, _):
-        coloured = screen_text(app)[1:-1]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NO_COLOR", "1")
-        async with running((80, 24)) as (app, _):
-            assert app.no_color
-            plain = screen_text(app)[1:-1]
-
-    assert coloured[:4] == plain[:4]
-
-
-@pytest.mark.parametrize("theme", ["dark", "light", "contrast", "ansi"])
-async def test_every_theme_draws(app_world, running, screen_text, theme):
-    async with running(theme=theme) as (app, _):
-        assert "▶" in "\n".join(screen_text(app))
+            assert "▶" in text
+            assert "1 Pools" in text
 
 
 async def test_the_layout_is_as_it_was_at_the_next_start(app_world, running, beside, settled):
@@ -345,12 +237,13 @@ async def test_the_layout_is_as_it_was_at_the_next_start(app_world, running, bes
         assert app.frame.area.zoomed
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"pane": 3, "zoomed": "x", "panes": {"pools": {"row": []}}}'], ids=str
-)
-async def test_a_layout_file_that_is_rubbish_changes_nothing(app_world, running, text):
+async def test_a_layout_file_that_is_rubbish_changes_nothing(app_world, running):
     app_world.data.mkdir(parents=True)
-    (app_world.data / "app-layout.json").write_text(text)
+    file = app_world.data / "app-layout.json"
+    for text in ("", "[]", "{"):
+        file.write_text(text)
+        assert {} == entry.load_layout(from_environment())
+    file.write_text('{"pane": 3, "zoomed": "x", "panes": {"pools": {"row": []}}}')
     async with running(saved=entry.load_layout(from_environment())) as (app, _):
         assert "pools" == app.frame.area.focused_pane
 

@@ -96,6 +96,7 @@ async def test_c_denies_and_interrupts_ctrl_c_and_capital_x_interrupt(talking):
         await asked(one)
         await one.press("c")
         await one.until(lambda: is_done(one))
+        await one.sees("■ interrupted")
         for key in ("ctrl+c", "X"):
             await write(one, "[[stall:60]] wait")
             await one.until(lambda: one.live.talk.turn is not None)

@@ -64,6 +64,10 @@ async def test_e_keeps_the_percent_that_is_typed(app_world, hand):
         await one.at("Question")
         assert "Reserve of bob" == one.title
         await one.press("backspace")
+        await one.type("much")
+        await one.press("enter")
+        assert "Reserve of bob" == one.title
+        await one.press(*["backspace"] * 4)
         await one.type("30")
         await one.press("enter")
         await one.until(lambda: one.account("bob").wishes.reserve == 0.3)
@@ -103,9 +107,13 @@ async def test_p_sends_a_prompt_and_l_hides_and_shows_its_output(app_world, hand
         await one.choose("pools", "bob")
         await one.press("p")
         await one.at("Prompt")
+        await one.press("f2")
+        await one.told("Type something first")
+        assert "Prompt" == type(one.app.screen).__name__
         await one.type("what is new")
         await one.press("f2")
         await one.until(lambda: "✓ done" in log(one))
+        assert 2 == log(one).count("what is new")  # asked, and echoed by the CLI
         await one.sees("✓ done")
         await one.press("l")
         await one.misses("✓ done")

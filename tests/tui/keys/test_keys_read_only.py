@@ -65,6 +65,7 @@ async def without_effect(one, row):
 
 async def test_a_key_that_was_taken_away_says_why(app_world, hand):
     async with hand("pools", read_only=True) as one:
+        assert "read-only" in one.lines[0]
         for key, label in (("d", "drain"), ("x", "disable"), ("r", "start interactive session"), ("p", "send prompt")):
             await one.press(key)
             await one.told(ReadOnly(f"do {key} ({label})").message)

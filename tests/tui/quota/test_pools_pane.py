@@ -3,15 +3,11 @@
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from functools import partial
 
 import pytest
 
-from oulipoly_tui.screens.prompt import Prompt
-from oulipoly_tui.screens.question import Question
-from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.screens.what_if import WhatIf
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import Lines
@@ -31,96 +27,20 @@ def _log(app):
     return "\n".join(plain(line) for line in app.frame.query_one("#pools-log", Lines).lines)
 
 
-async def test_w_shows_the_whole_decision(app_world, running, screen_text, settled):
-    async with running((120, 40)) as (app, pilot):
-        await pilot.press("w")
-        await settled(pilot, lambda: isinstance(app.screen, Reading))
-        await settled(pilot, lambda: "; rule " in "\n".join(screen_text(app)))
-        await pilot.press("escape")
-        await settled(pilot, lambda: not isinstance(app.screen, Reading))
-
-
-async def test_d_drains_and_gives_work_again(app_world, running, settled):
-    async with running() as (app, pilot):
-        name = app.frame.current._find_member()[2].name
-        await pilot.press("d")
-        await settled(pilot, lambda: app.snapshot.account(name).wishes.drained)
-        await pilot.press("d")
-        await settled(pilot, lambda: not app.snapshot.account(name).wishes.drained)
-
-
-async def test_x_disables_and_takes_in_again(app_world, running, settled):
-    async with running() as (app, pilot):
-        name = app.frame.current._find_member()[2].name
-        await pilot.press("x")
-        await settled(pilot, lambda: app.snapshot.account(name).wishes.disabled)
-        await settled(pilot, lambda: not app.busy)
-        await pilot.press("u")
-        await settled(pilot, lambda: any("disabled, so it is not read" in text for text in _said(app)))
-        await pilot.press("x")
-        await settled(pilot, lambda: not app.snapshot.account(name).wishes.disabled)
-
-
-async def test_i_pins_the_account_and_marks_it_next(app_world, running, settled):
-    async with running() as (app, pilot):
-        await pilot.press("g", "j")
-        pool, _, view = app.frame.current._find_member()
-        await pilot.press("i")
-        await settled(pilot, lambda: app.snapshot.pool(pool.model.name).pin == view.name)
-        assert view.name == app.snapshot.pool(pool.model.name).next_account
-        await pilot.press("i")
-        await settled(pilot, lambda: app.snapshot.pool(pool.model.name).pin is None)
-
-
-async def test_e_asks_for_the_reserve_and_refuses_nonsense(app_world, running, settled):
-    async with running() as (app, pilot):
-        name = app.frame.current._find_member()[2].name
-        await pilot.press("e")
-        await settled(pilot, lambda: isinstance(app.screen, Question))
-        await pilot.press("backspace", *"much", "enter")
-        assert isinstance(app.screen, Question)
-        await pilot.press(*["backspace"] * 4, *"30", "enter")
-        await settled(pilot, lambda: app.snapshot.account(name).wishes.reserve == 0.3)
-
-
-async def test_what_if_shows_before_it_is_applied(app_world, running, screen_text, settled):
+async def test_what_if_names_what_it_cannot_read_and_shows_what_comes_before_it_is_applied(
+    app_world, running, screen_text, settled
+):
     async with running((120, 40)) as (app, pilot):
         await pilot.press("W")
         await settled(pilot, lambda: isinstance(app.screen, WhatIf))
         pool = app.screen._pool
-        await pilot.press("end", *["backspace"] * 10, *f"drain={pool.next_account}")
+        await pilot.press(*" drian=x")
+        await settled(pilot, lambda: "is not a what-if" in "\n".join(screen_text(app)))
+        await pilot.press("end", *["backspace"] * 20, *f"drain={pool.next_account}")
         await settled(pilot, lambda: f"{pool.next_account} → " in "\n".join(screen_text(app)))
         assert not app.snapshot.account(pool.next_account).wishes.drained
         await pilot.press("f2")
         await settled(pilot, lambda: app.snapshot.account(pool.next_account).wishes.drained)
-
-
-async def test_what_if_names_what_it_cannot_read(app_world, running, screen_text, settled):
-    async with running((120, 40)) as (app, pilot):
-        await pilot.press("W")
-        await settled(pilot, lambda: isinstance(app.screen, WhatIf))
-        await pilot.press(*" drian=x")
-        await settled(pilot, lambda: "is not a what-if" in "\n".join(screen_text(app)))
-
-
-async def test_u_reads_the_account_and_the_row_shows_it(app_world, running, settled):
-    async with running() as (app, pilot):
-        await settled(pilot, lambda: app.snapshot.account("bob").quota.refreshed_at is not None)
-        name = app.frame.current._find_member()[2].name
-        before = app.snapshot.account(name).quota.refreshed_at
-        await pilot.press("u")
-        await settled(pilot, lambda: app.snapshot.account(name).quota.refreshed_at != before)
-
-
-async def test_a_prompt_is_answered_in_the_log(app_world, running, settled):
-    async with running((100, 40)) as (app, pilot):
-        await pilot.press("p")
-        await settled(pilot, lambda: isinstance(app.screen, Prompt))
-        await pilot.press(*"what is new", "ctrl+s")
-        await settled(pilot, lambda: "✓ done" in _log(app))
-        text = _log(app)
-
-    assert text.count("what is new") == 2  # asked, and echoed by the CLI
 
 
 async def test_a_failed_prompt_shows_what_its_cli_said_and_the_way_out(empty_world, running, settled):
@@ -151,15 +71,6 @@ async def test_a_prompt_that_one_account_refused_names_it_and_who_answered(empty
     assert "chatter" not in text
 
 
-async def test_an_empty_prompt_says_what_it_waits_for(app_world, running, settled):
-    async with running((100, 40)) as (app, pilot):
-        await pilot.press("p")
-        await settled(pilot, lambda: isinstance(app.screen, Prompt))
-        await pilot.press("f2")
-        await settled(pilot, lambda: "Type something first" in _said(app))
-        assert isinstance(app.screen, Prompt)
-
-
 async def test_a_pinned_one_shot_runs_on_the_pinned_account(app_world, running, settled):
     async with running((100, 40)) as (app, pilot):
         app.order("pin", ("opus", "ada"))
@@ -168,19 +79,6 @@ async def test_a_pinned_one_shot_runs_on_the_pinned_account(app_world, running, 
         await settled(pilot, lambda: "✓ done" in _log(app))
     with closing(sqlite3.connect(app_world.data / "state.db")) as connection:
         assert [("ada", 0)] == connection.execute("SELECT provider_name, provider_index FROM invocations").fetchall()
-
-
-async def test_s_stops_a_one_shot_and_its_record_becomes_final(empty_world, running, settled):
-    empty_world.account("slow", ("5h", 1, 4), script="echo begun; exec sleep 60")
-    empty_world.model("opus", "slow")
-    async with running((100, 40)) as (app, pilot):
-        app.order("prompt", ("opus", "hello"))
-        await settled(pilot, lambda: app.snapshot.running)
-        await pilot.press("s")
-        await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
-        await pilot.press("y")
-        await settled(pilot, lambda: "✗ ended with exit code 130" in _log(app))
-        await settled(pilot, lambda: not app.snapshot.running)
 
 
 async def test_in_use_is_shown_while_it_runs(empty_world, running, screen_text, settled):
@@ -192,15 +90,12 @@ async def test_in_use_is_shown_while_it_runs(empty_world, running, screen_text, 
         app.engine.close()
 
 
-async def test_another_process_s_change_is_on_the_screen_within_half_a_second(app_world, running, screen_text, settled):
+async def test_another_process_s_change_is_on_the_screen(app_world, running, screen_text, settled):
     async with running((100, 30)) as (app, pilot):
         await settled(pilot, lambda: not app.busy)
         command = [sys.executable, "-m", "oulipoly_tui", "account", "drain", "bob"]
         subprocess.run(command, check=True, capture_output=True)
-        begun = time.monotonic()
         await settled(pilot, lambda: "drained" in "\n".join(screen_text(app)))
-
-        assert time.monotonic() - begun < 2.0  # the promise is 0.5 s; a busy machine shall not fail the test
 
 
 async def test_a_typo_in_a_live_file_takes_no_pool_away_and_is_told(app_world, running, screen_text, settled):

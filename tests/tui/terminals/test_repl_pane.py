@@ -121,8 +121,8 @@ async def test_zoom_leaves_the_keys_with_the_tabs(repl_world, running, settled, 
             await settled(pilot, lambda: app.frame.area.zoomed is zoomed and tabs(app).has_focus)  # noqa: B023
 
 
-@pytest.mark.parametrize("pane", ["pools", "repl"])  # where the last app ended; this one begins with no program's keys
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+# Where the last app ended, in one column and in several; this one begins with no program's keys.
+@pytest.mark.parametrize(("pane", "size"), [("pools", (200, 50)), ("repl", (80, 24))])
 async def test_terminal_of_an_earlier_app_is_told_and_gets_no_key_before_the_user_goes_in(
     repl_world, running, settled, toasts, hosts, size, pane
 ):
@@ -197,12 +197,15 @@ async def test_quitting_asks_while_a_terminal_lives(repl_world, running, settled
     assert [f"{one.id} cat" for one in hosts.living()] == list(app.frame.find("repl").runs_on())
 
 
-@pytest.mark.parametrize("where", ["#repl-tabs", "#pools-list"])
-async def test_a_click_beside_leads_out(repl_world, running, settled, hosts, where):
+async def test_a_click_beside_leads_out(repl_world, running, settled, hosts):
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
         await go_in(app, pilot, settled)
-        await pilot.click(where, offset=(30, 0))
+        await pilot.click("#repl-tabs", offset=(30, 0))
+        await settled(pilot, lambda: not has_keys(app))
+        await pilot.press("enter")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.click("#pools-list", offset=(30, 0))
 
         await settled(pilot, lambda: not has_keys(app))
 
@@ -489,14 +492,16 @@ async def test_a_chord_that_the_tmux_around_takes_is_told_and_another_works(
         assert "ctrl+\\ leaves" in app.frame.find("repl").border_title
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
-async def test_terminal_has_the_panes_size(repl_world, running, settled, hosts, size):
+async def test_terminal_has_the_panes_size(repl_world, running, settled, hosts):
     hosts.start("sh", "-c", "trap 'stty size' WINCH; stty size; while :; do sleep 0.05; done")
-    async with running(size) as (app, pilot):
+    async with running((80, 24)) as (app, pilot):
         await go_in(app, pilot, settled)
         view = app.query_one(TerminalView)
+        for size in ((80, 24), (60, 20), (200, 50)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot, lambda size=size: app.size == size and app.screen.size == size)
 
-        await settled(pilot, lambda: f"{view.size.height} {view.size.width}" in shown(app))
+            await settled(pilot, lambda: f"{view.size.height} {view.size.width}" in shown(app))
 
 
 async def test_pane_without_colour_says_by_marks_what_it_says_by_tones(
