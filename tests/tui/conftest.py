@@ -14,6 +14,7 @@ import pytest
 from textual import _callback
 from textual import app as textual_app
 from textual import pilot as textual_pilot
+from textual._context import visible_screen_stack
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.screen import Screen
@@ -38,10 +39,10 @@ _STEP_S = 0.02
 def _idle_is_idle(monkeypatch, request):
     """Have a pilot wait until the app has nothing to do, and draw then; Textual takes a starved app for idle.
 
-    What comes between two keys is drawn once: a third of what these tests ask of the processor were pictures that
-    nobody looks at. A test that is about drawing itself is marked `draws_at_once`.
+    It is drawn where a test pauses, not after each key: a third of what these tests ask of the processor were pictures
+    that nobody looks at. A test that is about drawing itself is marked `draws_at_once`.
     """
-    wait_for_idle, draw = textual_pilot.wait_for_idle, Screen._compositor_refresh
+    wait_for_idle, draw, render = textual_pilot.wait_for_idle, Screen._compositor_refresh, Screen.render
     waiting = set()
 
     def draw_later(screen):
@@ -52,6 +53,11 @@ def _idle_is_idle(monkeypatch, request):
         else:
             draw(screen)
 
+    def render_over_others(screen):
+        if screen is screen.app.screen:  # whoever reads the screen before it is drawn sees what lies beneath, too
+            visible_screen_stack.set(screen.app._background_screens)
+        return render(screen)
+
     async def settle():
         loop, turns = asyncio.get_running_loop(), 0
         while turns < 3:  # what one turn has called is done in the next
@@ -61,6 +67,9 @@ def _idle_is_idle(monkeypatch, request):
     async def wait(*limits):
         await wait_for_idle(*limits)
         await settle()
+
+    async def wait_and_draw(*limits):
+        await wait(*limits)
         while waiting:
             screen = waiting.pop()
             if screen.is_running and screen.app.is_running:
@@ -70,8 +79,9 @@ def _idle_is_idle(monkeypatch, request):
 
     if request.node.get_closest_marker("draws_at_once") is None:
         monkeypatch.setattr(Screen, "_compositor_refresh", draw_later)
-    for module in (textual_app, textual_pilot):
-        monkeypatch.setattr(module, "wait_for_idle", wait)
+        monkeypatch.setattr(Screen, "render", render_over_others)
+    monkeypatch.setattr(textual_app, "wait_for_idle", wait)
+    monkeypatch.setattr(textual_pilot, "wait_for_idle", wait_and_draw)
 
 
 @pytest.fixture(autouse=True, scope="session")
