@@ -13,13 +13,14 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
+from textual._context import visible_screen_stack
+from textual.filter import Monochrome
 
 from oulipoly_demo import world as worlds
 from oulipoly_demo.past import state
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui.app import AgentsApp, Options
-from oulipoly_tui.widgets.theming import CONTRAST
 
 GOLDENS = Path(__file__).parent / "goldens"
 WRITES = os.environ.get("AGENTS_GOLDENS") == "write"
@@ -31,7 +32,7 @@ _PATIENCE_S, _SHORT_PATIENCE_S = 60.0, 1.0  # until the first difference, and af
 _LOOK_S = 0.02
 _BREAK = r"(?:[^\w\n/]*\n[^\w\n/-]*)?"  # where a box breaks a line, with its edges
 _CHAIN = re.compile(r"(id +)([0-9a-f-]{36})")  # a session's own id is drawn by lot
-_SAME = 8 if WRITES else 2  # looks: what is written down must have come to rest
+_SAME = 8  # looks: what is written down must have come to rest
 
 
 def _script():
@@ -62,7 +63,6 @@ class Walk:
         self.differences = []
         self.coloured = []
         self.faint = []
-        self.writes = WRITES and not app.no_color  # without colours it must be what it is with them
 
     @property
     def engine(self):
@@ -112,13 +112,14 @@ class Walk:
     async def look(self, name, *, toasts=False, only=None):
         """Compare the screen, or one widget of it, with the kept text; toasts: they belong to it."""
         path = self.folder / f"{name}.txt"
-        kept = path.read_text() if path.exists() and not self.writes else None
+        kept = path.read_text() if path.exists() and not WRITES else None
         text = await self._rest(kept, toasts=toasts, only=only)
-        if self.app.theme == CONTRAST:
-            self.faint += [f"{name}: {found}" for found in self._faint_texts()]
         if self.app.no_color:
             self.coloured += [f"{name}: {found}" for found in self._colours()]
-        if self.writes:
+            self._paint(no_color=False)
+            self.faint += [f"{name}: {found}" for found in self._faint_texts()]
+            self._paint(no_color=True)
+        if WRITES:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         elif text != kept:
@@ -136,15 +137,24 @@ class Walk:
             now = self.text() if only is None else self._part(only)
             same = same + 1 if now == before and not self.app.busy else 0
             before = now
-            if same >= _SAME and (kept is None or now == kept):
-                return now
-            if time.monotonic() > end:
+            is_kept = now == kept and not self.app.busy
+            if is_kept or (same >= _SAME and kept is None) or time.monotonic() > end:
                 return now
 
     def _part(self, widget):
         region = self.app.screen.query_one(widget).region
         lines = self.text().split("\n")[region.y : region.bottom]
         return "".join(f"{line[region.x : region.right].rstrip()}\n" for line in lines)
+
+    def _paint(self, *, no_color):
+        """Have everything drawn anew, with colours or without, over the screens that lie beneath."""
+        visible_screen_stack.set(self.app._background_screens)
+        self.app.no_color = no_color
+        for line_filter in self.app._filters:
+            line_filter.enabled = no_color or not isinstance(line_filter, Monochrome)
+        for screen in self.app.screen_stack:
+            for widget in (screen, *screen.walk_children()):
+                widget._styles_cache.clear()
 
     def _colours(self):
         """Yield what is drawn in a colour: greys are none."""
