@@ -87,13 +87,12 @@ def candidates(
 
 
 def _count_turns_since_refresh(store: Store, states: Mapping[str, QuotaState]) -> dict[str, int]:
-    """Return the turns of each account whose quota was ever read."""
-    refreshed = {name: state.refreshed_at for name, state in states.items() if state.refreshed_at is not None}
-    if not refreshed:
+    """Return the turns of each account since its quota was read, where it ever was."""
+    if all(state.refreshed_at is None for state in states.values()):
         return {}
     from oulipoly_engine.store.transcripts import entries  # noqa: PLC0415 - not where no account has a quota
 
-    return {name: entries.assistant_turns_since(store, name, at) for name, at in refreshed.items()}
+    return entries.assistant_turns_since_reading(store, states)
 
 
 def _find_alerted(store: Store, states: Iterable[QuotaState], now: datetime) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
@@ -12,8 +12,9 @@ from oulipoly_engine.core.transcripts.turn_script import COMPACTION, LIVE_IDS, E
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import count_where
+from oulipoly_engine.store.base.dialect import count_where, each_of
 from oulipoly_engine.store.base.orm import Case, Expression, Query, fn
+from oulipoly_engine.store.models.quota import AccountQuotaRow
 from oulipoly_engine.store.models.sessions import CopiedHistoryRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
@@ -293,6 +294,39 @@ def assistant_turns_since(store: Store, account: str, since: datetime) -> int:
     instant = to_text(since)
     copied = store.rows(_copied_entries_since(account, instant, instant))[0][0]
     return int(store.rows(_assistant_entries_since(account, instant))[0][0]) - int(copied)
+
+
+@compile_query
+def _assistant_entries_since_reading(accounts: Parameter) -> Query:
+    row, quota = EntryRow, AccountQuotaRow
+    is_later = (row.provider_name == quota.account) & (row.role == "assistant") & (row.timestamp > quota.refreshed_at)
+    mine = quota.select(quota.account, fn.COUNT(row.id)).join(row, on=is_later)
+    return mine.where(quota.account.in_(each_of(accounts))).group_by(quota.account)
+
+
+@compile_query
+def _copied_entries_since_reading(accounts: Parameter) -> Query:
+    row, quota, copied = EntryRow, AccountQuotaRow, CopiedHistoryRow
+    is_later = (copied.account == quota.account) & (copied.copied_at > quota.refreshed_at)
+    is_of = (row.provider_name == copied.account) & (row.session_id == copied.session_id) & _is_copied()
+    return (
+        quota.select(quota.account, fn.COUNT(row.id.distinct()))
+        .join(copied, on=is_later)
+        .join(row, on=is_of & (row.role == "assistant") & (row.timestamp > quota.refreshed_at))
+        .where(quota.account.in_(each_of(accounts)))
+        .group_by(quota.account)
+    )
+
+
+def assistant_turns_since_reading(store: Store, accounts: Collection[str]) -> dict[str, int]:
+    """Count them as `assistant_turns_since` does, each account's after its last reading; without those that have none.
+
+    A pool of fifty accounts is counted by two statements.
+    """
+    names = [*accounts]
+    counted = {str(name): int(number) for name, number in store.rows(_assistant_entries_since_reading(names))}
+    copied = dict(store.rows(_copied_entries_since_reading(names))) if counted else {}
+    return {name: number - copied.get(name, 0) for name, number in counted.items()}
 
 
 def backfill_compaction(store: Store) -> int:
