@@ -32,7 +32,10 @@ def configured():
     )
     db.open_store(paths.state_db).close()
     with closing(sqlite3.connect(paths.state_db)) as connection, connection:
-        connection.execute("INSERT INTO session_chains VALUES (?, ?, ?, 'opus')", (SESSION, AT, AT))
+        connection.execute(
+            "INSERT INTO session_chains(chain_id, created_at, last_used_at, model_name) VALUES (?, ?, ?, 'opus')",
+            (SESSION, AT, AT),
+        )
 
 
 def offered(line):

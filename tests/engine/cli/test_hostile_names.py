@@ -424,7 +424,7 @@ def spoil(state):
     )
     opening = json.dumps({"model": LINES, "effort": LINES, "profile": LINES})
     live = (LIVE, LINES, "bad", "claude", LINES, LINES, f"-{LINES}", opening, LINES, "active", LINES, None, 1, AT, AT)
-    live += ("persistent", "", None, None)
+    live += ("persistent", "", None, None, 0)
     with closing(sqlite3.connect(state)) as connection:
         for sql, values in (
             (f"INSERT INTO live_sessions VALUES ({', '.join('?' * len(live))})", live),
@@ -464,7 +464,10 @@ def spoil(state):
                 for device_id in ("d1", "d2", "d3")
             ),
             ("INSERT INTO worktree_permissions VALUES (?, ?, ?)", (LINES, LINES, AT)),
-            ("INSERT INTO session_chains VALUES (?, ?, ?, ?)", (BAD_CHAIN, AT, AT, LINES)),
+            (
+                "INSERT INTO session_chains(chain_id, created_at, last_used_at, model_name) VALUES (?, ?, ?, ?)",
+                (BAD_CHAIN, AT, AT, LINES),
+            ),
             (
                 "INSERT INTO session_chain_segments(chain_id, provider_name, session_id, started_at, transition_reason)"
                 " VALUES (?, ?, ?, ?, ?)",

@@ -23,7 +23,11 @@ def ada(world):
     (world.config / "config.toml").write_text("default_provider = 'ada'\n")
     world.run("migrate-db")
     used = "2026-01-01T00:00:00.000000Z"
-    world.change("INSERT INTO session_chains VALUES ('c', ?, ?, 'quick')", used, used)
+    world.change(
+        "INSERT INTO session_chains(chain_id, created_at, last_used_at, model_name) VALUES ('c', ?, ?, 'quick')",
+        used,
+        used,
+    )
     world.change(
         "INSERT INTO session_chain_segments (chain_id, provider_name, session_id, started_at, transition_reason)"
         " VALUES ('c', 'ada', ?, ?, 'initial')",

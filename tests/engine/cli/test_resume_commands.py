@@ -20,7 +20,13 @@ def known(world):
 
     def add(account="a", session=SESSION, model="m", used="2026-01-01T00:00:00.000000Z"):
         chain = str(uuid.uuid4())
-        world.change("INSERT INTO session_chains VALUES (?, ?, ?, ?)", chain, used, used, model)
+        world.change(
+            "INSERT INTO session_chains(chain_id, created_at, last_used_at, model_name) VALUES (?, ?, ?, ?)",
+            chain,
+            used,
+            used,
+            model,
+        )
         world.change(
             "INSERT INTO session_chain_segments (chain_id, provider_name, session_id, started_at, transition_reason)"
             " VALUES (?, ?, ?, ?, 'initial')",

@@ -51,7 +51,9 @@ def test_a_resumed_session_returns_as_well(world, markers):
     session = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
     world.run("migrate-db")
     at = "2026-01-01T00:00:00.000000Z"
-    world.change("INSERT INTO session_chains VALUES ('c', ?, ?, 'm')", at, at)
+    world.change(
+        "INSERT INTO session_chains(chain_id, created_at, last_used_at, model_name) VALUES ('c', ?, ?, 'm')", at, at
+    )
     world.change(
         "INSERT INTO session_chain_segments (chain_id, provider_name, session_id, started_at, transition_reason)"
         " VALUES ('c', 'a', ?, ?, 'initial')",

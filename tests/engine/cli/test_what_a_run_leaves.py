@@ -9,8 +9,10 @@ import pytest
 SESSION = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
 RESUME = "[a.resume]\nkind = 'flag'\nflag = '--resume'\n"
 # A CLI that adds a turn to its session's transcript.
-WRITES = """printf '{"type":"assistant","sessionId":"%s","uuid":"%s","timestamp":"2026-01-02T00:00:00Z",\
-"cwd":"/work","message":{"content":"done"}}\\n' SESSION "$$" >> ROOT/-work/SESSION.jsonl; echo said"""
+WRITES = """for words in user:go assistant:said; do
+printf '{"type":"%s","sessionId":"SESSION","uuid":"%s","timestamp":"%s","cwd":"/work","message":{"content":"%s"}}\\n' \
+"${words%:*}" "$$$words" "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" "${words#*:}" >> ROOT/-work/SESSION.jsonl
+done; echo said"""
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def test_turns_of_a_resumed_session_are_there_at_once(claude, command):
     assert 1 == shown(claude)["turns"]
     done = claude.run(*command)
 
-    assert (0, 2) == (done.returncode, shown(claude)["turns"]), done.stderr
+    assert (0, 3) == (done.returncode, shown(claude)["turns"]), done.stderr
 
 
 def test_transcript_of_a_run_is_kept_as_it_left_it(claude):
@@ -54,7 +56,7 @@ def test_run_that_the_app_started_leaves_the_same(claude):
     listed = json.loads(claude.run("session", "archive", "--list", "--json").stdout)
     session = json.loads(claude.run("session", "show", SESSION, "--json", "--no-scan").stdout)
 
-    assert (0, ["kept"], 2) == (done.returncode, [one["state"] for one in listed["transcripts"]], session["turns"])
+    assert (0, ["kept"], 3) == (done.returncode, [one["state"] for one in listed["transcripts"]], session["turns"])
 
 
 def test_archive_that_is_switched_off_keeps_nothing(claude):

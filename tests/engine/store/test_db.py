@@ -193,8 +193,14 @@ def test_a_file_that_is_closed_in_the_middle_of_a_look_opens_again(path):
 
 def test_nobody_waits_for_a_slow_disk_but_whoever_syncs_what_was_written_since(path, monkeypatch):
     is_done, synced = threading.Event(), []
-    waits = iter((is_done.wait, lambda: None))
-    monkeypatch.setattr(os, "fdatasync", lambda _: (next(waits)(), synced.append(threading.current_thread().name)))
+
+    def sync(_descriptor):
+        name = threading.current_thread().name
+        if name == "sync":
+            is_done.wait()
+        synced.append(name)
+
+    monkeypatch.setattr(os, "fdatasync", sync)
     store = open_store(path)
 
     quotas.mark_exhausted(store, "a", datetime.now(UTC))

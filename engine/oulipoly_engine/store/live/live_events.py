@@ -36,7 +36,7 @@ class _Shortened(msgspec.Struct):
     entry: tuple[str, str]
 
 
-_entry_decoder = msgspec.json.Decoder(_Shortened)
+_entry_decoder = msgspec.json.Decoder(prepare(_Shortened))
 
 
 def append(store: Store, session_id: str, events: Iterable[Numbered]) -> None:

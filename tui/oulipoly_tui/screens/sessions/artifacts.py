@@ -191,7 +191,7 @@ class ArtifactsScreen(ListScreen[None]):
     def _with_chosen(self, act: Callable[[Any, Version], object]) -> None:
         one = self._chosen
         if one is None:
-            self._app.say(Need.ARTIFACT.value)
+            self._app.say(Need.ARTIFACT.value.capitalize())
         else:
             act(self._app, one)
 
