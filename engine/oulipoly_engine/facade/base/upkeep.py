@@ -42,10 +42,10 @@ def enter_runs(home: Home, store: Store) -> int:
     return home.write_along(store, lambda: run_entries.enter_runs(store, files, home.now()), 0)
 
 
-def keep_after_scan(home: Home, store: Store, budget_s: float = 2.0) -> None:
+def keep_after_scan(home: Home, store: Store, budget_s: float = 2.0, *, rescues: bool = False) -> None:
     """Keep copies of transcripts, unless config.toml says `archive = false`, and remove what killed processes left.
 
-    Nothing is refused for its failing.
+    Nothing is refused for its failing. rescues: what a CLI deletes soon is kept however long that takes.
     """
     from oulipoly_engine.service.archive.keeper import after_scan  # noqa: PLC0415 - 20 ms, only after a scan
     from oulipoly_engine.service.leavings import remove_leavings  # noqa: PLC0415 - only after a scan
@@ -53,7 +53,7 @@ def keep_after_scan(home: Home, store: Store, budget_s: float = 2.0) -> None:
     with suppress(RunnerError):
         keeper = _keeper(home, store)
         if keeper is not None:
-            after_scan(keeper, budget_s)
+            after_scan(keeper, budget_s, rescues=rescues)
     remove_leavings(home.paths, home.paths.locks, home.now().timestamp())
 
 

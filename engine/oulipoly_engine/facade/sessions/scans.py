@@ -17,7 +17,7 @@ from oulipoly_engine.store.transcripts import entries
 
 __all__ = ["IngestResult", "Kind"]
 
-_AFTERWARDS_S = 2.0  # for describing and indexing what was found, and again for copying it; the next call goes on
+_AFTERWARDS_S = 2.0  # for describing and indexing what was found, and again for copying what no CLI deletes soon
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -44,7 +44,7 @@ class SessionScans(SessionPart):
             scanner = self._home.wiring.ingester(store, scripts, self._home.listeners)
             done = scanner.ingest_accounts(tuple(scripts))
             new = upkeep.enter_heard(self._home, store)
-            upkeep.keep_after_scan(self._home, store, _AFTERWARDS_S)
+            upkeep.keep_after_scan(self._home, store, _AFTERWARDS_S, rescues=True)
         return new + sum(one.new_turns for one in done)
 
     def read_accounts(
@@ -74,7 +74,7 @@ class SessionScans(SessionPart):
         """Keep copies of transcripts, as after every scan, unless config.toml says `archive = false`."""
         self._home.refuse_if_read_only("archive")
         with self._home.lend_store() as store:
-            upkeep.keep_after_scan(self._home, store, _AFTERWARDS_S)
+            upkeep.keep_after_scan(self._home, store, _AFTERWARDS_S, rescues=True)
 
 
 def _make_scan_result(store: Store, result: IngestResult) -> ScanResult:

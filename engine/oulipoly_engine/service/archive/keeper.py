@@ -25,7 +25,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.service.archive.archive import Archive
+from oulipoly_engine.service.archive.archive import SOON, Archive
 from oulipoly_engine.service.archive.chunk_store import ObjectFolder
 from oulipoly_engine.service.transcripts.files import FoundFile, Home, find_files, session_files
 from oulipoly_engine.store.archive import copies as rows
@@ -83,11 +83,17 @@ class ArchiveKeeper(Record):
     limit_bytes: int  # 0: none
 
     def keep(
-        self, accounts: Iterable[str] | None = None, *, budget_s: float | None = None, wait_s: float = 0.0
+        self,
+        accounts: Iterable[str] | None = None,
+        *,
+        budget_s: float | None = None,
+        wait_s: float = 0.0,
+        rescues: bool = False,
     ) -> KeepResult:
-        """Keep what is new, newest first, and return what came of it; only a broken state file raises.
+        """Keep what is new, what a CLI deletes soon before the rest; return what came of it.
 
-        accounts: None for all. budget_s: leave off when copying has taken so long; what is missing is for another time.
+        Only a broken state file raises. accounts: None for all. budget_s: leave off when copying has taken so long;
+        what is missing is for another time. rescues: what a CLI deletes soon is kept however long that takes.
         wait_s: how long to wait for another process.
         """
         done = KeepResult()
@@ -99,7 +105,8 @@ class ArchiveKeeper(Record):
                     done.is_busy = True
                     return done
                 try:
-                    self._keep_all([self.archive.homes[name] for name in names], objects, budget_s, done)
+                    homes = [self.archive.homes[name] for name in names]
+                    self._keep_all(homes, objects, budget_s, done, rescues=rescues)
                 finally:
                     objects.abandon()
         except OSError as error:
@@ -151,7 +158,9 @@ class ArchiveKeeper(Record):
             message = f"the archive {self.archive.folder} cannot be pruned: {error.strerror or error}"
             raise RunnerError(message) from error
 
-    def _keep_all(self, homes: Sequence[Home], objects: ObjectFolder, budget_s: float | None, done: KeepResult) -> None:
+    def _keep_all(
+        self, homes: Sequence[Home], objects: ObjectFolder, budget_s: float | None, done: KeepResult, *, rescues: bool
+    ) -> None:
         store = self.archive.store
         last_entry = rows.last_entry(store)  # before looking: what comes meanwhile is news again
         found: list[FoundFile] = []
@@ -159,7 +168,7 @@ class ArchiveKeeper(Record):
         for home in homes:
             known[home.account] = rows.latest_of(store, home.account)
             found += find_files(home)
-        self._keep_news(found, known, objects, budget_s, done)
+        self._keep_news(found, known, objects, budget_s, done, rescues=rescues)
         with store.write():
             for home in homes:
                 rows.set_complete(store, home.account, last_entry if done.is_complete else None)
@@ -174,23 +183,39 @@ class ArchiveKeeper(Record):
         objects: ObjectFolder,
         budget_s: float | None,
         done: KeepResult,
+        *,
+        rescues: bool = False,
     ) -> None:
-        """Keep those of some files that have changed, the newest first."""
-        found.sort(key=lambda file: -file.status.st_mtime_ns)
+        """Keep those of some files that have changed: first what a CLI deletes soon, of each kind the newest first."""
+        oldest_ns = {name: self._find_oldest_ns(self.archive.homes[name]) for name in known}
+
+        def goes_soon(file: FoundFile) -> bool:
+            return file.status.st_mtime_ns <= oldest_ns[file.account]
+
+        found.sort(key=lambda file: (not goes_soon(file), -file.status.st_mtime_ns))
         done.looked_at = len(found)
         has_room = not self.limit_bytes or rows.count_stored_bytes(self.archive.store) < self.limit_bytes * _PLENTY
         changed = [file for file in found if _is_news(known[file.account].get(file.path), file, has_room=has_room)]
         run = _Run(self, objects, is_brief=budget_s is not None, done=done)
+        are_going = any(map(goes_soon, changed))
         deadline = None if budget_s is None else time.monotonic() + budget_s  # to look through many takes long already
         for file in changed:
-            if deadline is not None and time.monotonic() > deadline:
+            if deadline is not None and time.monotonic() > deadline and not (rescues and goes_soon(file)):
                 break
             if stopping.is_asked():  # what is kept so far is whole
                 break
+            if are_going and not goes_soon(file):
+                are_going = False
+                run.flush()  # what was at risk is so no longer, however long the rest takes
             run.take(file, known[file.account].get(file.path))
         else:
             done.is_complete = not run.left_over
         run.flush()
+
+    def _find_oldest_ns(self, home: Home) -> float:
+        """Return when the youngest of those files was written that the account's CLI deletes soon."""
+        period = home.cleanup_after()
+        return -math.inf if period is None else (self.archive.clock.now() + SOON - period).timestamp() * 1e9
 
     def _prune(self, *, only_copies: bool) -> PruneResult:
         store = self.archive.store
@@ -422,11 +447,11 @@ def _exists(copy: KeptCopy) -> bool:
     return is_transcript(copy.path)
 
 
-def after_scan(keeper: ArchiveKeeper, budget_s: float) -> KeepResult | None:
-    """Keep what was ingested since everything was kept, briefly; None: there was nothing."""
+def after_scan(keeper: ArchiveKeeper, budget_s: float, *, rescues: bool = False) -> KeepResult | None:
+    """Keep what was ingested since everything was kept, briefly; None: there was nothing. rescues: as for `keep`."""
     complete = rows.complete(keeper.archive.store)
     names = [name for name in keeper.archive.homes if name not in complete]
-    return keeper.keep(names, budget_s=budget_s) if names else None
+    return keeper.keep(names, budget_s=budget_s, rescues=rescues) if names else None
 
 
 def after_run(keeper: ArchiveKeeper, account: str, session_id: str | None, budget_s: float) -> None:

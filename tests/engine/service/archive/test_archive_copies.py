@@ -13,6 +13,7 @@ from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts.accounts import SessionScripts, StorageType
 from oulipoly_engine.errors import SessionNotFound
 from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.service.archive import keeper as keeping
 from oulipoly_engine.service.archive.archive import Archive, CopyState
 from oulipoly_engine.service.archive.chunk_store import ArchiveDamaged
 from oulipoly_engine.service.archive.keeper import ArchiveKeeper, after_run, after_scan
@@ -396,6 +397,32 @@ def test_budget_leaves_the_oldest_for_another_time(bench):
 
     assert (0, False) == (done.kept, done.is_complete)
     assert 2 == after_scan(ArchiveKeeper(bench.archive, 0), 5.0).kept
+
+
+def test_what_a_cli_deletes_soon_is_kept_whatever_the_budget(bench):
+    """It was left for another time as the oldest, and told as at risk until then; on a slow disk that was for long."""
+    for session, age in ((SESSION, 29), (OTHER, 1)):
+        bench.write(session, lines(10, seed=age), age_days=age)
+    keeper = ArchiveKeeper(bench.archive, 0)
+
+    assert 0 == after_scan(keeper, -1.0).kept
+    done = after_scan(keeper, -1.0, rescues=True)
+
+    assert (1, False) == (done.kept, done.is_complete)
+    assert CopyState.KEPT is bench.state(SESSION)
+    assert bench.archive.find_copy("acc", OTHER) is None
+
+
+def test_what_a_cli_deletes_soon_comes_first(bench, monkeypatch):
+    ages = (0, 29, 2, 26, 20)
+    names = {age: f"5169694d-de0f-40d1-890c-6e28e55bab{age:02}" for age in ages}
+    for age, session in names.items():
+        bench.write(session, lines(1, seed=age), age_days=age)
+    taken, opening = [], keeping.open_transcript
+    monkeypatch.setattr(keeping, "open_transcript", lambda path, most: taken.append(path.stem) or opening(path, most))
+    bench.keep(budget_s=60.0)
+
+    assert [names[age] for age in (26, 29, 0, 2, 20)] == taken
 
 
 def test_busy_archive_is_left_to_whoever_fills_it(bench):
