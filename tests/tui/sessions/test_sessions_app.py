@@ -10,8 +10,10 @@ from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.config.base.app_settings import CustomCommand
 from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.paths import from_environment
+from oulipoly_engine.service import search as searching
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.search import index as indexing
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.places.transcript_view import TranscriptView
@@ -282,6 +284,35 @@ async def test_a_search_opens_the_transcript_at_the_turn(talks, listed, settled)
         view = app.query_one("#transcript-view", TranscriptView)
 
         assert view.here[0] == 3
+
+
+@pytest.mark.parametrize("can_index", [True, False], ids=["indexing slowly", "never"])
+async def test_a_search_goes_on_while_it_indexes(talks, listed, settled, screen_text, monkeypatch, can_index):
+    """It said how many turns were not indexed yet, and stayed so until something else was typed."""
+    first, _ = talks
+    for number in range(3):
+        first.say("assistant", f"a ladder on top {number}")
+    searches = []
+
+    def fill(store, _budget_s):
+        searches.append(store)
+        return indexing.index_batch(store, 1) if can_index else 0
+
+    monkeypatch.setattr(searching, "catch_up", fill)
+    async with listed() as (app, pilot):
+        await pilot.press("ctrl+f", *"ladder")
+        if can_index:
+            await settled(pilot, lambda: "3 turns, the newest first " in "\n".join(screen_text(app)))
+
+            newest = app.screen._hits[0]
+            assert newest.snippet.text == "a ladder on top 2"
+            assert app.screen.rows.cursor_key == str(newest.row_id)
+        else:
+            await settled(pilot, lambda: "not indexed yet" in "\n".join(screen_text(app)) and not app.busy)
+            count = len(searches)
+            await pilot.pause(0.5)
+
+            assert len(searches) <= count + 1  # one that was typed meanwhile
 
 
 @pytest.mark.parametrize("is_seen", [True, False], ids=["the list was seen", "it was not"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -51,6 +52,8 @@ class Search(ListScreen["Hit | None"]):
         self._timer: Timer | None = None
         self._asked: str | None = None
         self._is_searching = False
+        self._first: str | None = None  # key of the newest that was found
+        self._unindexed: float = math.inf  # turns that the last search for the same could not look through
 
     def compose(self) -> ComposeResult:
         """Lay out the line and what was found."""
@@ -94,7 +97,6 @@ class Search(ListScreen["Hit | None"]):
     def _search(self) -> None:
         if not is_standing(self):
             return
-        app = app_of(self)
         text = self.query_one(Input).value
         if self._is_searching or text == self._asked:
             return
@@ -102,9 +104,14 @@ class Search(ListScreen["Hit | None"]):
             self._asked, self._hits = text, ()
             self._show(_HINT)
             return
-        self._is_searching, self._asked = True, text
+        self._asked, self._unindexed = text, math.inf
         self.query_one("#search-state", Static).update("searching …")
-        app.work("search", partial(_ask, engine_of(app).sessions, text), self._take_hits, self._handle_failure)
+        self._ask(text)
+
+    def _ask(self, text: str) -> None:
+        app = app_of(self)
+        self._is_searching = True
+        app.work("search", partial(_find, engine_of(app).sessions, text), self._take_hits, self._handle_failure)
 
     def _handle_failure(self, error: Exception) -> None:
         self._take_hits(getattr(error, "message", str(error)))
@@ -113,25 +120,34 @@ class Search(ListScreen["Hit | None"]):
         self._is_searching = False
         if not is_standing(self):
             return
+        before, self._unindexed = self._unindexed, 0
         if isinstance(found, str):
             self._hits = ()
             self._show(found)
         else:
-            self._hits = found.hits
+            self._hits, self._unindexed = found.hits, found.unindexed
             self._show(count_text(len(found.hits), _MOST, found.unindexed))
-        if self.query_one(Input).value != self._asked:
+        text = self.query_one(Input).value
+        if text != self._asked:
             self._search()
+        elif 0 < self._unindexed < before:  # each search indexes for a while first; where nobody can, it is told
+            self._ask(text)
 
     def _show(self, state: str) -> None:
         self.query_one("#search-state", Static).update(state)
         self.redraw()
 
     def _draw(self) -> None:
-        width = max(20, self._row_width - 1)  # beside the bar
-        self.rows.show_rows(hit_rows(self._hits, width, self._now().astimezone()))
+        rows = self.rows
+        width = max(20, self._row_width + rows.scrollbar_size_vertical - 1)  # beside the bar, there or not
+        was_first = rows.cursor_key == self._first
+        rows.show_rows(hit_rows(self._hits, width, self._now().astimezone()))
+        self._first = str(self._hits[0].row_id) if self._hits else None
+        if was_first and self._first is not None:  # whoever has not moved yet sees the newest
+            rows.go_to(self._first)
 
 
-def _ask(sessions: Any, text: str) -> Found | str:  # noqa: ANN401 - engine.sessions, whose import is deferred
+def _find(sessions: Any, text: str) -> Found | str:  # noqa: ANN401 - engine.sessions, whose import is deferred
     """Return what was found, or what is wrong with the query: half a query is not a failure."""
     from oulipoly_engine.errors import UsageInvalid  # noqa: PLC0415 - loaded already
 
