@@ -46,7 +46,8 @@ def find_stretches(events: Iterable[ev.Numbered], native_id: str) -> tuple[Stret
 def _rename(stretch: Stretch, native_id: str) -> Stretch:
     if stretch.native_id in ("", native_id):
         return replace(stretch, native_id=native_id)
-    return replace(stretch, native_id=native_id, former_ids=(*stretch.former_ids, stretch.native_id))
+    former_ids = (each for each in (*stretch.former_ids, stretch.native_id) if each != native_id)  # one may come back
+    return replace(stretch, native_id=native_id, former_ids=tuple(former_ids))
 
 
 def begin_of_ids(session_id: str) -> str:

@@ -291,6 +291,19 @@ def test_what_a_host_of_an_earlier_release_has_entered_is_completed(talk):
     assert [("2", None, "t1", "i1"), ("3", "2", "t1", "i2")] == talk.tree()
 
 
+def test_a_session_that_comes_back_under_an_id_that_it_had_keeps_what_was_said(talk):
+    talk.is_named("n1")
+    talk.says("hello", "user_message")
+    talk.enter()
+
+    for native_id in ("n2", "n1", "n1"):
+        talk.is_named(native_id)
+        talk.says(f"more under {native_id}")
+        talk.enter()
+
+    assert ["hello", "more under n2", "more under n1", "more under n1"] == talk.texts()
+
+
 def test_a_leaf_that_is_gone_counts_as_none(talk):
     talk.is_named("n1")
     talk.says("before")
