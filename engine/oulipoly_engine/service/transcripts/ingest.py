@@ -195,7 +195,7 @@ class Ingester(Record):
                     new = self._insert(name, batch, at)
                 tally.count(new, batch)
             with self.store.write():
-                tally.chains = self._adopt(name, tally)
+                tally.chains = imported.adopt(self.store, name, tally.sessions)
             with adapter_border():
                 reading.keep()
         except TurnsFailed as failure:
@@ -206,15 +206,16 @@ class Ingester(Record):
         return replace(result, damaged_lines=reading.damaged_lines, unread_files=reading.unread_files)
 
     def _insert(self, name: str, batch: Sequence[EntryLine], at: datetime) -> int:
-        """Store entries of transcripts, which take over from those that live sessions had for the same sessions."""
-        new = entries.insert_new(self.store, name, batch, at)
-        takeovers.take_over_all(self.store, name, {entry.session_id for entry in batch}, give_texts_back)
-        return new
+        """Store entries of transcripts, which take over from those that live sessions had for the same sessions.
 
-    def _adopt(self, name: str, tally: _Tally) -> int:
-        """Have sessions of which something was read go on behind it, and return how many were not known before."""
-        leaves.follow_end(self.store, name, tally.grown)
-        return imported.adopt(self.store, name, tally.sessions)
+        These go on behind what is new at once: a scan may be stopped before the next batch.
+        """
+        new = entries.insert_new(self.store, name, batch, at)
+        session_ids = {entry.session_id for entry in batch}
+        takeovers.take_over_all(self.store, name, session_ids, give_texts_back)
+        if new:
+            leaves.follow_end(self.store, name, session_ids)
+        return new
 
     def _run(self, name: str, script: str, state_dir: Path, stopped: Event) -> IngestResult:
         try:
@@ -229,7 +230,7 @@ class Ingester(Record):
         found = list(_check_lines(result.stdout, tally))
         with self.store.write():
             tally.count(self._insert(name, found, at), found)
-            tally.chains = self._adopt(name, tally)
+            tally.chains = imported.adopt(self.store, name, tally.sessions)
         said = [excerpt(line, 300) for line in result.stderr.splitlines() if line.strip()]
         return _result(name, Kind.DONE, tally, said)
 

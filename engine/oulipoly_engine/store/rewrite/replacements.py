@@ -29,8 +29,10 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
         "source_file",
         "ingested_at",
         "body",
+        "live_turn_id",
+        "native_id",
     ),
-    "session_chains": ("chain_id", "last_used_at"),
+    "session_chains": ("chain_id", "last_used_at", "leaf"),
     "session_chain_segments": ("id", "chain_id", "provider_name", "session_id", "last_turn_id"),
     "replacements": ("operation_uuid", "committed_at", "preimage_file_sha256", "postimage_file_sha256", "undone_at"),
 }
@@ -198,6 +200,8 @@ _INSERTION = insertion(
     EntryRow.source_file,
     EntryRow.ingested_at,
     EntryRow.body,
+    EntryRow.turn_id,
+    EntryRow.native_id,
     conflict="ignore",
 )
 
@@ -219,27 +223,25 @@ def replace_entries(
     """
     row = EntryRow
     stored = store.rows(
-        row.select(row.id, row.entry_id).where(
+        row.select(row.id, row.entry_id, row.turn_id, row.native_id).where(
             row.provider_name == account,
             row.session_id == session_id,
             (row.is_sidechain == 0) | row.source_file.is_null() | (row.source_file == source_file),
         )
     )
-    store.execute_many(_delete_entry, ((row,) for row, entry_id in stored if str(entry_id) not in kept))
+    store.execute_many(_delete_entry, ((row,) for row, entry_id, *_ in stored if str(entry_id) not in kept))
     instant = to_text(at)
-    store.execute_many(
-        _INSERTION,
-        (
-            (account, session_id, entry.entry_id, entry.timestamp, entry.role, source_file, instant, entry.body)
-            for entry in entries
-        ),
+    turns = {entry_id: told for _, entry_id, *told in stored}  # an entry stays that of its turn
+    values = (
+        (account, session_id, one.entry_id, one.timestamp, one.role, source_file, instant, one.body) for one in entries
     )
+    store.execute_many(_INSERTION, ((*value, *turns.get(value[2], (None, None))) for value in values))
 
 
 def touch_chain(store: Store, chain_id: str, segment_row_id: int, last: ReplacedEntry) -> None:
-    """Note a chain's last entry. Runs inside the caller's write transaction."""
+    """Note a chain's last entry, behind which it goes on. Runs inside the caller's write transaction."""
     segment, chain = SegmentRow, ChainRow
     store.run(
         segment.update(last_turn_id=last.entry_id).where(segment.id == segment_row_id, segment.chain_id == chain_id)
     )
-    store.run(chain.update(last_used_at=last.timestamp).where(chain.chain_id == chain_id))
+    store.run(chain.update(last_used_at=last.timestamp, leaf=None).where(chain.chain_id == chain_id))

@@ -18,7 +18,7 @@ from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.transcripts.ingest import Ingester, Kind, attach_session
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import chains, imported
+from oulipoly_engine.store.sessions import chains, imported, leaves
 from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.testing import FakeClock
 
@@ -301,6 +301,25 @@ def test_one_failing_account_does_not_hold_back_the_others(bench):
     bench.prints("good", entry("1"))
 
     assert [Kind.FAILED, Kind.FAILED, Kind.DONE] == [one.kind for one in bench.ingest("bad", "gone", "good")]
+
+
+def test_a_session_goes_on_behind_what_a_scan_has_read_before_it_was_cut_off(bench):
+    path = bench.claude("c", record("a"))
+    bench.ingest("c")
+    with bench.store.write():
+        leaves.move_to_end(bench.store, "c", ["S"])
+        bench.store.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON session_chains BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+        )
+    later = "2026-04-17T09:00:00Z"
+    path.write_bytes(record("a") + record("b", later) + record("c", later, session_id="T"))
+    failed = bench.ingest("c")
+    with bench.store.write():
+        bench.store.execute("DROP TRIGGER full")
+
+    bench.ingest("c")
+
+    assert (Kind.FAILED, "b") == (failed.kind, leaves.find_leaf(bench.store, "c", "S"))
 
 
 def test_many_turns_go_in_several_transactions(bench):
