@@ -12,6 +12,7 @@ from datetime import datetime
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.entries import begin_of_ids, event_of
 from oulipoly_engine.core.live.item_texts import join_texts
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.base.db import Store
@@ -69,6 +70,6 @@ def _find_entries(store: Store, session_id: str) -> Callable[[int, ev.Item], Ent
     for key, body in entry_bodies.list_bodies(store, session_id, native_ids - {""}):
         if key.entry_id.startswith(begin_of_ids(session_id)):
             by_number[event_of(key.entry_id)[1]] = key
-        else:
+        elif not key.entry_id.startswith(LIVE_IDS):  # another session's goes with that one's transcript
             by_text |= dict.fromkeys(join_texts(body).values(), key)
     return lambda number, item: by_number.get(number) or by_text.get(item.text)

@@ -29,11 +29,10 @@ def apply(
     entries = [_row(record) for record in reading.entries]
     path = Path(journal.jsonl_path)
     origin = Origin(journal.session_id, journal.account, journal.jsonl_path)
-    from oulipoly_engine.store.live import live_events, live_sessions  # noqa: PLC0415 - 15 ms, only a replacement
+    from oulipoly_engine.store.live import live_events  # noqa: PLC0415 - 15 ms, only a replacement
 
     with store.write():
-        for session in live_sessions.find(store, journal.session_id):
-            live_events.restore(store, session.session_id)
+        live_events.restore_named(store, journal.session_id)
         behind = _ids_behind(journal.storage_type, path, origin, size_bytes, longest_line)
         behind -= {entry.entry_id for entry in entries}
         replacements.replace_entries(

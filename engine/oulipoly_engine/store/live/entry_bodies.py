@@ -22,7 +22,10 @@ class EntryKey(NamedTuple):
 
 
 def read_bodies(store: Store, session_id: str, keys: Collection[EntryKey]) -> dict[EntryKey, str]:
-    """Return the bodies of those of some entries of a live session that are there."""
+    """Return the bodies of those of some entries of a live session that are there.
+
+    Of one that lies on several accounts it is the one that was stored first, whatever comes later.
+    """
     native_ids = {key.native_id for key in keys}
     rows = store.rows(_select_bodies(session_id, native_ids, {key.entry_id for key in keys})) if keys else ()
     return {EntryKey(native_id, entry_id): body or "" for native_id, entry_id, body in rows}
@@ -49,4 +52,5 @@ _select_all_bodies = compile_query(_of_session)
 
 @compile_query
 def _select_bodies(session_id: Parameter, native_ids: Parameter, entry_ids: Parameter) -> Query:
-    return _of_session(session_id, native_ids).where(EntryRow.entry_id.in_(each_of(entry_ids)))
+    found = _of_session(session_id, native_ids).where(EntryRow.entry_id.in_(each_of(entry_ids)))
+    return found.order_by(EntryRow.id.desc())

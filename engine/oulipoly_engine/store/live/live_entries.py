@@ -45,7 +45,7 @@ def enter(store: Store, session_id: str) -> int:
         if not session.entered or any(live_events.pages_of_types(store, session_id, _NAMING, session.entered)):
             naming = chain.from_iterable(live_events.pages_of_types(store, session_id, _NAMING))
             stretches = find_stretches(naming, session.native_id)
-            _take_former_ids_along(store, session_id, session.account, stretches)
+            _take_former_ids_along(store, session.account, stretches)
         owners = {each.native_id: _find_owner(store, session, each.native_id) for each in stretches}
         ends: dict[str, str | None] = {}
         new = 0
@@ -94,12 +94,14 @@ def _find_owner(store: Store, session: _Session, native_id: str) -> str:
     return chains.find_holder(store, session.account, native_id) if session.is_runtime else session.account
 
 
-def _take_former_ids_along(store: Store, session_id: str, account: str, stretches: Iterable[Stretch]) -> None:
-    """Have what was entered under ids of processes before go along to the id under which a session goes on."""
-    if any(stretch.former_ids for stretch in stretches):
-        live_events.restore(store, session_id)  # events name entries by the id under which they lie
+def _take_former_ids_along(store: Store, account: str, stretches: Iterable[Stretch]) -> None:
+    """Have what was entered under ids of processes before go along to the id under which a session goes on.
+
+    Events name entries by the id under which they lie; several live sessions may have had one id.
+    """
     for stretch in stretches:
         for former_id in stretch.former_ids:
+            live_events.restore_entries(store, entries.list_live(store, account, former_id))
             entries.move_live(store, account, former_id, stretch.native_id)
             chains.change_native_id(store, account, former_id, stretch.native_id)
 

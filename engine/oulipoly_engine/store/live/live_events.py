@@ -160,10 +160,22 @@ def restore(store: Store, session_id: str, numbers: Collection[int] | None = Non
     if numbers is not None:
         is_short &= row.seq.in_(each_of(numbers))
     query = row.select(row.seq, row.at, row.event).where(row.session_id == session_id, row.type == "item_ended")
-    while rows := store.rows(query.where(is_short).order_by(row.seq).limit(_PAGE)):
+    last = 0
+    while rows := store.rows(query.where(is_short, row.seq > last).order_by(row.seq).limit(_PAGE)):
+        last = rows[-1][0]
         bodies = _find_bodies(store, session_id, rows)
-        texts = [(_encoder.encode(_read(each, bodies).event).decode(), session_id, each[0]) for each in rows]
+        found = (each for each in rows if bodies[each[0]] is not None)  # an entry that is gone may come back
+        texts = [(_encoder.encode(_read(each, bodies).event).decode(), session_id, each[0]) for each in found]
         store.execute_many(_set_event, texts)
+
+
+def restore_named(store: Store, native_id: str) -> None:
+    """Have events that name an entry of a CLI's session hold all of their texts again; as `restore`."""
+    row = LiveEventRow
+    name = _encoder.encode([native_id]).decode().removesuffix("]")
+    are_named = (row.type == "item_ended") & row.event.startswith(f"{_NAMES_ENTRY}{name},")
+    for (session_id,) in store.rows(row.select(row.session_id).distinct().where(are_named)):
+        restore(store, session_id)
 
 
 def drop(store: Store, session_id: str, numbers: Iterable[int]) -> None:

@@ -134,6 +134,16 @@ def is_only_live(store: Store, account: str, session_id: str) -> bool:
 
 
 @compile_query
+def _select_live(account: Parameter, session_id: Parameter) -> Query:
+    return EntryRow.select(EntryRow.entry_id).where(_are_live(account, session_id))
+
+
+def list_live(store: Store, account: str, session_id: str) -> tuple[str, ...]:
+    """Return the ids of these entries."""
+    return tuple(entry_id for (entry_id,) in store.rows(_select_live(account, session_id)))
+
+
+@compile_query
 def _drop_live(account: Parameter, session_id: Parameter) -> Query:
     return EntryRow.delete().where(_are_live(account, session_id))
 

@@ -19,6 +19,7 @@ from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_entries, live_events, live_sessions
 from oulipoly_engine.store.live.entry_bodies import EntryKey
 from oulipoly_engine.store.models.account_names import rename_account
+from oulipoly_engine.store.sessions import imported
 from oulipoly_engine.store.transcripts import entries, takeovers
 from oulipoly_engine.testing import FakeClock
 
@@ -149,6 +150,64 @@ def test_a_session_that_goes_on_under_another_id_keeps_its_entries(talk):
 
     assert before == talk.read()
     assert texts == talk.texts("n2")
+
+
+def test_sessions_that_had_one_id_lose_nothing_when_one_of_them_goes_on_under_another(talk):
+    before = talk.read()
+    shorten_session(talk.store, "s1")
+    live_sessions.insert(talk.store, LiveSession("s2", "/work", "mine", "acp", "m", AT, AT, "mine", "n1"))
+
+    for seq, native_id in enumerate(("n1", "n2"), 1):
+        live_sessions.update(talk.store, "s2", AT, native_id=native_id)
+        live_events.append(talk.store, "s2", [ev.Numbered(seq, to_text(AT), ev.SessionOpened(native_id))])
+        live_entries.enter(talk.store, "s2")
+
+    assert before == talk.read()
+
+
+def test_what_a_run_has_heard_of_the_same_session_holds_no_text_for_it(talk):
+    talk.read_transcript(*(item.text for item in ITEMS))
+    body = json.dumps([{"type": "text", "text": ITEMS[0].text}])
+    later = to_text(AT + timedelta(days=1))
+    with talk.store.write():
+        run = EntryLine("n1", "live/zz-run/0000000000", later, "user", body=body, turn_id="zz-run")
+        entries.insert_new(talk.store, "mine", [run], AT)
+        talk.store.execute("UPDATE session_turns SET turn_id = '0' || turn_id WHERE turn_id LIKE 'theirs%'")
+    before = talk.read()
+    shorten_session(talk.store, "s1")
+
+    with talk.store.write():
+        entries.insert_new(talk.store, "mine", [EntryLine("n1", "0theirs-9", later, "user", body=body)], AT)
+        takeovers.take_over_all(talk.store, "mine", ["n1"], give_texts_back)
+
+    assert before == talk.read()
+
+
+def test_an_entry_that_is_gone_for_a_while_tells_its_text_when_it_is_back(talk):
+    talk.read_transcript(*(item.text for item in ITEMS))
+    before = talk.read()
+    shorten_session(talk.store, "s1")
+    with talk.store.write():
+        talk.store.execute("DELETE FROM session_turns")
+        live_events.restore(talk.store, "s1")
+    assert "[its entry was removed]" == talk.read()[0][0].item.text
+
+    talk.read_transcript(*(item.text for item in ITEMS))
+
+    assert before == talk.read()
+
+
+def test_another_text_of_the_same_entry_on_another_account_changes_nothing(talk):
+    talk.read_transcript(ITEMS[0].text)
+    before = talk.read()
+    shorten_session(talk.store, "s1")
+
+    body = json.dumps([{"type": "text", "text": "edited"}])
+    with talk.store.write():
+        entries.insert_new(talk.store, "zz", [EntryLine("n1", "theirs-0", to_text(AT), "user", body=body)], AT)
+        imported.adopt(talk.store, "zz", ["n1"])
+
+    assert before == talk.read()
 
 
 def test_an_account_of_another_name_has_its_sessions_as_before(talk):

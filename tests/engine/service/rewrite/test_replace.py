@@ -37,7 +37,7 @@ from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_events, live_sessions
-from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.sessions import chains, leaves
 from oulipoly_engine.testing import FakeClock
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
@@ -185,6 +185,33 @@ def test_events_whose_texts_entries_held_have_them_again_before_those_go(bench):
     assert 2 == shortened[0]
     assert ["one", "two"] == [each.event.item.text for each in live_events.after(bench.store, "s1", 0)]
     assert [("t1", "one"), ("t2", "edited")] == bench.entries()
+
+
+def test_events_of_a_session_that_has_gone_on_under_another_id_have_their_texts_again_too(bench):
+    live_sessions.insert(bench.store, LiveSession("s1", "/w", "r", "claude", "m", NOON, NOON, "acc", "another"))
+    said = ev.ItemEnded(ev.Item("1", "user_message", "completed", "two"))
+    happened = (ev.SessionOpened(SESSION), said, ev.NativeIdChanged("another"))
+    events = [ev.Numbered(number, to_text(NOON), event) for number, event in enumerate(happened, 1)]
+    live_events.append(bench.store, "s1", events)
+    bench.edit("two")
+    shorten_session(bench.store, "s1")
+
+    bench.edit()
+
+    assert said == live_events.after(bench.store, "s1", 0)[1].event
+
+
+def test_session_goes_on_behind_its_new_end_and_its_entries_stay_those_of_their_turns(bench):
+    bench.edit("two")
+    with bench.store.write():
+        bench.store.execute("UPDATE session_chains SET leaf = 't1'")
+        bench.store.execute("UPDATE session_turns SET live_turn_id = 'ours', native_id = 'theirs' WHERE turn_id = 't1'")
+
+    bench.edit()
+
+    assert "t2" == leaves.find_leaf(bench.store, "acc", SESSION)
+    turns = bench.store.rows("SELECT turn_id, live_turn_id, native_id FROM session_turns ORDER BY id")
+    assert [("t1", "ours", "theirs"), ("t2", None, None)] == turns
 
 
 def test_undo_goes_back_step_by_step_and_can_be_undone(bench):
