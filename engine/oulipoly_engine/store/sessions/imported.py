@@ -16,6 +16,7 @@ from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.transcripts import takeovers
 
 ATTACH_METHOD = "turn_script"  # the capture method of a session that was found by its entries
 
@@ -58,7 +59,8 @@ def _select_runtimes(session_ids: Parameter) -> Query:
 def _take_from_runtimes(store: Store, account: str, session_ids: Collection[str]) -> None:
     """Have sessions that runtimes without an account have begun lie on the account whose home has their transcripts."""
     row = SegmentRow
-    for runtime_id, native_id in store.rows(_select_runtimes(session_ids)):
+    owners = {*store.rows(_select_runtimes(session_ids)), *takeovers.find_former_owners(store, session_ids)}
+    for runtime_id, native_id in sorted(owners):
         mine = (row.provider_name == runtime_id) & (row.session_id == native_id)
         store.run(row.update({row.provider_name: account}).where(mine))
 

@@ -268,6 +268,22 @@ def test_a_runtime_without_an_account_enters_what_it_says_where_its_transcript_l
     assert 1 == len(list_sessions(talk.store))
 
 
+def test_a_transcript_that_is_read_once_its_runtime_has_begun_anew_doubles_nothing(talk):
+    talk.is_named("n1")
+    talk.begins("t1", "hello")
+    talk.enter()
+    talk.is_named("n2", ev.NativeIdChanged)
+    talk.begins("t2", "again")
+    talk.enter()
+
+    for native_id, text in (("n1", "hello"), ("n2", "again")):
+        talk.read_transcript(native_id, text, account="ada")
+
+    assert ([], []) == (talk.tree("n1"), talk.tree("n2"))
+    assert [("theirs-hello", None, "t1", "i1")] == talk.tree("n1", "ada")
+    assert ["ada", "ada"] == [listed.active.account for listed in list_sessions(talk.store)]
+
+
 def test_what_a_cli_begins_anew_follows_on_nothing(talk):
     talk.is_named("n1")
     talk.says("before")
