@@ -21,14 +21,17 @@ class EntryKey(NamedTuple):
     entry_id: str
 
 
-def read_bodies(store: Store, session_id: str, keys: Collection[EntryKey]) -> dict[EntryKey, str]:
+def read_bodies(store: Store, session_id: str, keys: Collection[EntryKey]) -> dict[EntryKey, list[str]]:
     """Return the bodies of those of some entries of a live session that are there.
 
-    Of one that lies on several accounts it is the one that was stored first, whatever comes later.
+    One that lies on several accounts may have several, the first one that was stored first.
     """
     native_ids = {key.native_id for key in keys}
     rows = store.rows(_select_bodies(session_id, native_ids, {key.entry_id for key in keys})) if keys else ()
-    return {EntryKey(native_id, entry_id): body or "" for native_id, entry_id, body in rows}
+    bodies: dict[EntryKey, list[str]] = {}
+    for native_id, entry_id, body in rows:
+        bodies.setdefault(EntryKey(native_id, entry_id), []).append(body or "")
+    return bodies
 
 
 def list_bodies(store: Store, session_id: str, native_ids: Collection[str]) -> Iterator[tuple[EntryKey, str]]:
@@ -53,4 +56,4 @@ _select_all_bodies = compile_query(_of_session)
 @compile_query
 def _select_bodies(session_id: Parameter, native_ids: Parameter, entry_ids: Parameter) -> Query:
     found = _of_session(session_id, native_ids).where(EntryRow.entry_id.in_(each_of(entry_ids)))
-    return found.order_by(EntryRow.id.desc())
+    return found.order_by(EntryRow.id)

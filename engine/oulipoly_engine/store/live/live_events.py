@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
@@ -34,6 +35,7 @@ _PAGE = 500
 
 class _Shortened(msgspec.Struct):
     entry: tuple[str, str]
+    check: int | None = None  # of the entry's body: it may have another one on another account
 
 
 _entry_decoder = msgspec.json.Decoder(prepare(_Shortened))
@@ -133,10 +135,12 @@ def shorten(store: Store, session_id: str, entry_keys: Mapping[int, EntryKey]) -
             event = _decoder.decode(text)
             if not isinstance(event, ItemEnded) or text.startswith(_NAMES_ENTRY):
                 continue
-            item = shorten_item(event.item, bodies.get(key))
-            if item is not None:
-                short = {"entry": key} | _leave_out_empty(replace(event, item=item))
-                shortened.append((_encoder.encode(short).decode(), session_id, seq))
+            for body in bodies.get(key, ()):
+                item = shorten_item(event.item, body)
+                if item is not None:
+                    short = {"entry": key, "check": _check(body)} | _leave_out_empty(replace(event, item=item))
+                    shortened.append((_encoder.encode(short).decode(), session_id, seq))
+                    break
         store.execute_many(_set_event, shortened)
 
 
@@ -206,9 +210,17 @@ def _drop(session_id: Parameter, seq: Parameter) -> Query:
 
 def _find_bodies(store: Store, session_id: str, rows: Iterable[tuple[int, str, str]]) -> dict[int, str | None]:
     """Return the bodies of the entries that events name, by the events' numbers; None for an entry that is gone."""
-    keys = {seq: EntryKey(*_entry_decoder.decode(text).entry) for seq, _, text in rows if text.startswith(_NAMES_ENTRY)}
-    bodies = read_bodies(store, session_id, {*keys.values()})
-    return {seq: bodies.get(key) for seq, key in keys.items()}
+    names = {seq: _entry_decoder.decode(text) for seq, _, text in rows if text.startswith(_NAMES_ENTRY)}
+    bodies = read_bodies(store, session_id, {EntryKey(*name.entry) for name in names.values()})
+    return {seq: _choose(bodies.get(EntryKey(*name.entry), ()), name.check) for seq, name in names.items()}
+
+
+def _choose(bodies: Iterable[str], check: int | None) -> str | None:
+    return next((body for body in bodies if check in (None, _check(body))), None)
+
+
+def _check(body: str) -> int:
+    return crc32(body.encode("utf-8", "surrogatepass"))
 
 
 def _leave_out_empty(event: ItemEnded) -> dict[str, Any]:

@@ -198,16 +198,24 @@ def test_an_entry_that_is_gone_for_a_while_tells_its_text_when_it_is_back(talk):
 
 
 def test_another_text_of_the_same_entry_on_another_account_changes_nothing(talk):
+    def store_edited(account):
+        body = json.dumps([{"type": "text", "text": "edited"}])
+        with talk.store.write():
+            entries.insert_new(talk.store, account, [EntryLine("n1", "theirs-0", to_text(AT), "user", body=body)], AT)
+
+    store_edited("aa")
     talk.read_transcript(ITEMS[0].text)
     before = talk.read()
     shorten_session(talk.store, "s1")
-
-    body = json.dumps([{"type": "text", "text": "edited"}])
+    store_edited("zz")
     with talk.store.write():
-        entries.insert_new(talk.store, "zz", [EntryLine("n1", "theirs-0", to_text(AT), "user", body=body)], AT)
+        imported.adopt(talk.store, "aa", ["n1"])
         imported.adopt(talk.store, "zz", ["n1"])
 
     assert before == talk.read()
+    with talk.store.write():
+        talk.store.execute("DELETE FROM session_turns WHERE provider_name = 'mine'")
+    assert "[its entry was removed]" == talk.read()[0][0].item.text
 
 
 def test_an_account_of_another_name_has_its_sessions_as_before(talk):
