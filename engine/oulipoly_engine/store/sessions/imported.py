@@ -16,7 +16,7 @@ from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.sessions import chains
-from oulipoly_engine.store.transcripts import takeovers
+from oulipoly_engine.store.transcripts.entries import has_transcript
 
 ATTACH_METHOD = "turn_script"  # the capture method of a session that was found by its entries
 
@@ -56,11 +56,28 @@ def _select_runtimes(session_ids: Parameter) -> Query:
     return row.select(row.runtime_id, row.native_id).where(mine)
 
 
+@compile_query
+def _select_segments_of_runtimes(session_ids: Parameter) -> Query:
+    segment, live = SegmentRow, LiveSessionRow
+    runtimes = live.select(live.runtime_id).where(live.account.is_null())
+    mine = segment.session_id.in_(each_of(session_ids)) & segment.provider_name.in_(runtimes)
+    return segment.select(segment.provider_name, segment.session_id).where(mine)
+
+
+def _find_in_runtimes(store: Store, session_ids: Collection[str]) -> set[tuple[str, str]]:
+    """Return the runtimes without an account that have sessions, also those that go on under another id by now.
+
+    An account may have the name of such a runtime: where a transcript was read, it is the account's.
+    """
+    listed = store.rows(_select_segments_of_runtimes(session_ids))
+    former = {(owner, native_id) for owner, native_id in listed if not has_transcript(store, (owner,), native_id)}
+    return former.union(store.rows(_select_runtimes(session_ids)))
+
+
 def _take_from_runtimes(store: Store, account: str, session_ids: Collection[str]) -> None:
     """Have sessions that runtimes without an account have begun lie on the account whose home has their transcripts."""
     row = SegmentRow
-    owners = {*store.rows(_select_runtimes(session_ids)), *takeovers.find_former_owners(store, session_ids)}
-    for runtime_id, native_id in sorted(owners):
+    for runtime_id, native_id in sorted(_find_in_runtimes(store, session_ids)):
         mine = (row.provider_name == runtime_id) & (row.session_id == native_id)
         store.run(row.update({row.provider_name: account}).where(mine))
 

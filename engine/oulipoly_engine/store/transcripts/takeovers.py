@@ -15,7 +15,6 @@ from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import JOIN, Case, ColumnBase, Expression, Query, fn
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.runs import InvocationRow
-from oulipoly_engine.store.models.sessions import SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.transcripts import entries
 
@@ -30,20 +29,12 @@ def _select_owners(session_ids: Parameter) -> Query:
 
 
 @compile_query
-def _select_former_owners(session_ids: Parameter) -> Query:
-    segment, live = SegmentRow, LiveSessionRow
+def _select_heard_in_runtimes(session_ids: Parameter) -> Query:
+    """Ask for what runtimes without an account have, whichever id their sessions go on under by now."""
+    row, live = EntryRow, LiveSessionRow
     runtimes = live.select(live.runtime_id).where(live.account.is_null())
-    mine = segment.session_id.in_(each_of(session_ids)) & segment.provider_name.in_(runtimes)
-    return segment.select(segment.provider_name, segment.session_id).distinct().where(mine)
-
-
-def find_former_owners(store: Store, session_ids: Collection[str]) -> list[tuple[str, str]]:
-    """Return where sessions lie that a runtime without an account has had, also if it goes on under another id.
-
-    An account may have the name of such a runtime: where a transcript was read, it is the account's.
-    """
-    found = store.rows(_select_former_owners([*session_ids]))
-    return [(owner, native_id) for owner, native_id in found if not entries.has_transcript(store, (owner,), native_id)]
+    mine = row.provider_name.in_(runtimes) & row.session_id.in_(each_of(session_ids)) & entries.IS_LIVE
+    return row.select(row.provider_name, row.session_id).distinct().where(mine)
 
 
 @compile_query
@@ -55,7 +46,8 @@ def _select_heard_sessions(account: Parameter, session_ids: Parameter) -> Query:
 
 def take_over_all(store: Store, account: str, session_ids: Collection[str], give_back: GiveBack) -> None:
     """Do it for the sessions of an account of which a transcript was read."""
-    owners = [*store.rows(_select_owners([*session_ids])), *find_former_owners(store, session_ids)]
+    questions = (_select_owners([*session_ids]), _select_heard_in_runtimes([*session_ids]))
+    owners = [row for question in questions for row in store.rows(question)]
     heard = {native_id for owner, native_id in owners if entries.has_live(store, owner, native_id)}
     heard.update(session_id for (session_id,) in store.rows(_select_heard_sessions(account, [*session_ids])))
     for session_id in sorted(heard):

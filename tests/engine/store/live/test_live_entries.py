@@ -268,19 +268,23 @@ def test_a_runtime_without_an_account_enters_what_it_says_where_its_transcript_l
     assert 1 == len(list_sessions(talk.store))
 
 
-def test_a_transcript_that_is_read_once_its_runtime_has_begun_anew_doubles_nothing(talk):
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_transcript_that_is_read_once_its_runtime_has_begun_anew_doubles_nothing(talk, is_begun):
     talk.is_named("n1")
     talk.begins("t1", "hello")
+    talk.says("answer", "user_message", turn="t1")
     talk.enter()
+    if is_begun:
+        talk.read_transcript("n1", "hello", account="ada")
     talk.is_named("n2", ev.NativeIdChanged)
     talk.begins("t2", "again")
     talk.enter()
 
-    for native_id, text in (("n1", "hello"), ("n2", "again")):
+    for native_id, text in (("n1", "hello"), ("n1", "answer"), ("n2", "again")):
         talk.read_transcript(native_id, text, account="ada")
 
     assert ([], []) == (talk.tree("n1"), talk.tree("n2"))
-    assert [("theirs-hello", None, "t1", "i1")] == talk.tree("n1", "ada")
+    assert [("theirs-hello", "t1"), ("theirs-answer", "t1")] == [(row[0], row[2]) for row in talk.tree("n1", "ada")]
     assert ["ada", "ada"] == [listed.active.account for listed in list_sessions(talk.store)]
 
 
