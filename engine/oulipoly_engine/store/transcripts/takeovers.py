@@ -15,6 +15,7 @@ from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import JOIN, Case, ColumnBase, Expression, Query, fn
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.runs import InvocationRow
+from oulipoly_engine.store.models.sessions import SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.transcripts import entries
 
@@ -38,6 +39,16 @@ def _select_heard_in_runtimes(session_ids: Parameter) -> Query:
 
 
 @compile_query
+def _select_heard_on_accounts(session_ids: Parameter) -> Query:
+    """Ask for what any account has on which such a session lies, or has lain."""
+    row, segment = EntryRow, SegmentRow
+    is_of = (row.provider_name == segment.provider_name) & (row.session_id == segment.session_id)
+    is_heard = fn.EXISTS(row.select(row.id).where(is_of, entries.IS_LIVE))
+    is_asked = segment.session_id.in_(each_of(session_ids))
+    return segment.select(segment.provider_name, segment.session_id).where(is_asked, is_heard)
+
+
+@compile_query
 def _select_heard_sessions(account: Parameter, session_ids: Parameter) -> Query:
     row = EntryRow
     mine = (row.provider_name == account) & row.session_id.in_(each_of(session_ids)) & entries.IS_LIVE
@@ -46,8 +57,8 @@ def _select_heard_sessions(account: Parameter, session_ids: Parameter) -> Query:
 
 def take_over_all(store: Store, account: str, session_ids: Collection[str], give_back: GiveBack) -> None:
     """Do it for the sessions of an account of which a transcript was read."""
-    questions = (_select_owners([*session_ids]), _select_heard_in_runtimes([*session_ids]))
-    owners = [row for question in questions for row in store.rows(question)]
+    questions = (_select_owners, _select_heard_in_runtimes, _select_heard_on_accounts)
+    owners = [row for question in questions for row in store.rows(question([*session_ids]))]
     heard = {native_id for owner, native_id in owners if entries.has_live(store, owner, native_id)}
     heard.update(session_id for (session_id,) in store.rows(_select_heard_sessions(account, [*session_ids])))
     for session_id in sorted(heard):

@@ -288,6 +288,26 @@ def test_a_transcript_that_is_read_once_its_runtime_has_begun_anew_doubles_nothi
     assert ["ada", "ada"] == [listed.active.account for listed in list_sessions(talk.store)]
 
 
+def test_a_transcript_that_is_read_on_another_account_once_its_cli_has_begun_anew_doubles_nothing(talk):
+    talk.is_named("n1")
+    talk.begins("t1", "hello")
+    talk.enter()
+    talk.is_named("n2", ev.NativeIdChanged)
+    (listed,) = list_sessions(talk.store)
+    with talk.store.write():
+        values = (listed.chain_id, "ada", "n1", to_text(AT), "manual")
+        talk.store.execute(
+            "INSERT INTO session_chain_segments (chain_id, provider_name, session_id, started_at, transition_reason)"
+            " VALUES (?, ?, ?, ?, ?)",
+            values,
+        )
+        talk.store.execute("UPDATE live_sessions SET account = 'mine'")
+
+    talk.read_transcript("n1", "hello", account="ada")
+
+    assert ([], "t1") == (talk.tree("n1"), talk.tree("n1", "ada")[0][2])
+
+
 def test_what_a_cli_begins_anew_follows_on_nothing(talk):
     talk.is_named("n1")
     talk.says("before")
