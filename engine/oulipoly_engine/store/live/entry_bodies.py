@@ -55,5 +55,5 @@ _select_all_bodies = compile_query(_of_session)
 
 @compile_query
 def _select_bodies(session_id: Parameter, native_ids: Parameter, entry_ids: Parameter) -> Query:
-    found = _of_session(session_id, native_ids).where(EntryRow.entry_id.in_(each_of(entry_ids)))
-    return found.order_by(EntryRow.id)
+    bodies = _of_session(session_id, native_ids).where(EntryRow.entry_id.in_(each_of(entry_ids)))
+    return bodies.order_by(EntryRow.id)

@@ -168,8 +168,8 @@ def restore(store: Store, session_id: str, numbers: Collection[int] | None = Non
     while rows := store.rows(query.where(is_short, row.seq > last).order_by(row.seq).limit(_PAGE)):
         last = rows[-1][0]
         bodies = _find_bodies(store, session_id, rows)
-        found = (each for each in rows if bodies[each[0]] is not None)  # an entry that is gone may come back
-        texts = [(_encoder.encode(_read(each, bodies).event).decode(), session_id, each[0]) for each in found]
+        whole_rows = (each for each in rows if bodies[each[0]] is not None)  # an entry that is gone may come back
+        texts = [(_encoder.encode(_read(each, bodies).event).decode(), session_id, each[0]) for each in whole_rows]
         store.execute_many(_set_event, texts)
 
 

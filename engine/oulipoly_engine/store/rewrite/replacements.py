@@ -231,7 +231,7 @@ def replace_entries(
     )
     store.execute_many(_delete_entry, ((row,) for row, entry_id, *_ in stored if str(entry_id) not in kept))
     instant = to_text(at)
-    turns = {entry_id: told for _, entry_id, *told in stored}  # an entry stays that of its turn
+    turns = {entry_id: turn for _, entry_id, *turn in stored}  # an entry stays that of its turn
     values = (
         (account, session_id, one.entry_id, one.timestamp, one.role, source_file, instant, one.body) for one in entries
     )
@@ -240,7 +240,8 @@ def replace_entries(
 
 def touch_chain(store: Store, chain_id: str, segment_row_id: int, last: ReplacedEntry) -> None:
     """Note a chain's last entry, behind which it goes on. Runs inside the caller's write transaction."""
-    segment, chain = SegmentRow, ChainRow
+    segment = SegmentRow
+    chain = ChainRow
     store.run(
         segment.update(last_turn_id=last.entry_id).where(segment.id == segment_row_id, segment.chain_id == chain_id)
     )

@@ -58,7 +58,8 @@ def _select_runtimes(session_ids: Parameter) -> Query:
 
 @compile_query
 def _select_segments_of_runtimes(session_ids: Parameter) -> Query:
-    segment, live = SegmentRow, LiveSessionRow
+    segment = SegmentRow
+    live = LiveSessionRow
     runtimes = live.select(live.runtime_id).where(live.account.is_null())
     mine = segment.session_id.in_(each_of(session_ids)) & segment.provider_name.in_(runtimes)
     return segment.select(segment.provider_name, segment.session_id).where(mine)

@@ -308,7 +308,8 @@ def assistant_turns_since(store: Store, account: str, since: datetime) -> int:
 
 @compile_query
 def _assistant_entries_since_reading(accounts: Parameter) -> Query:
-    row, quota = EntryRow, AccountQuotaRow
+    row = EntryRow
+    quota = AccountQuotaRow
     is_later = (row.provider_name == quota.account) & (row.role == "assistant") & (row.timestamp > quota.refreshed_at)
     mine = quota.select(quota.account, fn.COUNT(row.id)).join(row, on=is_later)
     return mine.where(quota.account.in_(each_of(accounts))).group_by(quota.account)
@@ -316,7 +317,9 @@ def _assistant_entries_since_reading(accounts: Parameter) -> Query:
 
 @compile_query
 def _copied_entries_since_reading(accounts: Parameter) -> Query:
-    row, quota, copied = EntryRow, AccountQuotaRow, CopiedHistoryRow
+    row = EntryRow
+    quota = AccountQuotaRow
+    copied = CopiedHistoryRow
     is_later = (copied.account == quota.account) & (copied.copied_at > quota.refreshed_at)
     is_of = (row.provider_name == copied.account) & (row.session_id == copied.session_id) & _is_copied()
     return (

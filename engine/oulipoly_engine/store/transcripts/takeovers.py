@@ -32,7 +32,8 @@ def _select_owners(session_ids: Parameter) -> Query:
 @compile_query
 def _select_heard_in_runtimes(session_ids: Parameter) -> Query:
     """Ask for what runtimes without an account have, whichever id their sessions go on under by now."""
-    row, live = EntryRow, LiveSessionRow
+    row = EntryRow
+    live = LiveSessionRow
     runtimes = live.select(live.runtime_id).where(live.account.is_null())
     mine = row.provider_name.in_(runtimes) & row.session_id.in_(each_of(session_ids)) & entries.IS_LIVE
     return row.select(row.provider_name, row.session_id).distinct().where(mine)
@@ -41,7 +42,8 @@ def _select_heard_in_runtimes(session_ids: Parameter) -> Query:
 @compile_query
 def _select_heard_on_accounts(session_ids: Parameter) -> Query:
     """Ask for what any account has on which such a session lies, or has lain."""
-    row, segment = EntryRow, SegmentRow
+    row = EntryRow
+    segment = SegmentRow
     is_of = (row.provider_name == segment.provider_name) & (row.session_id == segment.session_id)
     is_heard = fn.EXISTS(row.select(row.id).where(is_of, entries.IS_LIVE))
     is_asked = segment.session_id.in_(each_of(session_ids))

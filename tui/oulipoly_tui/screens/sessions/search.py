@@ -104,7 +104,8 @@ class Search(ListScreen["Hit | None"]):
             self._asked, self._hits = text, ()
             self._show(_HINT)
             return
-        self._asked, self._unindexed = text, math.inf
+        self._asked = text
+        self._unindexed = math.inf
         self.query_one("#search-state", Static).update("searching …")
         self._ask(text)
 
@@ -120,7 +121,8 @@ class Search(ListScreen["Hit | None"]):
         self._is_searching = False
         if not is_standing(self):
             return
-        before, self._unindexed = self._unindexed, 0
+        before = self._unindexed
+        self._unindexed = 0
         if isinstance(found, str):
             self._hits = ()
             self._show(found)
