@@ -223,6 +223,9 @@ model_provider = "loopback"
 chatgpt_base_url = "{url}/backend-api"
 check_for_update_on_startup = false
 
+[notice.model_migrations]
+"gpt-5.5" = "gpt-6-sol"
+
 [analytics]
 enabled = false
 
