@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS
 from oulipoly_engine.store.base.orm import SQL, AutoField, BigIntegerField, Check, Default, IntegerField, TextField
 from oulipoly_engine.store.models.base import Row
 
@@ -30,6 +31,11 @@ EntryRow.add_index(EntryRow.provider_name, EntryRow.session_id, EntryRow.entry_i
 EntryRow.add_index(EntryRow.session_id, EntryRow.timestamp)
 EntryRow.add_index(EntryRow.provider_name, EntryRow.role, EntryRow.timestamp)
 EntryRow.add_index(EntryRow.turn_id, where=SQL("live_turn_id IS NOT NULL"), name="idx_session_turns_live_turn")
+
+
+BEHIND_LIVE = LIVE_IDS[:-1] + chr(ord(LIVE_IDS[-1]) + 1)  # the first text behind all that begin so
+IS_READ = (EntryRow.entry_id < LIVE_IDS) | (EntryRow.entry_id >= BEHIND_LIVE)  # of a transcript
+IS_LIVE = (EntryRow.entry_id >= LIVE_IDS) & (EntryRow.entry_id < BEHIND_LIVE)  # of a live session, or of a one-shot
 
 
 class ReplacementRow(Row, table_name="replacements"):

@@ -14,9 +14,8 @@ from oulipoly_engine.store.base.orm import Case, Query, fn
 from oulipoly_engine.store.models.live import LiveSessionRow
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
-from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.models.transcripts import IS_READ, EntryRow
 from oulipoly_engine.store.sessions import chains
-from oulipoly_engine.store.transcripts.entries import has_transcript
 
 ATTACH_METHOD = "turn_script"  # the capture method of a session that was found by its entries
 
@@ -62,7 +61,9 @@ def _select_segments_of_runtimes(session_ids: Parameter) -> Query:
     live = LiveSessionRow
     runtimes = live.select(live.runtime_id).where(live.account.is_null())
     mine = segment.session_id.in_(each_of(session_ids)) & segment.provider_name.in_(runtimes)
-    return segment.select(segment.provider_name, segment.session_id).where(mine)
+    is_of = (EntryRow.provider_name == segment.provider_name) & (EntryRow.session_id == segment.session_id)
+    is_read = fn.EXISTS(EntryRow.select(EntryRow.id).where(is_of, IS_READ))
+    return segment.select(segment.provider_name, segment.session_id).where(mine, ~is_read)
 
 
 def _find_in_runtimes(store: Store, session_ids: Collection[str]) -> set[tuple[str, str]]:
@@ -70,9 +71,7 @@ def _find_in_runtimes(store: Store, session_ids: Collection[str]) -> set[tuple[s
 
     An account may have the name of such a runtime: where a transcript was read, it is the account's.
     """
-    listed = store.rows(_select_segments_of_runtimes(session_ids))
-    former = {(owner, native_id) for owner, native_id in listed if not has_transcript(store, (owner,), native_id)}
-    return former.union(store.rows(_select_runtimes(session_ids)))
+    return {*store.rows(_select_segments_of_runtimes(session_ids)), *store.rows(_select_runtimes(session_ids))}
 
 
 def _take_from_runtimes(store: Store, account: str, session_ids: Collection[str]) -> None:

@@ -16,7 +16,7 @@ from oulipoly_engine.store.base.dialect import count_where, each_of
 from oulipoly_engine.store.base.orm import Case, Expression, Query, fn
 from oulipoly_engine.store.models.quota import AccountQuotaRow
 from oulipoly_engine.store.models.sessions import CopiedHistoryRow, SegmentRow
-from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.models.transcripts import BEHIND_LIVE, IS_LIVE, IS_READ, EntryRow
 
 
 class EntryCounts(Record):
@@ -35,10 +35,6 @@ class StoredEntry(Record):
     timestamp: str  # RFC 3339
     body: str | None  # JSON list of content chunks; None for a row stored without its body
 
-
-_BEHIND_LIVE = LIVE_IDS[:-1] + chr(ord(LIVE_IDS[-1]) + 1)  # the first text behind all that begin so
-IS_READ = (EntryRow.entry_id < LIVE_IDS) | (EntryRow.entry_id >= _BEHIND_LIVE)  # of a transcript
-IS_LIVE = (EntryRow.entry_id >= LIVE_IDS) & (EntryRow.entry_id < _BEHIND_LIVE)  # of a live session, or of a one-shot
 
 _COLUMNS = (
     EntryRow.provider_name,
@@ -91,7 +87,7 @@ def _before_live(account: Parameter, session_id: Parameter) -> Query:
 
 @compile_query
 def _behind_live(account: Parameter, session_id: Parameter) -> Query:
-    return _of_transcript(account, session_id, EntryRow.entry_id >= _BEHIND_LIVE)
+    return _of_transcript(account, session_id, EntryRow.entry_id >= BEHIND_LIVE)
 
 
 def _of_transcript(account: Parameter, session_id: Parameter, ids: Expression) -> Query:

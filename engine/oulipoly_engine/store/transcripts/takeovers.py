@@ -16,7 +16,7 @@ from oulipoly_engine.store.base.orm import JOIN, Case, ColumnBase, Expression, Q
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import SegmentRow
-from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.models.transcripts import IS_LIVE, IS_READ, EntryRow
 from oulipoly_engine.store.transcripts import entries
 
 GiveBack = Callable[[Store, Collection[str]], None]  # takes ids of entries that go
@@ -35,7 +35,7 @@ def _select_heard_in_runtimes(session_ids: Parameter) -> Query:
     row = EntryRow
     live = LiveSessionRow
     runtimes = live.select(live.runtime_id).where(live.account.is_null())
-    mine = row.provider_name.in_(runtimes) & row.session_id.in_(each_of(session_ids)) & entries.IS_LIVE
+    mine = row.provider_name.in_(runtimes) & row.session_id.in_(each_of(session_ids)) & IS_LIVE
     return row.select(row.provider_name, row.session_id).distinct().where(mine)
 
 
@@ -45,7 +45,7 @@ def _select_heard_on_accounts(session_ids: Parameter) -> Query:
     row = EntryRow
     segment = SegmentRow
     is_of = (row.provider_name == segment.provider_name) & (row.session_id == segment.session_id)
-    is_heard = fn.EXISTS(row.select(row.id).where(is_of, entries.IS_LIVE))
+    is_heard = fn.EXISTS(row.select(row.id).where(is_of, IS_LIVE))
     is_asked = segment.session_id.in_(each_of(session_ids))
     return segment.select(segment.provider_name, segment.session_id).where(is_asked, is_heard)
 
@@ -53,7 +53,7 @@ def _select_heard_on_accounts(session_ids: Parameter) -> Query:
 @compile_query
 def _select_heard_sessions(account: Parameter, session_ids: Parameter) -> Query:
     row = EntryRow
-    mine = (row.provider_name == account) & row.session_id.in_(each_of(session_ids)) & entries.IS_LIVE
+    mine = (row.provider_name == account) & row.session_id.in_(each_of(session_ids)) & IS_LIVE
     return row.select(row.session_id).distinct().where(mine)
 
 
@@ -100,7 +100,7 @@ def _of_session(accounts: Parameter, session_id: Parameter) -> Expression:
 
 @compile_query
 def _select_without_turn(accounts: Parameter, session_id: Parameter) -> Query:
-    mine = _of_session(accounts, session_id) & entries.IS_LIVE
+    mine = _of_session(accounts, session_id) & IS_LIVE
     return EntryRow.select(EntryRow.entry_id).where(mine, EntryRow.turn_id.is_null())
 
 
@@ -120,7 +120,7 @@ def _select_with_turns(accounts: Parameter, session_id: Parameter, *columns: Col
         EntryRow.select(*columns)
         .join(LiveTurnRow, JOIN.LEFT_OUTER, on=LiveTurnRow.turn_id == EntryRow.turn_id)
         .join(InvocationRow, JOIN.LEFT_OUTER, on=InvocationRow.invocation_uuid == EntryRow.turn_id)
-        .where(_of_session(accounts, session_id) & entries.IS_LIVE)
+        .where(_of_session(accounts, session_id) & IS_LIVE)
     )
 
 
@@ -151,7 +151,7 @@ def _select_read(accounts: Parameter, session_id: Parameter, since: Parameter) -
     body = Case(None, [(row.turn_id.is_null(), row.body)], None)
     return (
         row.select(row.entry_id, row.role, row.timestamp, body, row.turn_id, row.is_sidechain)
-        .where(_of_session(accounts, session_id) & entries.IS_READ, row.timestamp >= since)
+        .where(_of_session(accounts, session_id) & IS_READ, row.timestamp >= since)
         .order_by(row.timestamp, row.id)
     )
 
