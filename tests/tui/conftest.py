@@ -213,7 +213,8 @@ async def settled(pilot, condition):
     """Let the app work until a condition holds; fail when it never does."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline, "what was waited for did not come"
+        if time.monotonic() >= deadline:
+            pytest.fail("what was waited for did not come; the screen is:\n" + "\n".join(screen_text(pilot.app)))
         await pilot.pause(_STEP_S)
     await pilot.pause()
 

@@ -165,10 +165,10 @@ class Clients:
         ]
         hold = 0.0
         if changed and any(wait <= 0 for _, wait in waits):
+            hold = screen.hold_left()  # first: one that ends in between would leave the picture unsent
             frame = screen.frame(full=not self.viewport.is_known)
             if frame is not None:
                 self.add_frame(frame)
-            hold = screen.hold_left()
             changed = hold > 0
         least: float | None = None
         for client, wait in waits:
