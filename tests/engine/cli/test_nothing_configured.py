@@ -70,7 +70,7 @@ def test_an_empty_state_file_changes_nothing_of_that(line, home, capfd):
     assert capfd.readouterr().err.startswith("Error: nothing is configured yet in ")
 
 
-@pytest.mark.parametrize(("word", "meant"), [("sesion", "session"), ("help", "--help"), ("doktor", "doctor")])
+@pytest.mark.parametrize(("word", "meant"), [("sesion", "session"), ("help", "--help"), ("pools", "account list")])
 def test_a_mistyped_command_is_told_the_nearest_one(word, meant, home, capfd):
     assert 1 == main([word, "list"])
     assert f"did you mean the command `{meant}`?" in capfd.readouterr().err

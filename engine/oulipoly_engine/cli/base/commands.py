@@ -167,13 +167,18 @@ def find(words: Sequence[str]) -> tuple[Subcommand, list[str]]:
 
 
 def nearest_to(word: str) -> str | None:
-    """Return the command that a mistyped first word, a verb without its noun, or `help` may have meant."""
-    from oulipoly_engine.core.text.nearest import nearest  # noqa: PLC0415 - only an error needs it
+    """Return the command that a mistyped first word, a verb without its noun, a synonym or `help` may have meant."""
+    # ruff: noqa: PLC0415 - only an error needs them
+    from oulipoly_engine.core.commands.table import every
+    from oulipoly_engine.core.text.nearest import nearest
 
     if word == "help":
         return "--help"
-    of_noun = next((entry.name for entry in SUBCOMMANDS if entry.name.endswith(f" {word}")), None)
-    return of_noun or next(iter(nearest(word, [entry.name for entry in SUBCOMMANDS if " " not in entry.name])), None)
+    ours = [entry.name for entry in SUBCOMMANDS]
+    by_verb = (name for name in ours if name.endswith(f" {word}"))
+    by_synonym = (command.name for command in every() if word in command.synonyms and command.name in ours)
+    mistyped = nearest(word, [name for name in ours if " " not in name])
+    return next(by_verb, None) or next(by_synonym, None) or next(iter(mistyped), None)
 
 
 def load(entry: Subcommand) -> _Module:

@@ -16,7 +16,13 @@ COMMANDS = (
         (_CLI, _NAME),
         ("new account", "log in", "sign in", "login"),
     ),
-    reads("account list", "accounts", "list accounts and what holds for them", needs=(Need.ACCOUNTS,)),
+    reads(
+        "account list",
+        "accounts",
+        "list accounts and what holds for them",
+        synonyms=("accounts", "pool", "pools", "providers"),
+        needs=(Need.ACCOUNTS,),
+    ),
     reads(
         "account show",
         "show account",
