@@ -52,7 +52,7 @@ async def test_a_session_goes_on_without_the_app_and_what_was_written_is_kept(li
         assert "pools" == again.app.frame.current.id  # what is typed by habit is not sent
         await again.press("6")
         await again.until(lambda: again.pane is not None and again.pane.request is not None)
-        await again.sees(COMMAND, "waiting for you", "and then")
+        await again.sees(COMMAND, "waits for you", "and then")
 
         assert session.session_id == again.pane.session.session_id
 

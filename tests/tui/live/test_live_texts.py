@@ -160,4 +160,4 @@ def test_those_that_wait_for_somebody_are_listed_first():
     idle, asks = LiveStatus(session, "waiting_input"), LiveStatus(session, "running", pending_approval=True)
     lines = [plain(row.line) for row in session_rows((idle, asks), 60, NOW)]
 
-    assert ["waiting for you", "ready"] == [line[:15].strip() for line in lines]
+    assert ["waits for you", "ready"] == [line[:15].strip() for line in lines]

@@ -72,7 +72,7 @@ def test_each_row_is_found_by_its_key_and_a_closed_heading_says_what_waits():
 
     assert [*range(len(found))] == [found.place_of(row.key) for row in found]
     assert [Kind.WORKS, *[Kind.WORK] * len(FEW)] == [found.item(place).kind for place in range(len(found))]
-    assert ["▸ Work sessions 5 1 waiting for you"] == closed
+    assert ["▸ Work sessions 5 1 waits for you"] == closed
 
 
 def test_an_ended_session_is_listed_as_long_as_its_worktree_is_there():
@@ -88,7 +88,7 @@ def test_an_ended_session_is_listed_as_long_as_its_worktree_is_there():
     [
         (work(1), "ready"),
         (work(1, "running", busy=True), "running"),
-        (work(1, "running", busy=True, pending_approval=True), "waiting for you"),
+        (work(1, "running", busy=True, pending_approval=True), "waits for you"),
         (work(1, "recoverable", is_stale=True), "recoverable"),
         (work(1, "timed_out"), "timed out"),
     ],

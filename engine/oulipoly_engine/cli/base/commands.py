@@ -32,7 +32,7 @@ class Subcommand(NamedTuple):
     @property
     def summary(self) -> str:
         """Return the line that `--help` shows."""
-        from oulipoly_engine.core.commands.table import find  # noqa: PLC0415 - only where help is asked for
+        from oulipoly_engine.core.commands.table import find
 
         return self.verbs or find(self.name).summary
 

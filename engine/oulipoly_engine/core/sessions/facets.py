@@ -34,6 +34,7 @@ STATUSES: Mapping[str, str] = {
     "canceled": "canceled",
     "timed_out": "timed out",
 }
+WAITS = "waits for you"  # what lists say in place of that while something is asked
 
 
 class LiveStanding(Record):
@@ -130,7 +131,7 @@ def facets_fit(query: Query, facets: Facets) -> bool:
 def facets_text(facets: Facets) -> str:
     """Return what a list says of a session besides what is recorded; nothing where that says all."""
     if facets.is_waiting:
-        return f"{facets.kind}: waiting for you"
+        return f"{facets.kind}: {WAITS}"
     if facets.kind is SessionKind.RECORDED or facets.status == "closed":
         return ""
     return f"{facets.kind}: {STATUSES.get(facets.status, facets.status)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.sessions.facets import STATUSES
+from oulipoly_engine.core.sessions.facets import STATUSES, WAITS
 from oulipoly_engine.core.text.quantities import ago
 from oulipoly_engine.records import Record
 
@@ -23,7 +23,7 @@ _DETAILS = {
     "timed_out": "its turn said nothing for too long",
 }
 ORDER = (
-    "waiting for you",
+    WAITS,
     "blocked",
     "failed",
     "recoverable",
@@ -47,7 +47,7 @@ class Standing(Record):
     @property
     def mark(self) -> str:
         """Return the class of its colour; the word says the same."""
-        if self.word in ("waiting for you", "blocked"):
+        if self.word in (WAITS, "blocked"):
             return "ask"
         if self.word in ("failed", "recoverable", "timed out"):
             return "bad"
@@ -57,7 +57,7 @@ class Standing(Record):
 def standing_of(work: LiveStatus) -> Standing:
     """Return a session's word, and what more there is to say."""
     if work.pending_approval:
-        return Standing("waiting for you", "it asks before it goes on")
+        return Standing(WAITS, "it asks before it goes on")
     detail = _DETAILS.get(work.word, "")
     if work.session.lifecycle == "oneshot" and "goes on" in detail:
         detail = "a one-shot session takes no other message"

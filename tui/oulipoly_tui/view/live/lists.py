@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.live.events import ModelInfo
 from oulipoly_engine.core.live.permissions import OWN_SETTINGS, Profile, choose_policy
 from oulipoly_engine.core.live.wires.table import WIRES
-from oulipoly_engine.core.sessions.facets import STATUSES, Facets
+from oulipoly_engine.core.sessions.facets import STATUSES, WAITS, Facets
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.view import words
 from oulipoly_tui.view.live.request_lines import KINDS
@@ -33,7 +33,7 @@ _TONES: Mapping[str, Tone] = {
     "canceled": "dim",
     "timed_out": "bad",
 }
-WAITING: tuple[str, Tone] = ("waiting for you", "warn")
+WAITING: tuple[str, Tone] = (WAITS, "warn")
 _STATE_WIDTH = 16
 
 

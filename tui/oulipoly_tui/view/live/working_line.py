@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oulipoly_engine.core.sessions.facets import WAITS
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
 from oulipoly_tui.view import words
@@ -32,7 +33,7 @@ def state_of(talk: Conversation, standing: Standing) -> tuple[str, Tone]:
     if standing.is_connecting:
         return "connecting …", "dim"
     if talk.requests:
-        return "waiting for you", "warn"
+        return WAITS, "warn"
     if talk.turn is not None:
         if standing.is_interrupting:
             return "interrupting …", "warn"

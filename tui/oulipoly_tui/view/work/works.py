@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.sessions.facets import WAITS
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX
 from oulipoly_engine.records import Record
@@ -23,7 +24,7 @@ _REASON_LEAST = 12
 _BRANCH_FROM = 72  # columns of a row
 _ID = 8
 _HAS_FOLDER = ("creating", "ready", "removing")
-_ORDER = ("waiting for you", "running", "starting", "ready", "queued", "closing")
+_ORDER = (WAITS, "running", "starting", "ready", "queued", "closing")
 
 
 class GitLook(Record):
@@ -102,7 +103,7 @@ def work_line(work: LiveStatus, look: GitLook | None, width: int) -> Line:
 def heading_line(works: Sequence[LiveStatus], width: int, *, is_closed: bool) -> Line:
     """Return the heading above the sessions that work by themselves; a closed one says what would be missed."""
     waiting = sum(one.pending_approval for one in works)
-    said = f" {waiting} waiting for you" if waiting and is_closed else ""
+    said = f" {waiting} {'wait for you' if waiting > 1 else WAITS}" if waiting and is_closed else ""
     title = fit_text("Work sessions", min(13, max(1, width - 2)))
     return (("▸ " if is_closed else "▾ ", "dim"), (title, "heading"), (f" {len(works)}", "dim"), (said, "warn"))
 
