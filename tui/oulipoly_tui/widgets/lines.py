@@ -196,7 +196,7 @@ class VirtualList(Lines, can_focus=True):
             return self.origin
 
     class Fitted(Message):
-        """The list has another width than before: rows that were made for one are to be made anew."""
+        """The list has another size than before: rows that were made for one are to be made anew."""
 
         def __init__(self, origin: VirtualList) -> None:
             self.origin = origin
@@ -209,7 +209,7 @@ class VirtualList(Lines, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._told_width = 0
+        self._told_size = Size()
         self._rows: Sequence[Row] = ()
         self._cursor = 0
         self._key: str | None = None
@@ -249,8 +249,8 @@ class VirtualList(Lines, can_focus=True):
         """Say how wide we are, and keep the cursor in view."""
         super().on_resize(event)
         self._scroll_into_view()
-        if event.size.width != self._told_width:
-            self._told_width = event.size.width
+        if event.size != self._told_size:
+            self._told_size = event.size
             self.post_message(self.Fitted(self))
 
     def go_to(self, key: str) -> bool:

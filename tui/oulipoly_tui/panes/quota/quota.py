@@ -193,7 +193,11 @@ class QuotaPane(Pane):
         if self._snapshot is None:
             return
         found = self.query_one("#quota-list", VirtualList)
-        found.show_rows(quota_rows(self._snapshot, found.scrollable_content_region.width - GUTTER))
+        width = found.outer_size.width - GUTTER
+        rows = quota_rows(self._snapshot, width)
+        if len(rows) > found.outer_size.height:  # whether there is a scroll bar now is another question
+            rows = quota_rows(self._snapshot, width - found.scrollbar_size_vertical)
+        found.show_rows(rows)
         if self._wanted_row is not None and found.go_to(self._wanted_row):
             self._wanted_row = None
 
