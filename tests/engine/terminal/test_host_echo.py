@@ -23,6 +23,19 @@ class Printing:
         return 0.0
 
 
+class Holding(Printing):
+    """A screen whose program holds the picture, and lets it go after the first look at that."""
+
+    looks = 0
+
+    def frame(self, *, full):
+        return None if self.hold_left() else super().frame(full=full)
+
+    def hold_left(self):
+        self.looks += 1
+        return 0.01 if self.looks == 1 else 0.0
+
+
 @pytest.fixture
 def client():
     ours, theirs = socket.socketpair()
@@ -59,3 +72,10 @@ def test_a_key_beside_a_flood_gets_no_picture_of_its_own(client):
 
     client.typed_at = 10.006
     assert not paint(client, 10.008, flooding=True)
+
+
+def test_a_picture_that_is_let_go_between_two_looks_is_sent(client):
+    clients = Clients("last")
+    clients.connections.append(client)
+    clients.send_pictures(Holding(), 10.0, changed=True, flooding=False)
+    assert client.awaiting is not None
