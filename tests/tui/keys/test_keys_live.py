@@ -13,7 +13,7 @@ from oulipoly_tui.widgets.live.conversation_view import ConversationView
 from oulipoly_tui.widgets.live.request_panel import RequestPanel
 
 keys = pytest.mark.keys
-COMMAND = "rm -rf build"
+COMMAND, OTHER = "rm -rf build", "rm -rf dist"  # the second was not approved for the session
 ASK = f"[[approve:{COMMAND}]] please"
 
 
@@ -23,6 +23,7 @@ def talking(live_world, hand):
 
     @asynccontextmanager
     async def opens(**options):
+        options.setdefault("panes", ("pools", "live"))
         async with hand(size=(120, 40), **options) as one:
             begun = one.app.engine.live.begin(NewSession(live_world.project, model="demo-codex"))
             one.app.order("live open", [begun.session.session_id])
@@ -60,62 +61,134 @@ def is_done(one):
     return one.live.request is None and one.live.talk.turn is None
 
 
+@keys("live.list", "l")
 @keys("live.approve", "a")
 @keys("live.approve_for_session", "s")
 @keys("live.deny", "d")
 @keys("live.deny_with_reason", "D")
-async def test_a_approves_s_does_for_the_session_after_a_yes_d_denies_and_capital_d_says_why(talking):
-    async with talking() as one:
-        await asked(one)
-        await one.press("a")
-        await one.until(lambda: is_done(one))
-        await asked(one)
-        await one.press("d")
-        await one.until(lambda: is_done(one))
-        await one.sees("declined")
-        await asked(one)
-        await one.press("D")
-        await one.at("Question")
-        await one.type("not now")
-        await one.press("enter")
-        await one.until(lambda: is_done(one))
-        await asked(one)
-        await one.press("s")
-        await one.at("Review")
-        await one.pilot.pause(review.PAUSE_S + 0.05)
-        await one.press("y")
-        await one.until(lambda: is_done(one))
-        statuses = {one.decision for one in one.app.engine.live.requests(all_states=True)}
-        assert {"approve", "deny", "approve_for_session"} == statuses
-
-
 @keys("live.cancel_request", "c")
 @keys("live.interrupt", "ctrl+c", "X")
-async def test_c_denies_and_interrupts_ctrl_c_and_capital_x_interrupt(talking):
+@keys("live.queue", "Q")
+@keys("QueueScreen", "escape", "q", "e", "x", "J", "K")
+@keys("frame.inbox", "I")
+@keys("frame.pane6", "6")
+@keys("Inbox", "escape", "q")
+async def test_what_is_asked_and_what_waits_is_listed_and_answered_and_a_turn_interrupted(talking):
     async with talking() as one:
-        await asked(one)
-        await one.press("c")
+        await come_by_a_digit_and_write_to_nobody(one)
+        await go_from_the_inbox_to_what_is_asked(one)
+        await approve_and_deny(one)
+        await interrupt(one)
+        await change_what_waits(one)
+
+
+async def come_by_a_digit_and_write_to_nobody(one):
+    """Only `i` gives the line the keys."""
+    await one.press("1", "6")
+    await one.until(lambda: one.pane == "live" and one.live.query_one(ConversationView).has_focus)
+    await one.press("l")
+    await one.until(lambda: len(one.app.screen_stack) > 1)
+    await one.back()
+    await one.press("i", "h", "i")
+
+    assert "hi" == one.live.query_one(Composer).text
+
+
+async def go_from_the_inbox_to_what_is_asked(one):
+    """`I` lists it over all sessions, `6` goes to the session."""
+    await asked(one)
+    await one.turn_to("pools")
+    await one.press("I")
+    await one.at("Inbox")
+    await one.sees("wants to run a command", COMMAND)
+    await one.press("q")
+    await one.at("Frame")
+    await one.press("I")
+    await one.at("Inbox")
+    await one.press("escape")
+    await one.at("Frame")
+    await one.press("6")
+    await one.until(lambda: one.pane == "live")
+    assert one.live.request is not None
+
+
+async def look(one):
+    """Look at what is asked for long enough."""
+    one.live.query_one(RequestPanel).focus()
+    await one.pilot.pause(answer_guard.PAUSE_S + 0.1)
+
+
+async def approve_and_deny(one):
+    """What is asked already is approved; then one is denied, one for a reason, one approved for the session."""
+    await look(one)
+    await one.press("a")
+    await one.until(lambda: is_done(one))
+    await asked(one)
+    await one.press("d")
+    await one.until(lambda: is_done(one))
+    await one.sees("declined")
+    await asked(one)
+    await one.press("D")
+    await one.at("Question")
+    await one.type("not now")
+    await one.press("enter")
+    await one.until(lambda: is_done(one))
+    await asked(one)
+    await one.press("s")
+    await one.at("Review")
+    await one.pilot.pause(review.PAUSE_S + 0.05)
+    await one.press("y")
+    await one.until(lambda: is_done(one))
+    statuses = {one.decision for one in one.app.engine.live.requests(all_states=True)}
+    assert {"approve", "deny", "approve_for_session"} == statuses
+
+
+async def interrupt(one):
+    """`c` denies what is asked and interrupts; ctrl+c and `X` interrupt."""
+    await asked(one, f"[[approve:{OTHER}]] please")
+    await one.press("c")
+    await one.until(lambda: is_done(one))
+    await one.sees("■ interrupted")
+    for key in ("ctrl+c", "X"):
+        await stall(one)
+        await leave_line(one)
+        await one.press(key)
         await one.until(lambda: is_done(one))
-        await one.sees("■ interrupted")
-        for key in ("ctrl+c", "X"):
-            await write(one, "[[stall:60]] wait")
-            await one.until(lambda: one.live.talk.turn is not None)
-            await leave_line(one)
-            await one.press(key)
-            await one.until(lambda: is_done(one))
 
 
-@keys("live.list", "l")
-async def test_who_comes_by_a_digit_writes_to_nobody_before_i(talking):
-    async with talking() as one:
-        await one.press("1", "6")
-        await one.until(lambda: one.pane == "live" and one.live.query_one(ConversationView).has_focus)
-        await one.press("l")
-        await one.until(lambda: len(one.app.screen_stack) > 1)
-        await one.back()
-        await one.press("i", "h", "i")
+async def stall(one):
+    """Have a turn run that does not end by itself."""
+    await write(one, "[[stall:60]] wait")
+    await one.until(lambda: one.live.talk.turn is not None)
 
-        assert "hi" == one.live.query_one(Composer).text
+
+async def change_what_waits(one):
+    await stall(one)
+    for text in ("first", "second"):
+        one.live.orders.order(orders.Send(text))
+    await one.until(lambda: 2 == len(one.live.talk.queue))
+    await leave_line(one)
+    await one.press("Q")
+    await one.at("QueueScreen")
+    await one.press("q")
+    await one.at("Frame")
+    await one.press("Q")
+    await one.at("QueueScreen")
+    await one.sees("1. first", "2. second")
+    await one.press("J")
+    await one.sees("1. second", "2. first")
+    await one.press("K")
+    await one.sees("1. first", "2. second")
+    await one.press("e")
+    await one.at("Prompt")
+    await one.press("end")
+    await one.type(" of all")
+    await one.press("ctrl+s")
+    await one.sees("1. first of all")
+    await one.press("x")
+    await one.sees("1. second")
+    await one.press("escape")
+    await one.at("Frame")
 
 
 @keys("live.write", "i")
@@ -123,174 +196,120 @@ async def test_who_comes_by_a_digit_writes_to_nobody_before_i(talking):
 @keys("live.unfold_all", "O")
 @keys("live.copy", "y")
 @keys("live.changes", "v")
-async def test_i_writes_o_unfolds_y_copies_and_v_shows_the_changes(talking):
-    async with talking() as one:
-        await write(one, "[[think:of red roofs]] [[edit:notes.txt]] go on")
-        await one.until(lambda: one.live.request is not None)
-        one.live.query_one(RequestPanel).focus()
-        await one.pilot.pause(answer_guard.PAUSE_S + 0.1)
-        await one.press("a")
-        await one.until(lambda: is_done(one))
-        await leave_line(one)
-        await one.press("O")
-        await one.sees("▾ thinking", "│ of red roofs")
-        await one.press("O")
-        await one.sees("▸ thinking")
-        view = one.live.query_one(ConversationView)
-        place = next(
-            at for at, block in enumerate(one.live.talk.blocks) if block.item and block.item.kind == "reasoning"
-        )
-        view.go_to(place)
-        await one.press("o")
-        await one.sees("▾ thinking")
-        await one.press("y")
-        await one.until(lambda: "of red roofs" in one.app.clipboard)
-        await one.press("v")
-        await one.at("Reading")
-        await one.sees("notes.txt")
-        await one.back()
-        await one.press("i")
-        assert one.live.query_one(Composer).has_focus
-
-
-async def begun(one):
-    """Have a first turn behind us, and the keys be the pane's."""
-    await write(one, "hello")
-    await one.until(lambda: is_done(one) and len(one.live.talk.blocks) > 2)
-    await leave_line(one)
-
-
 @keys("live.rename", "e")
 @keys("live.model", "m")
 @keys("live.list", "l")
-async def test_e_renames_m_chooses_the_model_and_l_lists(talking):
-    async with talking() as one:
-        await begun(one)
-        await one.press("e")
-        await one.at("Question")
-        await one.type("roofs")
-        await one.press("enter")
-        await one.sees("Live · roofs")
-        await one.press("m")
-        await one.at("Choice")
-        await one.back()
-        await leave_line(one)
-        await one.press("l")
-        await one.at("Choice")
-        await one.sees("roofs")
-
-
 @keys("live.compact", "C")
 @keys("live.review", "V")
-async def test_capital_c_compacts_and_capital_v_reviews(talking):
-    async with talking() as one:
-        await begun(one)
-        await one.press("C")
-        await one.sees("compacted here")
-        await one.until(lambda: is_done(one))
-        await one.press("V")
-        await one.at("Question")
-        await one.press("enter")
-        await one.until(lambda: any(block.item and block.item.kind == "review" for block in one.live.talk.blocks))
-
-
 @keys("live.fork", "f")
 @keys("live.close", "x")
-async def test_f_forks_and_x_ends_the_process(talking):
-    async with talking() as one:
-        await begun(one)
-        await one.press("f")
-        await one.at("Confirm")
-        await one.press("y")
-        await one.until(lambda: one.live.session.session_id != one.session_id and one.live.talk.is_open)
-        await write(one, "/close")
-        await one.at("Confirm")
-        await one.press("n")
-        await one.at("Frame")
-        await leave_line(one)
-        await one.press("x")
-        await one.at("Confirm")
-        await one.press("y")
-        await one.sees("● ended")
-        await write(one, "/interrupt")
-        await one.told("no turn runs")
-        await write(one, "/close")
-        await one.told("this session has no process now")
-
-
-@keys("live.queue", "Q")
-@keys("QueueScreen", "escape", "q", "e", "x", "J", "K")
-async def test_capital_q_lists_what_waits_e_edits_x_takes_back_j_and_k_move(talking):
-    async with talking() as one:
-        await write(one, "[[stall:60]] wait")
-        await one.until(lambda: one.live.talk.turn is not None)
-        for text in ("first", "second"):
-            one.live.orders.order(orders.Send(text))
-        await one.until(lambda: 2 == len(one.live.talk.queue))
-        await leave_line(one)
-        await one.press("Q")
-        await one.at("QueueScreen")
-        await one.press("q")
-        await one.at("Frame")
-        await one.press("Q")
-        await one.at("QueueScreen")
-        await one.sees("1. first", "2. second")
-        await one.press("J")
-        await one.sees("1. second", "2. first")
-        await one.press("K")
-        await one.sees("1. first", "2. second")
-        await one.press("e")
-        await one.at("Prompt")
-        await one.press("end")
-        await one.type(" of all")
-        await one.press("ctrl+s")
-        await one.sees("1. first of all")
-        await one.press("x")
-        await one.sees("1. second")
-        await one.press("escape")
-        await one.at("Frame")
-
-
-@keys("frame.inbox", "I")
-@keys("frame.pane6", "6")
-@keys("Inbox", "escape", "q")
-async def test_capital_i_lists_what_is_asked_over_all_sessions_and_6_goes_to_the_session(talking):
-    async with talking() as one:
-        await asked(one)
-        await one.turn_to("pools")
-        await one.press("I")
-        await one.at("Inbox")
-        await one.sees("wants to run a command", COMMAND)
-        await one.press("q")
-        await one.at("Frame")
-        await one.press("I")
-        await one.at("Inbox")
-        await one.press("escape")
-        await one.at("Frame")
-        await one.press("6")
-        await one.until(lambda: one.pane == "live")
-        assert one.live.request is not None
-
-
 @keys("live.new", "n")
 @keys("ModelPicker", "escape", "q", "R")
-async def test_n_begins_a_session_with_a_pool_or_a_runtime_s_model_and_r_asks_the_runtimes(talking):
+async def test_a_session_is_read_renamed_compacted_reviewed_forked_and_ended_and_another_begun(talking):
     async with talking() as one:
-        await leave_line(one)
-        await one.press("n")
-        await one.at("ModelPicker")
-        await one.sees("pools", "demo-codex", "demo-codex1", "not checked yet · R checks")
-        await one.press("q")
-        await one.at("Frame")
-        await one.press("n")
-        await one.at("ModelPicker")
-        await one.press("R")
-        await one.sees("demo-codex1   ready")
-        await one.press("escape")
-        await one.at("Frame")
-        await one.press("n")
-        await one.at("ModelPicker")
-        await one.press("enter")
-        await one.at("Choice")
-        await one.press("enter")
-        await one.until(lambda: one.live.session.session_id != one.session_id and one.live.talk.is_open)
+        await unfold_copy_and_see_changes(one)
+        await rename_and_choose(one)
+        await compact_and_review(one)
+        await fork_and_end(one)
+        await begin_another(one)
+
+
+async def unfold_copy_and_see_changes(one):
+    await write(one, "[[think:of red roofs]] [[edit:notes.txt]] go on")
+    await one.until(lambda: one.live.request is not None)
+    await look(one)
+    await one.press("a")
+    await one.until(lambda: is_done(one))
+    await leave_line(one)
+    await one.press("O")
+    await one.sees("▾ thinking", "│ of red roofs")
+    await one.press("O")
+    await one.sees("▸ thinking")
+    view = one.live.query_one(ConversationView)
+    place = next(at for at, block in enumerate(one.live.talk.blocks) if block.item and block.item.kind == "reasoning")
+    view.go_to(place)
+    await one.press("o")
+    await one.sees("▾ thinking")
+    await one.press("y")
+    await one.until(lambda: "of red roofs" in one.app.clipboard)
+    await one.press("v")
+    await one.at("Reading")
+    await one.sees("notes.txt")
+    await one.back()
+    await one.press("i")
+    assert one.live.query_one(Composer).has_focus
+    await leave_line(one)
+
+
+async def rename_and_choose(one):
+    """`e` renames, `m` offers the models, `l` the sessions."""
+    await one.press("e")
+    await one.at("Question")
+    await one.press("ctrl+u")
+    await one.type("roofs")
+    await one.press("enter")
+    await one.sees("Live · roofs")
+    await one.press("m")
+    await one.at("Choice")
+    await one.back()
+    await leave_line(one)
+    await one.press("l")
+    await one.at("Choice")
+    await one.sees("roofs")
+    await one.back()
+    await leave_line(one)
+
+
+async def compact_and_review(one):
+    await one.press("C")
+    await one.sees("compacted here")
+    await one.until(lambda: is_done(one))
+    await one.press("V")
+    await one.at("Question")
+    await one.press("enter")
+    await one.until(lambda: any(block.item and block.item.kind == "review" for block in one.live.talk.blocks))
+    await one.until(lambda: is_done(one))
+
+
+async def fork_and_end(one):
+    """What needs a process says so once it has ended."""
+    await one.press("f")
+    await one.at("Confirm")
+    await one.press("y")
+    await one.until(lambda: one.live.session.session_id != one.session_id and one.live.talk.is_open)
+    await write(one, "/close")
+    await one.at("Confirm")
+    await one.press("n")
+    await one.at("Frame")
+    await leave_line(one)
+    await one.press("x")
+    await one.at("Confirm")
+    await one.press("y")
+    await one.sees("● ended")
+    await write(one, "/interrupt")
+    await one.told("no turn runs")
+    await write(one, "/close")
+    await one.told("this session has no process now")
+
+
+async def begin_another(one):
+    """`n` offers pools and the models of runtimes, which `R` asks."""
+    before = one.live.session.session_id
+    await leave_line(one)
+    await one.press("n")
+    await one.at("ModelPicker")
+    await one.sees("pools", "demo-codex", "demo-codex1", "not checked yet · R checks")
+    await one.press("q")
+    await one.at("Frame")
+    await one.press("n")
+    await one.at("ModelPicker")
+    await one.press("R")
+    await one.sees("demo-codex1   ready")
+    await one.press("escape")
+    await one.at("Frame")
+    await one.press("n")
+    await one.at("ModelPicker")
+    await one.press("enter")
+    await one.at("Choice")
+    await one.press("enter")
+    await one.until(lambda: one.live.session.session_id != before and one.live.talk.is_open)
