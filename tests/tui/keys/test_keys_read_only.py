@@ -32,23 +32,62 @@ async def fill(one):
     await one.rest()
 
 
-async def test_no_writing_key_does_anything_in_any_pane(talks, sessions, hand):
-    async with sessions("Paint") as one:
+async def test_no_key_writes_anything_none_is_offered_and_one_that_was_taken_away_says_why(talks, sessions, hand):
+    async with sessions("Paint", panes=("pools", "sessions")) as one:
         await fill(one)
     before = kept(talks.world)
     async with hand("pools", read_only=True) as one:
-        await one.choose("pools", "bob")
-        await one.turn_to("sessions")
-        await one.choose("sessions", "Paint")
-        await one.press("enter")
-        await one.sees("Green it is.")
-        for pane in (entry.id for entry in PANES):
-            await one.turn_to(pane)
-            rows = [row for row in TABLE if row.writes and row.where in (pane, "frame")]
-            assert not {hint.id for hint in one.app.frame.query_one("#footer").hints} & {row.id for row in rows}
-            for row in rows:
-                await without_effect(one, row)
+        await say_why_a_key_was_taken_away(one)
+        await offer_none_of_them(one)
+        await do_what_a_key_means_else(one)
+        await press_all_of_them(one)
     assert before == kept(talks.world)
+
+
+async def say_why_a_key_was_taken_away(one):
+    assert "read-only" in one.lines[0]
+    for key, label in (("d", "drain"), ("x", "disable"), ("r", "start interactive session"), ("p", "send prompt")):
+        await one.press(key)
+        await one.told(ReadOnly(f"do {key} ({label})").message)
+
+
+async def offer_none_of_them(one):
+    """Neither help nor the palette tell of them."""
+    await one.press("f1")
+    await one.at("Help")
+    rows = {row.key for row in one.app.screen.query_one("VirtualList").rows}
+    offers = [offer.text for offer in palette.offers(one.app)]
+    await one.back()
+
+    assert not rows & {row.id for row in TABLE if row.writes}
+    assert not {row.description for row in TABLE if row.writes} & set(offers)
+    assert not {action.usage for action in ACTIONS if action.line and action.writes} & set(offers)
+    assert offers
+
+
+async def do_what_a_key_means_else(one):
+    """`n` means another row of the table as well, and that one reads."""
+    one.said.clear()
+    await one.turn_to("sessions")
+    await one.choose("sessions", "Mend")
+    await one.press("n")
+    await one.told("nothing is looked for")
+    assert not any("read-only" in line for line in one.said)
+
+
+async def press_all_of_them(one):
+    await one.turn_to("pools")
+    await one.choose("pools", "bob")
+    await one.turn_to("sessions")
+    await one.choose("sessions", "Paint")
+    await one.press("enter")
+    await one.sees("Green it is.")
+    for pane in (entry.id for entry in PANES):
+        await one.turn_to(pane)
+        rows = [row for row in TABLE if row.writes and row.where in (pane, "frame")]
+        assert not {hint.id for hint in one.app.frame.query_one("#footer").hints} & {row.id for row in rows}
+        for row in rows:
+            await without_effect(one, row)
 
 
 async def without_effect(one, row):
@@ -61,33 +100,3 @@ async def without_effect(one, row):
             await one.back()
         await one.turn_to(pane)
     assert one.app.keys.find(row.id) is None
-
-
-async def test_a_key_that_was_taken_away_says_why(app_world, hand):
-    async with hand("pools", read_only=True) as one:
-        assert "read-only" in one.lines[0]
-        for key, label in (("d", "drain"), ("x", "disable"), ("r", "start interactive session"), ("p", "send prompt")):
-            await one.press(key)
-            await one.told(ReadOnly(f"do {key} ({label})").message)
-
-
-async def test_a_key_that_means_something_else_then_does_that(talks, sessions):
-    async with sessions():
-        pass  # what it has read is there for the other, which reads nothing
-    async with sessions(read_only=True) as one:
-        await one.press("n")
-        await one.told("nothing is looked for")
-        assert not any("read-only" in line for line in one.said)
-
-
-async def test_help_and_palette_do_not_offer_them(app_world, hand):
-    async with hand(read_only=True) as one:
-        await one.press("f1")
-        await one.at("Help")
-        rows = {row.key for row in one.app.screen.query_one("VirtualList").rows}
-        offers = [offer.text for offer in palette.offers(one.app)]
-
-    assert not rows & {row.id for row in TABLE if row.writes}
-    assert not {row.description for row in TABLE if row.writes} & set(offers)
-    assert not {action.usage for action in ACTIONS if action.line and action.writes} & set(offers)
-    assert offers
