@@ -48,7 +48,7 @@ async def walk(one, *, down, up, page_down, page_up, first, last):
 @keys("lists.first", "home", "g")
 @keys("lists.last", "end", "G")
 async def test_arrows_and_letters_move_the_cursor_of_a_list(long_world, hand):
-    async with hand() as one:
+    async with hand(panes=("pools",), size=(100, 40)) as one:
         await walk(one, down="down", up="up", page_down="pagedown", page_up="pageup", first="home", last="end")
         await one.press("home")
         await walk(one, down="j", up="k", page_down="ctrl+d", page_up="ctrl+u", first="g", last="G")
@@ -62,30 +62,9 @@ async def test_arrows_and_letters_move_the_cursor_of_a_list(long_world, hand):
 @keys("lists.last", "alt+greater_than_sign")
 async def test_emacs_moves_the_cursor_with_its_own_keys(long_world, hand):
     first, last = "alt+less_than_sign", "alt+greater_than_sign"
-    async with hand(preset="emacs") as one:
+    async with hand(preset="emacs", panes=("pools",), size=(100, 40)) as one:
         await walk(one, down="ctrl+n", up="ctrl+p", page_down="ctrl+v", page_up="alt+v", first=first, last=last)
         assert "Frame" == type(one.app.screen).__name__
-
-
-@keys("lists.choose", "enter")
-async def test_enter_opens_the_row_in_every_pane(transcript):
-    async with transcript() as one:
-        await one.turn_to("pools")
-        await one.choose("pools", "bob")
-        await one.press("enter")
-        await one.at("Reading")
-        await one.back()
-        await one.turn_to("quota")
-        await one.choose("quota", "bob")
-        await one.press("enter")
-        await one.until(lambda: one.pane == "pools")
-        await one.turn_to("sessions")
-        await one.choose("sessions", "/w/beta")
-        await one.press("enter")
-        await one.until(lambda: not any("Paint" in row for row in one.rows("sessions")))
-        await one.choose("sessions", "Mend")
-        await one.press("enter")
-        await one.until(lambda: one.pane == "transcript")
 
 
 @keys("lists.down", "down", "j")
@@ -95,27 +74,53 @@ async def test_enter_opens_the_row_in_every_pane(transcript):
 @keys("lists.first", "home", "g")
 @keys("lists.last", "end", "G")
 @keys("lists.choose", "enter")
-async def test_the_same_keys_move_in_a_transcript_and_enter_unfolds(transcript):
-    async with transcript() as one:
-        view = one.app.frame.query_one("#transcript-view", TranscriptView)
-        for first, last, down, up, further, back in (
-            ("home", "end", "down", "up", "pagedown", "pageup"),
-            ("g", "G", "j", "k", "ctrl+d", "ctrl+u"),
-        ):
-            await one.press(first)
-            await one.sees("Mend the roof please")
-            await one.press(down, down, up)
-            assert 1 == view._row
-            top = view._top
-            await one.press(further)
-            assert top < view._top
-            await one.press(back)
-            assert top == view._top
-            await one.press(last)
-            assert view.is_following
-        await one.press("home")
-        await one.until(lambda: "▸ thinking" in one.text)
-        while "thinking" not in "".join(text for text, _ in view.here[1].line):
-            await one.press("down")
-        await one.press("enter")
-        await one.sees("The red ones.")
+async def test_the_same_keys_move_in_a_transcript_and_enter_unfolds_there_and_opens_the_row_in_every_other_pane(
+    transcript,
+):
+    async with transcript(panes=("pools", "quota", "sessions", "transcript")) as one:
+        await move_in_a_transcript_and_unfold(one)
+        await open_rows(one)
+
+
+async def move_in_a_transcript_and_unfold(one):
+    view = one.app.frame.query_one("#transcript-view", TranscriptView)
+    for first, last, down, up, further, back in (
+        ("home", "end", "down", "up", "pagedown", "pageup"),
+        ("g", "G", "j", "k", "ctrl+d", "ctrl+u"),
+    ):
+        await one.press(first)
+        await one.sees("Mend the roof please")
+        await one.press(down, down, up)
+        assert 1 == view._row
+        top = view._top
+        await one.press(further)
+        assert top < view._top
+        await one.press(back)
+        assert top == view._top
+        await one.press(last)
+        assert view.is_following
+    await one.press("home")
+    await one.until(lambda: "▸ thinking" in one.text)
+    while "thinking" not in "".join(text for text, _ in view.here[1].line):
+        await one.press("down")
+    await one.press("enter")
+    await one.sees("The red ones.")
+
+
+async def open_rows(one):
+    await one.turn_to("pools")
+    await one.choose("pools", "bob")
+    await one.press("enter")
+    await one.at("Reading")
+    await one.back()
+    await one.turn_to("quota")
+    await one.choose("quota", "bob")
+    await one.press("enter")
+    await one.until(lambda: one.pane == "pools")
+    await one.turn_to("sessions")
+    await one.choose("sessions", "/w/beta")
+    await one.press("enter")
+    await one.until(lambda: not any("Paint" in row for row in one.rows("sessions")))
+    await one.choose("sessions", "Mend")
+    await one.press("enter")
+    await one.until(lambda: one.pane == "transcript")
