@@ -8,10 +8,12 @@ from oulipoly_tui.actions.registry import ACTIONS
 
 DOOR = "22222222-1111-4111-8111-111111111111"
 # In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py, keys/test_keys_artifacts.py,
-# keys/test_keys_live.py and keys/test_keys_transcript.py; pools and views below and by their keys.
+# keys/test_keys_live.py, keys/test_keys_repl.py and keys/test_keys_transcript.py; pools and views below and by their
+# keys.
 ASKED_ELSEWHERE = {
     *(
         "repl.end_run",
+        "repl.kill",
         "pools.undo_set_up",
         "pools.remove",
         "pools.stop",
@@ -26,7 +28,6 @@ ASKS = {
     "sessions.edit": "Review",
     "sessions.undo_replacement": "Review",
     "transcript.edit": "Review",
-    "repl.kill": "Confirm",
 }
 
 
@@ -54,10 +55,14 @@ async def asked(one, identity):
     await one.rest()
 
 
-async def test_what_replaces_turns_shows_the_difference_and_asks(sessions, talks, editor, tmp_path):
+async def test_what_replaces_turns_shows_the_difference_and_asks(transcript, talks, editor, tmp_path):
     target = tmp_path / "edited.jsonl"
-    before = talks.door.path.read_bytes()
-    async with sessions("Paint") as one:
+    before, of_roof = talks.door.path.read_bytes(), talks.roof.path.read_bytes()
+    async with transcript(panes=("pools", "sessions", "transcript"), size=(120, 30)) as one:
+        await one.press("E")
+        await asked(one, "transcript.edit")
+        assert of_roof == talks.roof.path.read_bytes()
+
         one.app.engine.sessions.files.export(DOOR, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
         one.app.order("session import", [DOOR, str(target)])
@@ -74,21 +79,3 @@ async def test_what_replaces_turns_shows_the_difference_and_asks(sessions, talks
         one.app.order("session undo", [DOOR])
         await asked(one, "sessions.undo_replacement")
         assert after == talks.door.path.read_bytes() != before
-
-
-async def test_editing_in_the_transcript_asks_as_well(transcript, talks, editor):
-    before = talks.roof.path.read_bytes()
-    async with transcript() as one:
-        await one.press("E")
-        await asked(one, "transcript.edit")
-        assert before == talks.roof.path.read_bytes()
-
-
-async def test_ending_a_program_asks(repl_world, hosts, hand):
-    hosts.start("sh", "-c", "echo apples; exec cat")
-    async with hand("repl") as one:
-        await one.sees("apples")
-        await one.until(lambda: one.app.focused.id == "repl-tabs")
-        await one.press("D")
-        await asked(one, "repl.kill")
-        assert 1 == len(hosts.living())
