@@ -151,6 +151,13 @@ class Hand:
         """Let the app end what it does."""
         await self.until(lambda: not self.app.busy)
 
+    async def walk(self, *steps):
+        """Take steps in one app: each is called with the hand, and what was said before counts no more."""
+        for step in steps:
+            self.said.clear()
+            self.app.toasts.forget()  # what was said a moment ago may be said again
+            await step(self)
+
     async def told(self, words):
         """Wait until a line that holds these words was said."""
         await self.until(lambda: any(words in line for line in self.said))
