@@ -1,5 +1,7 @@
 """A key that cannot work now says why, in a sentence, and the footer does not show it."""
 
+from functools import partial
+
 from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
@@ -21,111 +23,75 @@ async def refused(one, cases):
         assert "Frame" == type(one.app.screen).__name__
 
 
-FRAME = [("frame.problems", "nothing is wrong"), ("frame.attention", "there is no alert")]
-
-
-async def test_the_frame_says_what_there_is_not(empty_world, hand):
-    empty_world.account("bob", ("5h", 35, 3))
-    empty_world.model("opus", "bob")
-    async with hand() as one:
-        await refused(one, FRAME)
-
-
-async def test_the_footer_follows_the_cursor(app_world, hand):
+async def test_each_pane_says_why_a_key_does_nothing(app_world, hand):
     async with hand(size=(250, 44)) as one:
-        await one.press("g", "G")
-        for name, can_be_read in (("cyd", False), ("bob", True), ("cyd", False)):
-            await one.choose("pools", name)
-            await one.until(lambda can_be_read=can_be_read: ("pools.refresh" in footer(one)) == can_be_read)
-
-
-async def test_one_pane_alone_has_neither_others_nor_a_zoom(app_world, hand):
-    async with hand(panes=["pools"]) as one:
-        await refused(
-            one,
-            [
-                ("frame.zoom", "there is one pane alone"),
-                ("frame.pane2", "there is no pane 2"),
-                ("pools.repl", "this version has no terminals yet"),
-            ],
+        await one.walk(
+            follow_the_cursor,
+            partial(refuse_in_pools, world=app_world),
+            refuse_for_disabled_accounts,
+            refuse_in_quota,
+            refuse_without_a_session,
+            refuse_without_a_transcript,
+            refuse_without_a_terminal,
+            refuse_in_a_low_window,
         )
-    async with hand("sessions", panes=["sessions", "transcript"]) as one:
-        await refused(one, [("frame.pane1", "there is no pane 1")])
 
 
-async def test_pools_say_why_each_key_does_nothing(app_world, hand):
-    app_world.model("ghostly", "ghost")
+async def follow_the_cursor(one):
+    """Have the footer offer a reading where one is possible."""
+    await one.press("g", "G")
+    for name, can_be_read in (("cyd", False), ("bob", True), ("cyd", False)):
+        await one.choose("pools", name)
+        await one.until(lambda can_be_read=can_be_read: ("pools.refresh" in footer(one)) == can_be_read)
+
+
+async def refuse_in_pools(one, world):
     missing = "ghost is not in providers.toml"
-    async with hand() as one:
-        await refused(
-            one,
-            [
-                ("pools.demo", "there are accounts: no need for the demo"),
-                ("pools.log", "no prompt has been sent from here yet: p sends one"),
-                ("pools.stop", "no prompt is being answered"),
-            ],
-        )
-        await one.choose("pools", "cyd")
-        await refused(
-            one,
-            [
-                ("pools.refresh", "cyd has no quota script"),
-                ("pools.clear", "cyd is neither exhausted nor paused: nothing to clear"),
-            ],
-        )
-        await one.choose("pools", "ghost")
-        names = ("drain", "disable", "reserve", "clear", "refresh")
-        await refused(one, [(f"pools.{name}", missing) for name in names])
+    await refused(
+        one,
+        [
+            ("pools.demo", "there are accounts: no need for the demo"),
+            ("pools.log", "no prompt has been sent from here yet: p sends one"),
+            ("pools.stop", "no prompt is being answered"),
+        ],
+    )
+    await one.choose("pools", "cyd")
+    await refused(
+        one,
+        [
+            ("pools.refresh", "cyd has no quota script"),
+            ("pools.clear", "cyd is neither exhausted nor paused: nothing to clear"),
+        ],
+    )
+    world.model("ghostly", "ghost")
+    await one.choose("pools", "ghost")
+    names = ("drain", "disable", "reserve", "clear", "refresh")
+    await refused(one, [(f"pools.{name}", missing) for name in names])
 
 
-async def test_a_disabled_account_is_not_read_and_a_pool_without_any_serves_nobody(app_world, hand):
-    async with hand() as one:
-        for name in ("bob", "cyd"):
-            one.app.order("account disable", (name,))
-            await one.until(lambda name=name: one.account(name).wishes.disabled)
-        await one.until(lambda: one.app.snapshot.pool("mix").next_account is None)
-        one.app.frame.query_one("#pools-list").go_to("mix\n0")
-        why = one.app.snapshot.pool("mix").decision.error
-        await refused(
-            one,
-            [
-                ("pools.refresh", "bob is disabled, so it is not read"),
-                *((f"pools.{name}", why or "nobody can serve this model now") for name in ("one_shot", "repl")),
-            ],
-        )
+async def refuse_for_disabled_accounts(one):
+    """Have a disabled account not read, and a pool without any other serve nobody."""
+    for name in ("bob", "cyd"):
+        one.app.order("account disable", (name,))
+        await one.until(lambda name=name: one.account(name).wishes.disabled)
+    await one.until(lambda: one.app.snapshot.pool("mix").next_account is None)
+    one.app.frame.query_one("#pools-list").go_to("mix\n0")
+    why = one.app.snapshot.pool("mix").decision.error
+    await refused(
+        one,
+        [
+            ("pools.refresh", "bob is disabled, so it is not read"),
+            *((f"pools.{name}", why or "nobody can serve this model now") for name in ("one_shot", "repl")),
+        ],
+    )
 
 
-async def test_an_empty_world_has_no_account_to_choose(empty_world, hand):
-    of_model, of_account = ("why", "what_if", "one_shot", "repl", "pin"), ("drain", "disable", "reserve", "clear")
-    async with hand() as one:
-        await refused(one, [(f"pools.{name}", "choose a model first") for name in of_model])
-        await refused(one, [(f"pools.{name}", "choose an account first") for name in (*of_account, "refresh")])
-        await refused(one, [("frame.refresh", "no account is configured")])
-
-
-async def test_quota_says_where_its_ends_are(app_world, hand):
-    async with hand("quota") as one:
-        await one.press("right_square_bracket", "right_square_bracket")
-        await refused(one, [("quota.longer", "a month is the longest range")])
-        await one.press(*["left_square_bracket"] * 4)
-        await refused(one, [("quota.shorter", "an hour is the shortest range")])
-
-
-async def test_quota_without_accounts_and_without_room_says_so(empty_world, hand):
-    async with hand("quota") as one:
-        await one.turn_to("quota")
-        cases = [(f"quota.{name}", "choose an account first") for name in ("refresh", "burners", "pools")]
-        cases += [(f"quota.{name}", "no account is known yet") for name in ("longer", "shorter")]
-        await refused(one, cases)
-
-
-async def test_a_low_window_has_no_room_for_who_burned_it(app_world, hand):
-    async with hand("quota", size=(90, 12)) as one:
-        await one.press("z")
-        await one.pilot.resize_terminal(90, 9)
-        await one.until(lambda: one.app.frame.find("quota").has_class("-flat"))
-        await one.choose("quota", "bob")
-        await refused(one, [("quota.burners", "the window is too low to list what used it")])
+async def refuse_in_quota(one):
+    await one.turn_to("quota")
+    await one.press("right_square_bracket", "right_square_bracket")
+    await refused(one, [("quota.longer", "a month is the longest range")])
+    await one.press(*["left_square_bracket"] * 4)
+    await refused(one, [("quota.shorter", "an hour is the shortest range")])
 
 
 NEEDS_SESSION = (
@@ -134,70 +100,129 @@ NEEDS_SESSION = (
 )
 
 
-async def test_sessions_without_a_conversation_say_so(app_world, hand):
-    async with hand("sessions") as one:
-        cases = [(f"sessions.{name}", "choose a session first") for name in NEEDS_SESSION]
-        await refused(one, [*cases, ("sessions.undo", "there is nothing to undo")])
+async def refuse_without_a_session(one):
+    await one.turn_to("sessions")
+    cases = [(f"sessions.{name}", "choose a session first") for name in NEEDS_SESSION]
+    await refused(one, [*cases, ("sessions.undo", "there is nothing to undo")])
 
 
-async def test_a_conversation_says_what_it_cannot_do(sessions, talks):
-    talks.world.write("config.toml", "archive = false\n")
-    async with sessions() as one:
-        await refused(one, [("sessions.restore", "its transcript is there")])
-        talks.roof.path.unlink()
-        await one.press("S")
-        await one.until(lambda: one.app.frame.find("sessions").cursor.listed.has_transcript is False)
-        await one.press("k", "j")
-        gone = "its transcript is gone"
+async def refuse_without_a_transcript(one):
+    await one.turn_to("transcript")
+    rows = [row.id for row in TABLE if row.where == "transcript"]
+    one.app.frame.find("transcript").query_one("#transcript-view").focus()
+    await refused(one, [(row, "choose a session first") for row in rows])
+
+
+async def refuse_without_a_terminal(one):
+    await one.turn_to("repl")
+    names = ("enter", "next", "previous", "new", "copy", "find", "hand_over", "close", "kill")
+    say = "no terminal is open: choose a model under Pools and press r"
+    await refused(one, [(f"repl.{name}", say) for name in names])
+
+
+async def refuse_in_a_low_window(one):
+    """Have no room for who burned it where the window is low."""
+    await one.turn_to("quota")
+    await one.press("z")
+    await one.pilot.resize_terminal(90, 9)
+    await one.until(lambda: one.app.frame.find("quota").has_class("-flat"))
+    await one.choose("quota", "bob")
+    await refused(one, [("quota.burners", "the window is too low to list what used it")])
+
+
+async def test_an_empty_world_has_no_account_to_choose(empty_world, hand):
+    async with hand("quota") as one:
+        await one.walk(refuse_without_quota, refuse_without_a_model)
+
+
+async def refuse_without_a_model(one):
+    await one.turn_to("pools")
+    of_model, of_account = ("why", "what_if", "one_shot", "repl", "pin"), ("drain", "disable", "reserve", "clear")
+    await refused(one, [(f"pools.{name}", "choose a model first") for name in of_model])
+    await refused(one, [(f"pools.{name}", "choose an account first") for name in (*of_account, "refresh")])
+    await refused(one, [("frame.refresh", "no account is configured")])
+
+
+async def refuse_without_quota(one):
+    await one.turn_to("quota")
+    cases = [(f"quota.{name}", "choose an account first") for name in ("refresh", "burners", "pools")]
+    cases += [(f"quota.{name}", "no account is known yet") for name in ("longer", "shorter")]
+    await refused(one, cases)
+
+
+async def test_one_pane_alone_has_neither_others_nor_a_zoom_and_all_is_well(empty_world, hand):
+    empty_world.account("bob", ("5h", 35, 3))
+    empty_world.model("opus", "bob")
+    async with hand(panes=["pools"]) as one:
         await refused(
             one,
             [
-                *((f"sessions.{name}", gone) for name in ("resume", "elsewhere", "fork", "move")),
-                ("sessions.restore", "the archive has no copy of it"),
+                ("frame.zoom", "there is one pane alone"),
+                ("frame.pane2", "there is no pane 2"),
+                ("pools.repl", "this version has no terminals yet"),
+                ("frame.problems", "nothing is wrong"),
+                ("frame.attention", "there is no alert"),
             ],
         )
 
 
-async def test_the_trace_has_its_own_order(sessions):
+async def test_a_session_says_what_it_cannot_do_and_its_transcript_what_there_is_not(transcript, talks):
+    talks.world.write("config.toml", "archive = false\n")
+    async with transcript(words="Mend the roo", panes=["sessions", "transcript", "repl"]) as one:
+        await one.walk(
+            refuse_in_a_transcript, refuse_in_the_trace, partial(refuse_without_the_file, path=talks.roof.path)
+        )
+
+
+async def refuse_in_a_transcript(one):
+    await refused(
+        one,
+        [
+            ("transcript.copy_code", "there is no code block in this turn"),
+            ("transcript.find_next", "nothing is searched for: / finds"),
+            ("transcript.find_before", "nothing is searched for: / finds"),
+        ],
+    )
+    await refused(one, [("frame.pane1", "there is no pane 1")])
+
+
+async def refuse_in_the_trace(one):
+    await one.turn_to("sessions")
     own = "the trace has its own order: t goes back to the list"
     names = ("sort", "group", "views", "sort_used", "sort_created", "sort_turns", "sort_name", "sort_account")
-    async with sessions() as one:
-        await one.press("t")
-        await one.sees("trace of 0 runs")
-        await refused(one, [(f"sessions.{name}", own) for name in (*names, "sort_model")])
+    await one.press("t")
+    await one.sees("trace of 0 runs")
+    await refused(one, [(f"sessions.{name}", own) for name in (*names, "sort_model")])
+    await one.press("t")
+    await one.misses("trace of 0 runs")
 
 
-async def test_a_transcript_that_is_not_open_says_how_one_is_opened(app_world, hand):
-    async with hand("transcript") as one:
-        rows = [row.id for row in TABLE if row.where == "transcript"]
-        one.app.frame.find("transcript").query_one("#transcript-view").focus()
-        await refused(one, [(row, "choose a session first") for row in rows])
+async def refuse_without_the_file(one, path):
+    await one.choose("sessions", "Mend the roo")
+    await refused(one, [("sessions.restore", "its transcript is there")])
+    path.unlink()
+    await one.press("S")
+    await one.until(lambda: one.app.frame.find("sessions").cursor.listed.has_transcript is False)
+    await one.press("k", "j")
+    gone = "its transcript is gone"
+    await refused(
+        one,
+        [
+            *((f"sessions.{name}", gone) for name in ("resume", "elsewhere", "fork", "move")),
+            ("sessions.restore", "the archive has no copy of it"),
+        ],
+    )
 
 
-async def test_a_transcript_says_what_there_is_not(transcript):
-    async with transcript() as one:
-        await refused(
-            one,
-            [
-                ("transcript.copy_code", "there is no code block in this turn"),
-                ("transcript.find_next", "nothing is searched for: / finds"),
-                ("transcript.find_before", "nothing is searched for: / finds"),
-            ],
-        )
-
-
-async def test_a_repl_without_terminals_says_how_one_is_opened(app_world, hand):
-    names = ("enter", "next", "previous", "new", "copy", "find", "hand_over", "close", "kill")
-    async with hand("repl") as one:
-        say = "no terminal is open: choose a model under Pools and press r"
-        await refused(one, [(f"repl.{name}", say) for name in names])
-
-
-async def test_one_terminal_of_no_model_that_has_ended_can_only_be_closed(repl_world, hosts, hand):
+async def test_one_terminal_of_no_model_is_ended_when_asked_and_then_can_only_be_closed(repl_world, hosts, hand):
     hosts.start("sh", "-c", "read x; exit 3")
     async with hand("repl") as one:
         pane = one.app.frame.find("repl")
         await one.until(lambda: pane._current is not None)
+        await one.press("D")
+        await one.at("Confirm")
+        await one.back()
+        assert 1 == len(hosts.living())
         await one.press("enter")
         await one.until(lambda: isinstance(one.app.focused, TerminalView))
         await one.press("enter")
