@@ -20,6 +20,7 @@ from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.live import live_events
 from oulipoly_tui.app import AgentsApp, Options
+from oulipoly_tui.base.table import PANES
 from oulipoly_tui.entry import open_engine
 from oulipoly_tui.view.live import answer_guard
 from oulipoly_tui.widgets.live.composer import Composer
@@ -158,7 +159,10 @@ def live(live_world):
         options.setdefault("reduced_motion", True)
         read_only = options.get("read_only", False)
         app = AgentsApp(
-            lambda: open_engine(paths, read_only=read_only), SystemClock().now, Options(reads_quota=False, **options)
+            lambda: open_engine(paths, read_only=read_only),
+            SystemClock().now,
+            Options(reads_quota=False, **options),
+            [entry for entry in PANES if entry.id in ("pools", "repl", "live")],
         )
         async with app.run_test(size=size, notifications=False) as pilot:
             one = Live(app, pilot, live_world, paths)

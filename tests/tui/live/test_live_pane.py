@@ -5,7 +5,6 @@ import signal
 import sys
 from pathlib import Path
 
-import pytest
 from textual.events import Paste
 
 from oulipoly_engine.clock import SystemClock
@@ -28,20 +27,74 @@ COMMAND = "rm -rf build"
 SCRIPTED = Path(__file__).resolve().parents[2] / "fixtures" / "scripted_cli.py"
 
 
-async def test_a_message_is_sent_by_enter_its_answer_is_shown_and_the_first_names_the_session(live):
+async def ask_for_leave(one, command=COMMAND):
+    """Have the session ask whether it may run a command."""
+    await one.write(f"[[approve:{command}]] please")
+    await one.until(lambda: one.pane.request is not None and command in one.pane.request.prompt.command)
+
+
+async def test_a_session_is_talked_to_line_by_line_and_goes_on_when_its_process_has_ended(live):
     async with live() as one:
-        await one.begin()
+        (one.world.project / "notes").mkdir()
+        (one.world.project / "notes" / "plan.md").write_text("x")
+        await one.press("6")
+        await one.sees("No live session is open.")
+        await one.press("n")  # how one begins
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.press("escape")
+        await one.until(lambda: 1 == len(one.app.screen_stack))
+
+        session = await one.begin()
         await one.write("hello there")
         await one.sees("▌ you", "hello there", "▌ assistant", "✓ done", "● ready", "6 Live · hello there")
-
         assert "" == one.composer.text
 
+        one.composer.put("draft")  # what was sent comes back
+        await one.press("up")
+        assert "hello there" == one.composer.text
+        await one.press("down")
+        assert "draft" == one.composer.text
 
-async def test_a_session_goes_on_without_the_app_and_what_was_written_is_kept(live):
+        one.composer.put("")
+        await one.press("a", "alt+enter", "b", "ctrl+j", "c")
+        assert "a\nb\nc" == one.composer.text
+
+        one.composer.put("")  # commands and files are completed
+        await one.press(*"/re")
+        await one.sees("/review", "/rename", "tab take it", "esc close the list")
+        await one.press("down", "tab")
+        assert "/rename " == one.composer.text
+        one.composer.put("")
+        await one.press(*"see @no")
+        await one.sees("@notes/")
+        await one.press("tab")
+        await one.sees("@notes/plan.md")
+        await one.press("tab")
+        assert "see @notes/plan.md " == one.composer.text
+
+        one.composer.put("")
+        one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
+        await one.until(lambda: one.pane.following.connection is None)
+        await one.sees("● ended", "its process has ended", "enter sends, and starts the session again")
+        await one.write("two")
+        await one.sees("● ready", "You said: two")
+
+
+async def test_a_session_goes_on_without_the_app_and_what_was_written_is_kept(live, live_world):
+    program = live_world.root / "dying"
+    program.write_text(f"#!{sys.executable} -IS\n{SCRIPTED.read_text()}")
+    program.chmod(0o755)
+    with (live_world.config / "config.toml").open("a") as config:
+        words = [f"program = {str(program)!r}", 'kind = "codex"', 'env = { SCRIPTED = "dies-at-a-turn" }']
+        config.write("\n".join(["", "[runtimes.dying]", *words, ""]))
+    # What a message is told whose CLI dies before it says it again.
+    fate = ("greet the walrus", "exit code 1", "turn cut off", "/resume goes on with the turn")
     async with live() as one:
+        cut_off = await one.begin(model=None, runtime="dying")
+        await one.write("greet the walrus")
+        await one.sees(*fate)
         session = await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
-        await one.until(lambda: one.pane.request is not None)
+        await ask_for_leave(one)
         kept = []
         one.app.keep = kept.append
         one.composer.put("and then")
@@ -53,8 +106,14 @@ async def test_a_session_goes_on_without_the_app_and_what_was_written_is_kept(li
         await again.press("6")
         await again.until(lambda: again.pane is not None and again.pane.request is not None)
         await again.sees(COMMAND, "waits for you", "and then")
-
         assert session.session_id == again.pane.session.session_id
+        await again.open(cut_off.session_id)  # who looks later is shown the same
+        await again.sees(*fate)
+
+    async with live(read_only=True) as reader:
+        await reader.open(session.session_id)
+        await reader.write("hello")
+        assert ReadOnly("send anything").message in reader.said
 
 
 async def test_what_the_session_may_do_is_always_in_view(live):
@@ -68,55 +127,45 @@ async def test_what_the_session_may_do_is_always_in_view(live):
             await one.sees(COMMAND, "supervised")
 
 
-async def test_a_command_is_approved_by_a_key_that_is_pressed_on_purpose(live):
+async def test_no_key_but_one_that_is_pressed_on_purpose_answers_a_request(live, monkeypatch):
     async with live() as one:
         await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
-        await one.asked()
+        await ask_for_leave(one)
+
+        await one.focus(one.composer)  # keys that are written into a message
+        await one.pause()
+        await one.press(*"asdDc")
+        assert "asdDc" == one.composer.text
+        assert one.pane.request is not None
+        assert 1 == len(one.app.screen_stack)
+        one.composer.put("")
+
+        with monkeypatch.context() as patch:  # a key that comes as the request comes up
+            patch.setattr(answer_guard, "SEEN_S", 3600.0)
+            await one.focus(one.panel)
+            await one.press("a")
+            assert one.pane.request is not None
+            assert "Too soon after it came up or got the keys: press it again" in one.said
+
+        await one.asked()  # enter, and a paste
+        await one.press("enter")
+        one.app.post_message(Paste("a\na\n"))
+        await one.pilot.pause(0.2)
+        assert one.pane.request is not None
+        assert 1 == len(one.app.screen_stack)
+
+        with monkeypatch.context() as patch:  # a key that is held down, however long the app takes to hear it
+            for name in ("PAUSE_S", "HELD_S"):
+                patch.setattr(answer_guard, name, 3600.0)
+            await one.press("j", *"a" * 20)
+            assert one.pane.request is not None
+            assert any("in the middle of others" in text for text in one.said)
+
+        await one.pilot.pause(answer_guard.HELD_S + 0.05)
         await one.sees(COMMAND, str(one.world.project), "a approve", "d deny", "for the session:")
         await one.press("a")
         await one.until(lambda: one.pane.request is None)
         await one.sees("· approved by", "✓ done")
-
-
-async def test_keys_written_into_a_message_answer_nothing(live):
-    async with live() as one:
-        await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
-        await one.until(lambda: one.pane.request is not None)
-        await one.focus(one.composer)
-        await one.pause()
-        await one.press(*"asdDc")
-
-        assert "asdDc" == one.composer.text
-        assert one.pane.request is not None
-        assert 1 == len(one.app.screen_stack)
-
-
-async def test_a_key_that_comes_as_the_request_comes_up_approves_nothing(live, monkeypatch):
-    monkeypatch.setattr(answer_guard, "SEEN_S", 3600.0)
-    async with live() as one:
-        await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
-        await one.until(lambda: one.pane.request is not None)
-        one.panel.focus()
-        await one.press("a")
-
-        assert one.pane.request is not None
-        assert "Too soon after it came up or got the keys: press it again" in one.said
-
-
-async def test_a_held_key_approves_nothing(live, monkeypatch):
-    async with live() as one:
-        await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
-        await one.asked()
-        for name in ("PAUSE_S", "HELD_S"):  # however long the app takes to hear them
-            monkeypatch.setattr(answer_guard, name, 3600.0)
-        await one.press("j", *"a" * 20)
-
-        assert one.pane.request is not None
-        assert any("in the middle of others" in text for text in one.said)
 
 
 async def test_a_long_request_is_shown_from_its_beginning_and_approved_when_its_end_was_seen(live):
@@ -137,19 +186,6 @@ async def test_a_long_request_is_shown_from_its_beginning_and_approved_when_its_
         await one.sees("echo w", "shows the rest: approve", "more below")
 
         assert 0 == one.panel.scroll_y
-
-
-async def test_enter_and_a_paste_approve_nothing(live):
-    async with live() as one:
-        await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
-        await one.asked()
-        await one.press("enter")
-        one.app.post_message(Paste("a\na\n"))
-        await one.pilot.pause(0.2)
-
-        assert one.pane.request is not None
-        assert 1 == len(one.app.screen_stack)
 
 
 async def test_no_menu_that_lies_over_a_request_offers_to_answer_it(live):
@@ -173,58 +209,22 @@ async def test_no_menu_that_lies_over_a_request_offers_to_answer_it(live):
         assert not answers & {row.method for row in one.app.screen._offered}
 
 
-async def test_a_late_answer_is_refused_with_the_cause(live):
+async def test_requests_are_answered_for_the_session_in_a_form_and_not_too_late(live, monkeypatch):
     async with live() as one:
         session = await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
+        await ask_for_leave(one)
         await one.asked()
         request = one.pane.request
         one.app.engine.live.answer(request.request_id, "deny")
         one.pane.talk.requests.setdefault(request.request_id, request)  # as if the news of it had not come yet
         one.pane.orders.order(orders.Answer(request_id=request.request_id, decision="approve"))
         await one.until(lambda: any("answered" in text or "stale" in text for text in one.said))
+        answered = one.app.engine.live.find_request(request.request_id)
+        assert ("answered", session.session_id) == (answered.status, answered.session_id)
 
-        assert "answered" == one.app.engine.live.find_request(request.request_id).status
-        assert session.session_id == request_session(one, request)
-
-
-def request_session(one, request):
-    return one.app.engine.live.find_request(request.request_id).session_id
-
-
-async def test_approving_for_the_session_says_what_that_covers_and_asks(live, monkeypatch):
-    async with live() as one:
-        await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
-        await one.asked()
-        reach = one.pane.request.prompt.reach
-        pause_s = review.PAUSE_S
-        monkeypatch.setattr(review, "PAUSE_S", 3600.0)  # however long the app takes to hear it
-        await one.press("s", "y")  # typed on: it answers nothing
-        await one.until(lambda: 2 == len(one.app.screen_stack))
-        monkeypatch.setattr(review, "PAUSE_S", pause_s)
-        one.app.screen._pause._length_s = pause_s
-        assert reach
-        await one.sees(reach.split(",")[0], "Approve for the whole session?")
-        assert one.pane.request is not None
-
-        await one.pilot.pause(review.PAUSE_S + 0.05)
-        await one.press("enter")  # no is what a careless enter answers
-        await one.until(lambda: 1 == len(one.app.screen_stack))
-        assert one.pane.request is not None
-
-        await one.pilot.pause(answer_guard.HELD_S + 0.05)  # the same key again
-        await one.press("s")
-        await one.until(lambda: 2 == len(one.app.screen_stack))
-        await one.pilot.pause(review.PAUSE_S + 0.05)
-        await one.press("y")
-        await one.until(lambda: one.pane.request is None)
-
-
-async def test_a_question_is_answered_in_a_form(live):
-    async with live() as one:
-        await one.begin()
+        await one.open(session.session_id)
         await one.write("[[ask:Which colour|red|blue]] go")
+        await one.until(lambda: one.pane.request is not None and one.pane.request.request_id != request.request_id)
         await one.asked()
         await one.sees("Which colour", "red", "blue")
         await one.press("a")
@@ -232,48 +232,49 @@ async def test_a_question_is_answered_in_a_form(live):
         await one.press("down", "space", "f2")
         await one.until(lambda: one.pane.request is None)
 
-
-async def test_escape_leaves_the_line_and_ctrl_c_interrupts(live):
-    async with live() as one:
-        await one.begin()
-        await one.write("[[stall:60]] wait")
-        await one.until(lambda: one.pane.talk.turn is not None)
-        await one.press("escape", "escape")
-
-        assert one.pane.query_one(ConversationView).has_focus
-        assert one.pane.talk.turn is not None
-        await one.press("ctrl+c")
-        await one.until(lambda: one.pane.talk.turn is None)
-        await one.sees("■ interrupted")
+        await ask_for_leave(one, "make door")
+        await one.asked()
+        await approve_for_the_session(one, monkeypatch)
 
 
-async def test_while_a_turn_runs_enter_steers_and_tab_queues(live):
+async def approve_for_the_session(one, monkeypatch):
+    """Approve for the session: what that covers is said and asked first, and nothing typed on answers it."""
+    reach = one.pane.request.prompt.reach
+    pause_s = review.PAUSE_S
+    monkeypatch.setattr(review, "PAUSE_S", 3600.0)  # however long the app takes to hear it
+    await one.press("s", "y")  # typed on: it answers nothing
+    await one.until(lambda: 2 == len(one.app.screen_stack))
+    monkeypatch.setattr(review, "PAUSE_S", pause_s)
+    one.app.screen._pause._length_s = pause_s
+    assert reach
+    await one.sees(reach.split(",")[0], "Approve for the whole session?")
+    assert one.pane.request is not None
+
+    await one.pilot.pause(review.PAUSE_S + 0.05)
+    await one.press("enter")  # no is what a careless enter answers
+    await one.until(lambda: 1 == len(one.app.screen_stack))
+    assert one.pane.request is not None
+
+    await one.pilot.pause(answer_guard.HELD_S + 0.05)  # the same key again
+    await one.press("s")
+    await one.until(lambda: 2 == len(one.app.screen_stack))
+    await one.pilot.pause(review.PAUSE_S + 0.05)
+    await one.press("y")
+    await one.until(lambda: one.pane.request is None)
+
+
+async def test_a_running_turn_is_steered_and_interrupted_and_messages_for_later_are_queued(live):
     async with live() as one:
         await one.begin()
         await one.write("[[stall:60]] wait")
         await one.until(lambda: one.pane.talk.turn is not None)
         await one.sees("enter steers the turn · tab queues")
-        one.composer.put("first")
-        await one.press("tab")
-        one.composer.put("second")
-        await one.press("tab")
-        await one.until(lambda: 2 == len(one.pane.talk.queue))
-        await one.sees("queued 1 of 2: first")
-
-        one.composer.put("this instead")
-        await one.press("enter")
-        await one.until(lambda: "Steers the running turn" in one.said or len(one.pane.talk.queue) > 2)
-
-
-async def test_the_queue_is_edited_moved_and_taken_back(live):
-    async with live() as one:
-        await one.begin()
-        await one.write("[[stall:60]] wait")
-        await one.until(lambda: one.pane.talk.turn is not None)
         for text in ("first", "second"):
             one.composer.put(text)
             await one.press("tab")
             await one.until(lambda text=text: text in [item.text for item in one.pane.talk.queue])
+        await one.sees("queued 1 of 2: first")
+
         await one.press("escape", "Q")
         await one.until(lambda: 2 == len(one.app.screen_stack))
         await one.sees("1. first", "2. second")
@@ -282,101 +283,48 @@ async def test_the_queue_is_edited_moved_and_taken_back(live):
         await one.press("x", "e", *" too", "enter", "!")  # at once: no key means a message that was taken back
         await one.press("ctrl+s")
         await one.until(lambda: ["second too\n!"] == [item.text for item in one.pane.talk.queue])
+        await one.press("escape")
+        await one.until(lambda: 1 == len(one.app.screen_stack))
+
+        await one.write("this instead")
+        await one.until(lambda: "Steers the running turn" in one.said or len(one.pane.talk.queue) > 1)
+
+        await one.focus(one.composer)
+        await one.press("escape", "escape")  # leaves the line alone
+        assert one.pane.query_one(ConversationView).has_focus
+        assert one.pane.talk.turn is not None
+        turn = one.pane.talk.turn
+        await one.press("ctrl+c")
+        await one.until(lambda: one.pane.talk.turn != turn)
+        await one.sees("■ interrupted")
 
 
-async def test_up_brings_back_what_was_sent(live):
-    async with live() as one:
-        await one.begin()
-        await one.write("one")
-        await one.sees("✓ done")
-        one.composer.put("draft")
-        await one.press("up")
-        assert "one" == one.composer.text
-        await one.press("down")
-        assert "draft" == one.composer.text
-
-
-async def test_lines_are_broken_by_alt_enter(live):
-    async with live() as one:
-        await one.begin()
-        one.composer.focus()
-        await one.press("a", "alt+enter", "b", "ctrl+j", "c")
-
-        assert "a\nb\nc" == one.composer.text
-
-
-async def test_commands_and_files_are_completed(live):
-    async with live() as one:
-        (one.world.project / "notes").mkdir()
-        (one.world.project / "notes" / "plan.md").write_text("x")
-        await one.begin()
-        one.composer.focus()
-        await one.press(*"/re")
-        await one.sees("/review", "/rename", "tab take it", "esc close the list")
-        await one.press("down", "tab")
-        assert "/rename " == one.composer.text
-        one.composer.put("")
-        await one.press(*"see @no")
-        await one.sees("@notes/")
-        await one.press("tab")
-        await one.sees("@notes/plan.md")
-        await one.press("tab")
-        assert "see @notes/plan.md " == one.composer.text
-
-
-async def test_a_session_whose_process_has_ended_says_so_and_a_message_starts_it_again(live):
+async def test_a_turn_whose_process_was_lost_is_told_and_gone_on_with(live):
     async with live() as one:
         session = await one.begin()
-        await one.write("one")
-        await one.sees("✓ done")
-        one.app.engine.live.order(session.session_id, orders.Close(), starts=False)
-        await one.until(lambda: one.pane.following.connection is None)
-        await one.sees("● ended", "its process has ended", "enter sends, and starts the session again")
-        await one.write("two")
-        await one.sees("● ready", "You said: two")
+        for victim, words in (("host_pid", "its process was lost while this turn ran"), ("pid", "by signal 9")):
+            await one.write("[[stall:60]] paint the roof")
+            await one.until(lambda: one.pane.talk.turn is not None)
+            (host,) = hosts.survey(one.paths)
+            os.kill(getattr(host, victim), signal.SIGKILL)
+            await one.sees("● turn cut off", words, "/resume goes on with the turn")
+            await one.open(session.session_id)
+            await one.sees("● turn cut off")
+            await one.write("/resume")
+            await one.sees("✓ done", "● ready", "its process ended before it did")
 
 
-@pytest.mark.parametrize(
-    ("victim", "words"),
-    [("host_pid", "its process was lost while this turn ran"), ("pid", "by signal 9")],
-    ids=["host", "CLI"],
-)
-async def test_a_turn_whose_process_was_lost_is_told_and_gone_on_with(live, victim, words):
-    async with live() as one:
-        session = await one.begin()
-        await one.write("[[stall:60]] paint the roof")
-        await one.until(lambda: one.pane.talk.turn is not None)
-        (host,) = hosts.survey(one.paths)
-        os.kill(getattr(host, victim), signal.SIGKILL)
-        await one.sees("● turn cut off", words, "/resume goes on with the turn")
-        await one.open(session.session_id)
-        await one.sees("● turn cut off")
-        await one.write("/resume")
-        await one.sees("✓ done", "● ready", "its process ended before it did")
-
-
-async def test_a_message_whose_cli_dies_before_it_says_it_again_is_in_the_conversation(live, live_world):
-    program = live_world.root / "dying"
-    program.write_text(f"#!{sys.executable} -IS\n{SCRIPTED.read_text()}")
-    program.chmod(0o755)
-    with (live_world.config / "config.toml").open("a") as config:
-        words = [f"program = {str(program)!r}", 'kind = "codex"', 'env = { SCRIPTED = "dies-at-a-turn" }']
-        config.write("\n".join(["", "[runtimes.dying]", *words, ""]))
-    async with live() as one:
-        session = await one.begin(model=None, runtime="dying")
-        await one.write("greet the walrus")
-        await one.sees("greet the walrus", "exit code 1", "turn cut off", "/resume goes on with the turn")
-    async with live() as one:  # who looks later is shown the same
-        await one.open(session.session_id)
-        await one.sees("greet the walrus", "exit code 1", "turn cut off", "/resume goes on with the turn")
-
-
-async def test_the_inbox_lists_what_is_asked_and_goes_to_it(live):
+async def test_the_inbox_and_the_next_alert_lead_to_a_request_from_elsewhere(live):
     async with live() as one:
         first = await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
-        await one.until(lambda: one.pane.request is not None)
-        await one.begin()
+        await ask_for_leave(one)
+        await one.app.frame.turn_to("pools")
+        await one.press("r")  # offers a live session
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.sees("terminal", "asks before commands and edits")
+        await one.press("down", "enter")
+        await one.until(lambda: one.pane.session.session_id != first.session_id and one.pane.talk.is_open)
+
         await one.until(lambda: one.app.requests.open)
         await one.sees("? 1")
         await one.press("escape", "I")
@@ -385,38 +333,10 @@ async def test_the_inbox_lists_what_is_asked_and_goes_to_it(live):
         await one.press("enter")
         await one.until(lambda: one.pane.session.session_id == first.session_id and one.panel.has_focus)
 
-
-async def test_the_next_alert_goes_to_a_request(live):
-    async with live() as one:
-        first = await one.begin()
-        await one.write(f"[[approve:{COMMAND}]] please")
-        await one.until(lambda: one.app.requests.open)
         await one.app.frame.turn_to("pools")
         await one.press("f8")
         await one.until(lambda: one.app.frame.current is one.pane)
-
         assert first.session_id == one.pane.session.session_id
-
-
-async def test_r_in_pools_offers_a_live_session(live):
-    async with live() as one:
-        await one.app.frame.turn_to("pools")
-        await one.press("r")
-        await one.until(lambda: 2 == len(one.app.screen_stack))
-        await one.sees("terminal", "asks before commands and edits")
-        await one.press("down", "enter")
-        await one.until(lambda: one.pane is not None and one.pane.session is not None and one.pane.talk.is_open)
-
-
-async def test_nothing_is_sent_in_read_only_mode(live):
-    async with live() as one:
-        session = await one.begin()
-
-    async with live(read_only=True) as one:
-        await one.open(session.session_id)
-        await one.write("hello")
-
-        assert ReadOnly("send anything").message in one.said
 
 
 async def test_a_long_session_is_shown_from_its_end_and_older_parts_come_when_they_are_scrolled_to(
@@ -440,14 +360,6 @@ async def test_a_long_session_is_shown_from_its_end_and_older_parts_come_when_th
         await one.until(lambda: 1000 <= len(one.pane.talk.blocks))
         await one.press("home")
         await one.sees("command 0 ")
-
-
-async def test_without_any_session_the_pane_says_how_one_begins(live):
-    async with live() as one:
-        await one.press("6")
-        await one.sees("No live session is open.")
-        await one.press("n")
-        await one.until(lambda: 2 == len(one.app.screen_stack))
 
 
 async def test_a_session_that_cannot_go_on_offers_a_fork(live):
