@@ -123,107 +123,72 @@ def run():
         one.close()
 
 
-def test_keys_arrive_in_the_order_of_typing_whether_they_go_at_once_or_in_turn(run):
+# What is typed, and the keys that arrive. Each piece is read alone; a number: so many keys have arrived meanwhile.
+_END, _BEGIN = b"\x1b[201~", b"\x1b[200~"
+_TYPED = {
+    "in order, whether they go at once or in turn": (
+        [b"ab\x1b[200~pasted\x1b[201~c\x1b[Ad\xc3\xa9f"],
+        ["a", "b", "<pasted>", "c", "up", "d", "é", "f"],
+    ),
+    # While nobody has anything in his queue, the work of one key is not done: none overtakes those that wait for it.
+    "in order while one is worked on": ([b"sbc", 1, b"d", b"e"], ["s", "b", "c", "d", "e"]),
+    "letters of a paste, each alone": ([b"a", _BEGIN, b"q", b"7", _END, b"b"], ["a", "<q7>", "b"]),
+    "a paste that holds sequences": (
+        [b"a\x1b[200~one\x1b[0m\rtwo \x1b[Ax\x1b\rx\r\x1b[201~b"],
+        ["a", "<one[0m\rtwo [Ax\rx\r>", "b"],
+    ),
+    **{
+        f"the end of a paste in two pieces, {length}": (
+            [b"a\x1b[200~q" + _END[:length], _END[length:] + b"b"],
+            ["a", "<q>", "b"],
+        )
+        for length in range(1, 6)
+    },
+    **{
+        f"the beginning of a paste in two pieces, {length}": (
+            [b"a" + _BEGIN[:length], _BEGIN[length:] + b"x\r", b"x\x1b[201~b"],
+            ["a", "<x\rx>", "b"],
+        )
+        for length in range(3, 6)
+    },
+    "a lone Escape, which nothing follows": ([b"a\x1b", 2, b"b"], ["a", "escape", "b"]),
+    "keys with Alt in one breath": (
+        [b"w\x1b.y\x1b1z\x1b\ri\x1b:wq\r\x1b[\x1b]\x1b\x1ba\x1bO"],
+        [
+            *["w", "alt+full_stop", "y", "alt+1", "z", "alt+enter", "i", "alt+colon", "w", "q", "enter"],
+            *["alt+left_square_bracket", "alt+right_square_bracket", "escape", "alt+a", "alt+shift+o"],
+        ],
+    ),
+    "a split character": ([b"a\xe2\x82", 1, b"\xac"], ["a", "euro_sign"]),
+    "an unknown sequence": ([b"a\x1b[12;7w", 1, b"b"], ["a", "b"]),
+    "a sequence with a part too many": ([b"a\x1b[97;5:3u", 1, b"b"], ["a", "b"]),
+    "a sequence beyond characters": ([b"a\x1b[1114112u", 1, b"b"], ["a", "b"]),
+    "a size in no pixels": ([b"a\x1b[48;24;80;0;0t\x1b[<0;5;5M", 1, b"b"], ["a", "b"]),
+}
+
+
+def test_what_is_typed_arrives_whole_and_in_order(run):
     program = run()
     program.until(b"READY")
 
-    os.write(program.fd, b"ab\x1b[200~pasted\x1b[201~c\x1b[Ad\xc3\xa9fx")
-
-    assert program.seen() == ["LoopDriver", "a", "b", "<pasted>", "c", "up", "d", "é", "f"]
-
-
-def test_no_key_overtakes_those_that_wait_for_one_whose_work_is_not_done(run):
-    program = run()
-    program.until(b"READY")
-
-    os.write(program.fd, b"sbc")
-    program.until(b"<1>")
-    os.write(program.fd, b"d")  # while nobody has anything in his queue
-    time.sleep(0.05)
-    os.write(program.fd, b"ex")
-
-    assert program.seen() == ["LoopDriver", "s", "b", "c", "d", "e"]
-
-
-def test_letters_of_a_paste_are_no_keys_although_each_comes_alone(run):
-    program = run()
-    program.until(b"READY")
-
-    for piece in (b"a", b"\x1b[200~", b"q", b"7", b"\x1b[201~", b"b", b"x"):
-        os.write(program.fd, piece)
-        time.sleep(0.02)  # a turn of the loop: each piece is read alone
-
-    assert program.seen() == ["LoopDriver", "a", "<q7>", "b"]
-
-
-def test_no_part_of_a_paste_is_typed_whatever_sequences_it_holds(run):
-    program = run()
-    program.until(b"READY")
-
-    os.write(program.fd, b"a\x1b[200~one\x1b[0m\rtwo \x1b[Ax\x1b\rx\r\x1b[201~bx")
-
-    assert program.seen() == ["LoopDriver", "a", "<one[0m\rtwo [Ax\rx\r>", "b"]
-
-
-@pytest.mark.parametrize("length", range(1, 6))
-def test_the_end_of_a_paste_may_come_in_two_pieces(run, length):
-    program = run()
-    program.until(b"READY")
-
-    mark = b"\x1b[201~"
-    for piece in (b"a\x1b[200~q" + mark[:length], mark[length:] + b"b", b"x"):
-        os.write(program.fd, piece)
-        time.sleep(0.06)  # three times as long as we wait for what may follow Escape
-
-    assert program.seen() == ["LoopDriver", "a", "<q>", "b"]
-
-
-@pytest.mark.parametrize("length", range(3, 6))
-def test_the_beginning_of_a_paste_may_come_in_two_pieces(run, length):
-    program = run()
-    program.until(b"READY")
-
-    mark = b"\x1b[200~"
-    for piece in (b"a" + mark[:length], mark[length:] + b"x\r", b"x\x1b[201~b", b"x"):
-        os.write(program.fd, piece)
-        time.sleep(0.06)
-
-    assert program.seen() == ["LoopDriver", "a", "<x\rx>", "b"]
-
-
-def test_lone_escape_is_told_although_nothing_follows_it(run):
-    program = run()
-    program.until(b"READY")
-
-    os.write(program.fd, b"a\x1b")
-    program.until(b"<2>")
-    os.write(program.fd, b"bx")
-
-    assert program.seen() == ["LoopDriver", "a", "escape", "b"]
-
-
-def test_keys_with_alt_in_one_breath_stay_what_they_are(run):
-    program = run()
-    program.until(b"READY")
-
-    os.write(program.fd, b"w\x1b.y\x1b1z\x1b\ri\x1b:wq\r\x1b[\x1b]\x1b\x1ba\x1bO")
-    program.until(b"<16>")
+    count = 0
+    for pieces, keys in _TYPED.values():
+        for piece in pieces:
+            if isinstance(piece, int):
+                program.until(b"<%d>" % (count + piece))
+            else:
+                os.write(program.fd, piece)
+                time.sleep(0.06)  # three times as long as we wait for what may follow Escape
+        count += len(keys)
+        program.until(b"<%d>" % count)
     os.write(program.fd, b"x")
 
-    written = ["w", "alt+full_stop", "y", "alt+1", "z", "alt+enter", "i", "alt+colon", "w", "q", "enter"]
-    brackets = ["alt+left_square_bracket", "alt+right_square_bracket"]
-    assert program.seen() == ["LoopDriver", *written, *brackets, "escape", "alt+a", "alt+shift+o"]
-
-
-def test_split_character_is_put_together(run):
-    program = run()
-    program.until(b"READY")
-
-    os.write(program.fd, b"a\xe2\x82")
-    program.until(b"<1>")
-    os.write(program.fd, b"\xacx")
-
-    assert program.seen() == ["LoopDriver", "a", "euro_sign"]
+    driver_name, *arrived = program.seen()
+    assert "LoopDriver" == driver_name
+    assert {name: keys for name, (_, keys) in _TYPED.items()} == {
+        name: [arrived.pop(0) for _ in keys[: len(arrived)]] for name, (_, keys) in _TYPED.items()
+    }
+    assert [] == arrived
 
 
 def test_rubbish_that_is_no_text_ends_nothing(run):
@@ -233,22 +198,6 @@ def test_rubbish_that_is_no_text_ends_nothing(run):
     os.write(program.fd, b"\xff\xfeax")
 
     assert program.seen()[-1] == "a"
-
-
-@pytest.mark.parametrize(
-    "sequence",
-    [b"\x1b[12;7w", b"\x1b[97;5:3u", b"\x1b[1114112u", b"\x1b[48;24;80;0;0t\x1b[<0;5;5M"],
-    ids=["unknown", "with a part too many", "beyond characters", "size in no pixels"],
-)
-def test_odd_sequence_types_nothing_and_leaves_us_listening(run, sequence):
-    program = run()
-    program.until(b"READY")
-
-    os.write(program.fd, b"a" + sequence)
-    program.until(b"<1>")
-    os.write(program.fd, b"bx")
-
-    assert program.seen() == ["LoopDriver", "a", "b"]
 
 
 def test_terminal_is_drawn_on_though_errors_go_elsewhere(run):
@@ -268,23 +217,15 @@ def test_signal_ends_us_though_the_terminal_does_not_read(run):
     assert program.code() == 128 + signal.SIGTERM
 
 
-def test_terminal_that_reads_slowly_gets_every_byte_in_order(run):
+def test_terminal_that_reads_slowly_gets_every_byte_in_order_and_is_given_back_as_it_was(run):
     program = run("0123456789", 60_000)
+    before = termios.tcgetattr(program.fd)
     program.until(b"READY")
 
     program.until(b"0123456789" * 60_000)
     os.write(program.fd, b"ax")
 
     assert program.seen() == ["LoopDriver", "a"]
-
-
-def test_terminal_is_given_back_as_it_was(run):
-    program = run()
-    before = termios.tcgetattr(program.fd)
-    program.until(b"READY")
-    os.write(program.fd, b"x")
-    program.seen()
-
     assert termios.tcgetattr(program.fd) == before
     assert b"\x1b[?1049l" in program.drawn
     assert not fcntl.fcntl(program.fd, fcntl.F_GETFL) & os.O_NONBLOCK

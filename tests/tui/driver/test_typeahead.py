@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from datetime import timedelta
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -36,47 +37,66 @@ def typed(app):
     return app.focused.value if isinstance(app.focused, Input) else None
 
 
-@pytest.mark.parametrize("word", ["drain", "xq1z"])
-async def test_a_word_after_the_filters_key_goes_into_the_filter(app_world, running, settled, word):
-    async with running((120, 30)) as (app, pilot):
-        burst(app, "3", "slash", *word)
-        await settled(pilot, lambda: typed(app) == word)
-
-        assert app.screen is app.frame
-        assert app.frame.current.id == "sessions"
-        assert app.is_running
+@pytest.fixture
+def running(running):
+    """Open the app with the panes that keys lead to here."""
+    return partial(running, (120, 30), panes=["pools", "sessions"], reads_quota=False)
 
 
-async def test_a_word_after_the_key_of_a_dialog_goes_into_the_dialog(app_world, running, settled):
-    async with running((120, 30)) as (app, pilot):
+async def test_keys_after_one_that_opens_something_go_into_what_it_opens(app_world, running, settled):
+    async with running() as (app, pilot):
         burst(app, "colon", *"help")
         await settled(pilot, lambda: isinstance(app.screen, CommandLine) and typed(app) == "help")
+        await pilot.press("escape")
+        await settled(pilot, lambda: app.screen is app.frame)
+
+        for word in ("drain", "xq1z", "abcdefghij" * 30):  # a long one loses nothing, and keeps its order
+            burst(app, "3", "slash", *word)
+            await settled(pilot, lambda word=word: typed(app) == word)
+            assert app.screen is app.frame
+            assert app.frame.current.id == "sessions"
+            await leave_filter(app, pilot, settled)
+
+        burst(app, "3", "slash")
+        app.post_message(events.Paste("two words"))  # waits for its turn
+        burst(app, "x")
+        await settled(pilot, lambda: typed(app) == "two wordsx")
+        await leave_filter(app, pilot, settled)
+
+        for count in (1, 60):  # a key that ends a dialog waits for the text before it
+            sent = []
+            app.push_screen(Prompt("opus"), sent.append)
+            await settled(pilot, lambda: isinstance(app.focused, TextArea))
+            burst(app, *("a" * count), "f2")
+            await settled(pilot, lambda sent=sent: sent)
+            assert sent == ["a" * count]
+            await settled(pilot, lambda: app.screen is app.frame)
+
+
+async def leave_filter(app, pilot, settled):
+    await pilot.press("ctrl+u", "escape", "escape", "1")
+    await settled(pilot, lambda: typed(app) is None and app.frame.current.id == "pools")
 
 
 @pytest.mark.slow_hand
-async def test_keys_after_a_dialog_was_closed_are_the_panes_again(app_world, running, settled):
-    async with running((120, 30)) as (app, pilot):
+async def test_keys_after_a_dialog_that_a_key_closes_are_the_panes_again(app_world, running, settled):
+    async with running() as (app, pilot):
+        for opening in (("ctrl+p", *"theme"), ("question_mark",)):  # enter closes them: they do not close by themselves
+            await pilot.press(*opening)
+            await settled(pilot, lambda: app.screen is not app.frame)
+            await pilot.press("enter")
+            await pilot.press("escape")
+            await settled(pilot, lambda: app.screen is app.frame)
+            assert float("-inf") == app._closed_at
+
         burst(app, "colon", "x", "escape", "2", "3")
         await settled(pilot, lambda: app.screen is app.frame and app.frame.current.id == "sessions")
 
 
 @pytest.mark.slow_hand
-@pytest.mark.parametrize("opening", [("ctrl+p", *"theme"), ("question_mark",)])
-async def test_a_dialog_that_enter_closes_has_not_closed_by_itself(app_world, running, settled, opening):
-    async with running((120, 30)) as (app, pilot):
-        await pilot.press(*opening)
-        await settled(pilot, lambda: app.screen is not app.frame)
-        await pilot.press("enter")
-        await pilot.press("escape")
-        await settled(pilot, lambda: app.screen is app.frame)
-
-        assert float("-inf") == app._closed_at
-
-
-@pytest.mark.slow_hand
 async def test_a_key_that_comes_as_a_dialog_closes_by_itself_does_nothing(app_world, running, settled, monkeypatch):
     ignored = []
-    async with running((120, 30)) as (app, pilot):
+    async with running() as (app, pilot):
         before = app.frame.current.id
         app.push_screen(Prompt("Any", "", "do it"))
         await settled(pilot, lambda: isinstance(app.screen, Prompt))
@@ -90,23 +110,14 @@ async def test_a_key_that_comes_as_a_dialog_closes_by_itself_does_nothing(app_wo
         app.post_message(late)
         await settled(pilot, lambda: app.frame.current.id == "sessions")
 
-
-@pytest.mark.slow_hand
-async def test_a_key_that_comes_as_a_dialog_closes_by_itself_goes_to_no_terminal_either(app_world, running, settled):
-    async with running((120, 30)) as (app, pilot):
-        app.push_screen(Prompt("Any", "", "do it"))
-        await settled(pilot, lambda: isinstance(app.screen, Prompt))
-        app.pop_screen()
-        await settled(pilot, lambda: app.screen is app.frame)
-        typed = []
-        app.focused.take_key = lambda event: typed.append(event.time) or True  # as a terminal's pane does
+        taken = []  # it goes to no terminal either
+        app.focused.take_key = lambda event: taken.append(event.time) or True  # as a terminal's pane does
         driver = SimpleNamespace(_app=app)
         for seconds in (0.1, 0.6):
             key = events.Key("3", "3")
             key.time = app._closed_at + seconds
             LoopDriver._was_taken(driver, key)
-
-        assert [app._closed_at + 0.6] == typed
+        assert [app._closed_at + 0.6] == taken
 
 
 def close_what_if(app):
@@ -148,46 +159,42 @@ def withdraw_question(app):
 
 
 @pytest.mark.slow_hand
-@pytest.mark.parametrize(
-    "dialog",
-    [close_what_if, close_queue, close_old_code, close_used_code, withdraw_question],
-    ids=lambda made: made.__name__,
-)
-async def test_the_key_after_a_dialog_that_closes_by_itself_does_nothing(
-    app_world, running, settled, monkeypatch, dialog
-):
+async def test_the_key_after_a_dialog_that_closes_by_itself_does_nothing(app_world, running, settled, monkeypatch):
     ignored = []
-    async with running((120, 30), reads_quota=False) as (app, pilot):
+    async with running() as (app, pilot):
         monkeypatch.setattr(app, "say_too_soon", lambda: ignored.append(app.frame.current.id))
         before = app.frame.current.id
-        steps = dialog(app)
-        kind = next(steps)
-        await settled(pilot, lambda: isinstance(app.screen, kind))
-        next(steps, None)
-        await settled(pilot, lambda: app._closed_at > 0)
-        key = events.Key("3", "3")
-        key.time = app._closed_at + 0.1
-        app.post_message(key)
-        await settled(pilot, lambda: ignored)
+        # The last one leaves the screen of the set-up open.
+        for dialog in (close_what_if, close_queue, close_old_code, close_used_code, withdraw_question):
+            app._closed_at = float("-inf")
+            ignored.clear()
+            steps = dialog(app)
+            kind = next(steps)
+            await settled(pilot, lambda kind=kind: isinstance(app.screen, kind))
+            next(steps, None)
+            await settled(pilot, lambda: app._closed_at > 0)
+            key = events.Key("3", "3")
+            key.time = app._closed_at + 0.1
+            app.post_message(key)
+            await settled(pilot, lambda: ignored)
+            assert [before] == ignored, dialog
 
-        assert [before] == ignored
 
+async def test_a_dialog_that_closes_by_itself_leaves_what_lies_above_it(app_world, running, settled):
+    async with running() as (app, pilot):
+        for dialog in (close_what_if, close_queue, close_old_code, close_used_code):
+            steps = dialog(app)
+            kind = next(steps)
+            await settled(pilot, lambda kind=kind: isinstance(app.screen, kind))
+            above = Prompt("Any", "", "do it")
+            app.push_screen(above)
+            await settled(pilot, lambda above=above: app.screen is above)
+            next(steps, None)
+            await pilot.pause(1.2)  # more than the dialog takes
 
-@pytest.mark.parametrize("dialog", [close_what_if, close_queue, close_old_code, close_used_code])
-async def test_a_dialog_that_closes_by_itself_leaves_what_lies_above_it(app_world, running, settled, dialog):
-    async with running((120, 30), reads_quota=False) as (app, pilot):
-        steps = dialog(app)
-        kind = next(steps)
-        await settled(pilot, lambda: isinstance(app.screen, kind))
-        above = Prompt("Any", "", "do it")
-        app.push_screen(above)
-        await settled(pilot, lambda: app.screen is above)
-        next(steps, None)
-        await pilot.pause(1.2)  # more than the dialog takes
-
-        assert app.screen is above
-        above.dismiss(None)
-        await settled(pilot, lambda: app.screen is app.frame)
+            assert app.screen is above, dialog
+            above.dismiss(None)
+            await settled(pilot, lambda: app.screen is app.frame)
 
 
 def test_every_dialog_closes_by_the_one_way_that_takes_note_of_it():
@@ -202,30 +209,3 @@ def test_every_dialog_closes_by_the_one_way_that_takes_note_of_it():
 
     assert len(set(dialogs)) > 25
     assert [] == [kind for kind in dialogs if kind.dismiss is not Screen.dismiss]
-
-
-async def test_a_paste_waits_for_its_turn(app_world, running, settled):
-    async with running((120, 30)) as (app, pilot):
-        burst(app, "3", "slash")
-        app.post_message(events.Paste("two words"))
-        burst(app, "x")
-        await settled(pilot, lambda: typed(app) == "two wordsx")
-
-
-async def test_a_long_burst_loses_nothing_and_keeps_its_order(app_world, running, settled):
-    word = "abcdefghij" * 30
-    async with running((120, 30)) as (app, pilot):
-        burst(app, "3", "slash", *word)
-        await settled(pilot, lambda: typed(app) == word)
-
-
-@pytest.mark.parametrize("count", [1, 60])
-async def test_a_key_that_ends_a_dialog_waits_for_the_text_before_it(app_world, running, settled, count):
-    sent = []
-    async with running((120, 30)) as (app, pilot):
-        app.push_screen(Prompt("opus"), sent.append)
-        await settled(pilot, lambda: isinstance(app.focused, TextArea))
-        burst(app, *("a" * count), "f2")
-        await settled(pilot, lambda: sent)
-
-    assert sent == ["a" * count]

@@ -51,41 +51,38 @@ async def change(app, pilot, settled, rows, name, typed):
     await settled(pilot, lambda: not app.busy)
 
 
-async def test_comma_and_f2_show_values_with_their_sources(app_world, running, settled, screen_text):
-    app_world.write("config.toml", "routing_ttl_seconds = 60\n")
+async def test_values_are_shown_with_their_sources_refused_in_place_and_followed_when_the_file_changes(
+    app_world, running, settled, screen_text
+):
+    app_world.write("config.toml", "routing_ttl_seconds = 60 # calm\n")
+    app_world.write("app.toml", '[[commands]]\nname = "bad"\ncommand = "ls {nope}"\n')
     async with running((120, 36)) as (app, pilot):
-        await opened(app, pilot, settled, "f2")
-
+        rows = await opened(app, pilot, settled, "f2")
         text = "\n".join(screen_text(app))
         assert "routing_ttl_seconds      line 1     60" in text
         assert 'tie_rule                 default    "fewest-calls"' in text
 
-
-async def test_hints_of_the_settings_can_be_clicked(app_world, running, settled, screen_text):
-    async with running((120, 36)) as (app, pilot):
-        rows = await opened(app, pilot, settled)
-        rows.go_to(next(row.key for row in rows.rows if plain(row.line).split()[:1] == ["theme"]))
-        y, edge = next((y, line) for y, line in enumerate(screen_text(app)) if "enter: change" in line)
-        await pilot.click(offset=(edge.index("→: next"), y))
-        await settled(pilot, lambda: (app_world.config / "app.toml").exists())
-        await pilot.click(offset=(edge.index("enter: change"), y))
-        await settled(pilot, lambda: type(app.screen).__name__ == "Choice")
-        await pilot.press("escape")
-        await pilot.click(offset=(edge.index("esc: close"), y))
-        await settled(pilot, lambda: app.screen is app.frame)
-
-
-async def test_refused_value_is_said_at_the_field_and_not_saved(app_world, running, settled, screen_text):
-    app_world.write("config.toml", "routing_ttl_seconds = 60 # calm\n")
-    async with running((120, 36)) as (app, pilot):
-        rows = await opened(app, pilot, settled)
         await change(app, pilot, settled, rows, "routing_ttl_seconds", "-3")
-
         assert any("greater than or equal to 0" in line for line in screen_text(app))
         assert "60 # calm" in (app_world.config / "config.toml").read_text()
+        await press(app, pilot, settled, "escape")
+
+        go_to(rows, "routing_ttl_seconds")  # a file that is edited by hand
+        chosen = rows.cursor_key
+        app_world.write("config.toml", "# mine\nrouting_ttl_seconds = 75\n")
+        await settled(pilot, lambda: any("line 2     75" in line for line in screen_text(app)))
+        assert chosen == rows.cursor_key
+
+        rows.go_to(next(row.key for row in rows.rows if row.key.endswith('"commands", 0, "key"]')))
+        await pilot.pause()
+        assert "enter: type it" in "\n".join(screen_text(app))  # not pressed: the command is broken
+        await press(app, pilot, settled, "enter", screen="Question")
 
 
-async def test_theme_and_preset_take_hold_at_once(app_world, running, settled, screen_text):
+async def test_hints_of_the_settings_can_be_clicked_and_theme_and_preset_take_hold_at_once(
+    app_world, running, settled, screen_text
+):
+    file = app_world.config / "app.toml"
     async with running((120, 36)) as (app, pilot):
         rows = await opened(app, pilot, settled)
         go_to(rows, "theme")
@@ -97,8 +94,18 @@ async def test_theme_and_preset_take_hold_at_once(app_world, running, settled, s
         assert any("Keys as emacs has them" in line for line in screen_text(app))
         await press(app, pilot, settled, "G", "up", "enter")
         await settled(pilot, lambda: app.keys.find("frame.palette").keys == "alt+x")
+        assert 'theme = "light"\npreset = "emacs"\n' == file.read_text()
 
-        assert 'theme = "light"\npreset = "emacs"\n' == (app_world.config / "app.toml").read_text()
+        rows.go_to(next(row.key for row in rows.rows if plain(row.line).split()[:1] == ["theme"]))
+        await pilot.pause()
+        y, edge = next((y, line) for y, line in enumerate(screen_text(app)) if "enter: change" in line)
+        await pilot.click(offset=(edge.index("→: next"), y))
+        await settled(pilot, lambda: 'theme = "light"' not in file.read_text() and not app.busy)
+        await pilot.click(offset=(edge.index("enter: change"), y))
+        await settled(pilot, lambda: type(app.screen).__name__ == "Choice")
+        await pilot.press("escape")
+        await pilot.click(offset=(edge.index("esc: close"), y))
+        await settled(pilot, lambda: app.screen is app.frame)
 
 
 async def test_each_row_says_what_it_is_for_its_default_and_how_it_is_changed(app_world, running, settled, screen_text):
@@ -110,25 +117,37 @@ async def test_each_row_says_what_it_is_for_its_default_and_how_it_is_changed(ap
         assert "default 2048 · not in config.toml" in text
         assert "enter: type a number" in text
 
+        await pilot.press("slash", *"rea")  # what is typed into the filter can be read
+        await settled(pilot, lambda: app.screen.query_one(Input).value == "rea")
+        assert any(line.strip("│ ") == "rea" for line in screen_text(app))
 
-async def test_a_switch_is_flipped_undone_and_reset(app_world, running, settled):
+
+async def test_a_switch_is_flipped_and_accounts_are_pinned_drained_and_put_into_pools_where_settings_are(
+    app_world, running, settled
+):
     file = app_world.config / "config.toml"
     app_world.write("config.toml", "archive = false # mine\n")
     async with running((120, 36)) as (app, pilot):
-        go_to(await opened(app, pilot, settled), "archive")
-        await press(app, pilot, settled, "enter")
-        await settled(pilot, lambda: file.read_text() == "archive = true # mine\n")
-        await press(app, pilot, settled, "space")
-        await settled(pilot, lambda: file.read_text() == "archive = false # mine\n")
-        await press(app, pilot, settled, "u")
-        await settled(pilot, lambda: file.read_text() == "archive = true # mine\n")
+        rows = await opened(app, pilot, settled)
+        go_to(rows, "archive")
+        for key, text in (("enter", "true"), ("space", "false"), ("u", "true")):  # u takes the last one back
+            await press(app, pilot, settled, key)
+            await settled(pilot, lambda text=text: file.read_text() == f"archive = {text} # mine\n")
         await press(app, pilot, settled, "backspace")
         await settled(pilot, lambda: "archive" not in file.read_text())
 
+        rows.go_to("pin:opus")
+        await press(app, pilot, settled, "enter", screen="Choice")
+        await press(app, pilot, settled, "down", "enter")
+        await settled(pilot, lambda: app.snapshot.pool("opus").pin == "bob")
+        rows.go_to("drain:ada")
+        await press(app, pilot, settled, "space")
+        await settled(pilot, lambda: app.snapshot.accounts[0].wishes.drained)
+        rows.go_to("reserve:ada")
+        await press(app, pilot, settled, "enter", screen="Question")
+        await press(app, pilot, settled, "7", "enter")
+        await settled(pilot, lambda: app.snapshot.accounts[0].wishes.reserve == 0.07)
 
-async def test_an_account_joins_a_pool_and_leaves_it(app_world, running, settled):
-    async with running((120, 36)) as (app, pilot):
-        rows = await opened(app, pilot, settled)
         await press(app, pilot, settled, "slash", *"models/opus", "enter")
         go_to(rows, "providers")
         await press(app, pilot, settled, "enter", screen="Items")
@@ -155,26 +174,10 @@ async def test_texts_of_a_list_are_typed_and_checked(app_world, running, settled
     assert 'args = [\n  "-cx", # what\n  "a b",\n]' in (app_world.config / "providers.toml").read_text()
 
 
-async def test_a_key_is_pressed_to_be_bound_and_works_at_once(app_world, running, settled):
-    async with running((120, 36)) as (app, pilot):
-        rows = await opened(app, pilot, settled)
-        rows.go_to("key:pools.why")
-        await press(app, pilot, settled, "enter", screen="KeyPress")
-        await press(app, pilot, settled, "f9")
-        await settled(pilot, lambda: app.keys.find("pools.why").keys == "f9")
-        await press(app, pilot, settled, "a", screen="KeyPress")
-        await press(app, pilot, settled, "ctrl+c")
-        await settled(pilot, lambda: app.keys.find("pools.why").keys == "f9,ctrl+c")
-        assert '"pools.why" = "f9,ctrl+c"' in (app_world.config / "app.toml").read_text()
-        await press(app, pilot, settled, "x")
-        await settled(pilot, lambda: app.keys.find("pools.why") is None)
-        await press(app, pilot, settled, "backspace")
-        await settled(pilot, lambda: app.keys.find("pools.why").keys == "w")
-
-
-async def test_a_key_that_another_action_has_is_taken_from_it_only_after_a_yes(
+async def test_a_key_is_pressed_to_be_bound_and_one_of_another_action_is_taken_from_it_only_after_a_yes(
     app_world, running, settled, screen_text
 ):
+    file = app_world.config / "app.toml"
     async with running((120, 36)) as (app, pilot):
         rows = await opened(app, pilot, settled)
         rows.go_to("key:pools.drain")
@@ -182,31 +185,27 @@ async def test_a_key_that_another_action_has_is_taken_from_it_only_after_a_yes(
         await press(app, pilot, settled, "w", screen="Confirm")
         assert any("w is the key of pools.why (Explain the choice of an account" in line for line in screen_text(app))
         await press(app, pilot, settled, "n")
-        assert not (app_world.config / "app.toml").exists()
+        assert not file.exists()
         await press(app, pilot, settled, "enter", screen="KeyPress")
         await press(app, pilot, settled, "w", screen="Confirm")
         await press(app, pilot, settled, "y")
         await settled(pilot, lambda: app.keys.find("pools.drain").keys == "w")
-
-        assert '[keys]\n"pools.why" = "none"\n"pools.drain" = "w"\n' == (app_world.config / "app.toml").read_text()
+        assert '[keys]\n"pools.why" = "none"\n"pools.drain" = "w"\n' == file.read_text()
         await press(app, pilot, settled, "u")
         await settled(pilot, lambda: app.keys.find("pools.why") is not None)
 
-
-async def test_accounts_are_pinned_and_drained_where_settings_are(app_world, running, settled):
-    async with running((120, 36)) as (app, pilot):
-        rows = await opened(app, pilot, settled)
-        rows.go_to("pin:opus")
-        await press(app, pilot, settled, "enter", screen="Choice")
-        await press(app, pilot, settled, "down", "enter")
-        await settled(pilot, lambda: app.snapshot.pool("opus").pin == "bob")
-        rows.go_to("drain:ada")
-        await press(app, pilot, settled, "space")
-        await settled(pilot, lambda: app.snapshot.accounts[0].wishes.drained)
-        rows.go_to("reserve:ada")
-        await press(app, pilot, settled, "enter", screen="Question")
-        await press(app, pilot, settled, "7", "enter")
-        await settled(pilot, lambda: app.snapshot.accounts[0].wishes.reserve == 0.07)
+        rows.go_to("key:pools.why")
+        await press(app, pilot, settled, "enter", screen="KeyPress")
+        await press(app, pilot, settled, "f9")
+        await settled(pilot, lambda: app.keys.find("pools.why").keys == "f9")
+        await press(app, pilot, settled, "a", screen="KeyPress")
+        await press(app, pilot, settled, "ctrl+c")
+        await settled(pilot, lambda: app.keys.find("pools.why").keys == "f9,ctrl+c")
+        assert '"pools.why" = "f9,ctrl+c"' in file.read_text()
+        await press(app, pilot, settled, "x")
+        await settled(pilot, lambda: app.keys.find("pools.why") is None)
+        await press(app, pilot, settled, "backspace")
+        await settled(pilot, lambda: app.keys.find("pools.why").keys == "w")
 
 
 async def test_read_only_shows_and_changes_nothing(app_world, running, settled, screen_text):
@@ -230,34 +229,3 @@ def test_filter_finds_keys_by_what_they_do():
 
 def test_no_clash_says_nothing():
     assert clash_text(resolve(), "pools.drain") is None
-
-
-async def test_what_is_typed_into_the_filter_can_be_read(app_world, running, settled, screen_text):
-    async with running((80, 24)) as (app, pilot):
-        await opened(app, pilot, settled)
-        await pilot.press("slash", *"rea")
-        await settled(pilot, lambda: app.screen.query_one(Input).value == "rea")
-
-        assert any(line.strip("│ ") == "rea" for line in screen_text(app))
-
-
-async def test_a_file_that_is_edited_by_hand_is_shown_as_it_is_now(app_world, running, settled, screen_text):
-    app_world.write("config.toml", "routing_ttl_seconds = 60\n")
-    async with running((120, 36)) as (app, pilot):
-        rows = await opened(app, pilot, settled)
-        go_to(rows, "routing_ttl_seconds")
-        chosen = rows.cursor_key
-        app_world.write("config.toml", "# mine\nrouting_ttl_seconds = 75\n")
-        await settled(pilot, lambda: any("line 2     75" in line for line in screen_text(app)))
-
-        assert chosen == rows.cursor_key
-
-
-async def test_the_key_of_a_command_that_is_broken_is_asked_for_as_a_text(app_world, running, settled, screen_text):
-    app_world.write("app.toml", '[[commands]]\nname = "bad"\ncommand = "ls {nope}"\n')
-    async with running((120, 36)) as (app, pilot):
-        rows = await opened(app, pilot, settled)
-        rows.go_to(next(row.key for row in rows.rows if row.key.endswith('"commands", 0, "key"]')))
-        await pilot.pause()
-        assert "enter: type it" in "\n".join(screen_text(app))
-        await press(app, pilot, settled, "enter", screen="Question")

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from oulipoly_engine.core.live.events import (
     DiffUpdated,
     FileChange,
@@ -133,26 +131,26 @@ def draw(pane, numbered, events, queue, lives):
     pane.draw()
 
 
-@pytest.mark.parametrize("scene", SCENES)
-async def test_the_pane_of_a_live_session(app_world, running, numbered, monkeypatch, settled, check_golden, scene):
+async def test_the_pane_of_a_live_session(app_world, running, numbered, monkeypatch, settled, check_golden):
     monkeypatch.setattr(following, "LiveConnection", lambda client, _take, _gone: client)
-    async with running(SIZES[0]) as (app, pilot):
+    async with running(SIZES[0], panes=["pools", "live"]) as (app, pilot):
         app.now = lambda: NOW
         await app.frame.turn_to("live", zoomed=True)
         pane = app.frame.find("live")
         for size in SIZES:
             await pilot.resize_terminal(*size)
             await settled(pilot, lambda size=size: app.frame.size == size and not app.busy)
-            draw(pane, numbered, *SCENES[scene])
-            app.clear_notifications()
-            pane.view.focus()
-            await pilot.pause(0.2)
-            region = pane.region
-            strips = app.screen._compositor.render_strips()
-            lines = ["".join(segment.text for segment in strip) for strip in strips]
+            for name, scene in SCENES.items():
+                draw(pane, numbered, *scene)
+                app.clear_notifications()
+                pane.view.focus()
+                await pilot.pause(0.2)
+                region = pane.region
+                strips = app.screen._compositor.render_strips()
+                lines = ["".join(segment.text for segment in strip) for strip in strips]
 
-            text = "\n".join(line.rstrip() for line in lines[region.y : region.bottom + 1])
-            check_golden(f"live-{scene}-{size[0]}x{size[1]}", text)
+                text = "\n".join(line.rstrip() for line in lines[region.y : region.bottom + 1])
+                check_golden(f"live-{name}-{size[0]}x{size[1]}", text)
 
 
 def test_those_that_wait_for_somebody_are_listed_first():
