@@ -79,41 +79,31 @@ def theme(request):
     return request.param
 
 
-async def test_every_tone_on_the_bars_can_be_read(app_world, running, theme):
-    async with running((120, 30), theme=theme, panes=["pools"]) as (app, pilot):
+async def test_every_tone_edge_and_form_can_be_read(app_world, running, settled, theme):
+    async with running((200, 50), theme=theme, panes=["pools", "quota"]) as (app, pilot):
+        await settled(pilot, lambda: len(app.frame.panes) == 2)
         probe = Bar(id="every-tone")  # the header itself is drawn anew every second
         await app.frame.mount(probe, before="#footer")
         probe.show(ALL_TONES)
+        for pane in app.frame.panes:  # one has the keys, and one has not
+            pane.border_subtitle = "what stands below"
         await pilot.pause()
 
         bars = [app.frame.query_one(f"#{name}").region for name in ("header", "footer", "every-tone")]
         assert [[], [], []] == [faint(app, bar, LEAST[theme]) for bar in bars]
-
-
-async def test_edges_of_panes_can_be_read_with_and_without_the_keys(app_world, running, settled, theme):
-    async with running((200, 50), theme=theme, panes=["pools", "quota"]) as (app, pilot):
-        await settled(pilot, lambda: len(app.frame.panes) == 2)
-        for pane in app.frame.panes:
-            pane.border_subtitle = "what stands below"
-        await pilot.pause()
-
         edges = [pane.region for pane in app.frame.panes]
         edges = [edge for one in edges for edge in (one.crop_size((one.width, 1)), one.split_horizontal(-1)[1])]
         assert [[]] * 4 == [faint(app, edge, LEAST[theme]) for edge in edges]
 
-
-async def test_a_form_can_be_read_in_every_theme(app_world, running, settled, theme):
-    """What is asked, its help, a hint in an empty field, marks, and what is wrong."""
-    fields = (
-        FormField("a", "Name", required=True, placeholder="a hint", help_text="help"),
-        FormField("b", "Rule", "select", options=(Option("one"), Option("two")), default_value="two"),
-    )
-    async with running((80, 30), theme=theme, panes=["pools"]) as (app, pilot):
+        # What is asked, its help, a hint in an empty field, marks, and what is wrong.
+        fields = (
+            FormField("a", "Name", required=True, placeholder="a hint", help_text="help"),
+            FormField("b", "Rule", "select", options=(Option("one"), Option("two")), default_value="two"),
+        )
         questions.ask(app, Form("A form", fields, description="text"), lambda _: None, typed={})
         await settled(pilot, lambda: app.screen is not app.frame)
         await pilot.press("ctrl+s")
         await settled(pilot, lambda: app.screen.query(".problem").first().display)
-
         assert [] == faint(app, app.screen.query_one(VerticalScroll).region, LEAST[theme])
 
 

@@ -104,6 +104,7 @@ def listed(running, settled):
 
     @asynccontextmanager
     async def run(size=(140, 30), **options):
+        options.setdefault("panes", ["pools", "sessions", "transcript"])
         async with running(size, **options) as (app, pilot):
             await pilot.press("3")
             await settled(pilot, lambda: app.frame.find("sessions") is not None)
@@ -128,21 +129,17 @@ async def opened(app, pilot, settled, text, awaited):
     await settled(pilot, lambda: holds(app, awaited))
 
 
-async def test_what_clis_have_written_is_listed_by_workspace_the_latest_first(talks, listed):
-    async with listed() as (app, _):
-        shown = [row.strip() for row in rows(app)]
-
-    assert "▾ /w/beta 1" == shown[0]
-    assert shown[1].startswith("▸ Paint the door")
-    assert "▾ /w/alpha 1" == shown[2]
-    assert shown[3].startswith("▸ Mend the roof please")
-
-
-async def test_the_filter_narrows_as_it_is_typed_and_says_what_it_does_not_understand_or_find(
+async def test_the_list_shows_what_clis_have_written_filters_marks_traces_and_undoes_a_bulk_pin(
     talks, listed, settled, screen_text
 ):
     async with listed() as (app, pilot):
-        await pilot.press("slash", *"roof")
+        shown = [row.strip() for row in rows(app)]  # by workspace, the latest first
+        assert "▾ /w/beta 1" == shown[0]
+        assert shown[1].startswith("▸ Paint the door")
+        assert "▾ /w/alpha 1" == shown[2]
+        assert shown[3].startswith("▸ Mend the roof please")
+
+        await pilot.press("slash", *"roof")  # the filter narrows as it is typed
         await settled(pilot, lambda: len(rows(app)) == 2)
         await pilot.press("space", *"acount:x")
         await settled(pilot, lambda: any("there is no field acount" in line for line in screen_text(app)))
@@ -150,55 +147,89 @@ async def test_the_filter_narrows_as_it_is_typed_and_says_what_it_does_not_under
         await settled(pilot, lambda: any("nothing fits: / changes" in line for line in screen_text(app)))
         await pilot.press("escape", "escape")
         await settled(pilot, lambda: not any("nothing fits" in line for line in screen_text(app)))
+        await settled(pilot, lambda: len(rows(app)) == 4)
 
+        pane = app.frame.find("sessions")  # a range marks what the cursor passes
+        await choose(app, pilot, settled, "Paint")
+        await pilot.press("v", "j", "j", "v")
+        await settled(pilot, lambda: len(pane.reading.marked) == 2)
+        await pilot.press("escape")
+        assert not pane.reading.marked
 
-async def test_undo_of_a_bulk_pin_leaves_what_was_pinned_before(talks, listed, settled):
-    async with listed() as (app, pilot):
-        pane = app.frame.find("sessions")
+        await trace_runs(app, pilot, settled)
+
         for title, more, pins in (("Mend", ["p"], 1), ("Mend", ["space"], 1), ("Paint", ["space", "p"], 2)):
             await choose(app, pilot, settled, title)
             await pilot.press(*more)
             await settled(pilot, lambda pins=pins: sum("pinned" in row for row in rows(app)) == pins)
         await settled(pilot, lambda: len(pane.undos.steps) == 2)
-        await pilot.press("u")
+        await pilot.press("u")  # what was pinned before stays so
         await settled(pilot, lambda: not any("pinned" in row for row in rows(app) if "Paint" in row))
-
         assert [True] == ["pinned" in row for row in rows(app) if "Mend" in row]
 
 
-async def test_a_range_marks_what_the_cursor_passes(talks, listed, settled):
-    async with listed() as (app, pilot):
-        await choose(app, pilot, settled, "Paint")
-        await pilot.press("v", "j", "j", "v")
-        pane = app.frame.find("sessions")
-        await settled(pilot, lambda: len(pane.reading.marked) == 2)
-        await pilot.press("escape")
+async def trace_runs(app, pilot, settled):
+    """Look at who started whom, and go back."""
+    store = open_store(app.engine.paths.state_db)
+    with store.write():
+        store.insert(
+            "invocations",
+            invocation_uuid="u1",
+            model_name="talk",
+            provider_name="eve",
+            status="succeeded",
+            session_capture_method="none",
+            attempt=1,
+            created_at="2026-01-01T00:00:00.000000Z",
+        )
+        store.insert(
+            "invocations",
+            invocation_uuid="u2",
+            model_name="opus",
+            provider_name="ada",
+            status="failed",
+            parent_invocation_id=1,
+            session_capture_method="none",
+            attempt=1,
+            error_category="rate_limit",
+            created_at="2026-01-01T00:01:00.000000Z",
+        )
+    await pilot.press("t")
+    await settled(pilot, lambda: any("talk → eve" in row for row in rows(app)))
+    assert rows(app)[1].startswith("    opus → ada")
+    assert "failed rate_limit" in rows(app)[1]
+    await pilot.press("t")
+    await settled(pilot, lambda: any("Paint" in row for row in rows(app)))
 
-        assert not pane.reading.marked
 
-
-async def test_a_transcript_is_drawn_with_everything_but_words_folded(talks, listed, settled):
+async def test_a_transcript_is_drawn_with_everything_but_words_folded_and_follows_its_file(
+    talks, listed, settled, screen_text, monkeypatch
+):
+    first, _ = talks
     async with listed() as (app, pilot):
         await opened(app, pilot, settled, "Mend", "Done")
         shown = "\n".join(lines(app))
+        assert "▸ Bash  command: ls -la roof" in shown
+        assert "▸ thinking  Which tiles? The red ones. (2 lines)" in shown
+        assert "▸ result  tile-one tile-two tile-three (3 lines)" in shown
+        assert "• two tiles" in shown
+        assert "│ print('roof')" in shown
+        assert "**" not in shown
 
-    assert "▸ Bash  command: ls -la roof" in shown
-    assert "▸ thinking  Which tiles? The red ones. (2 lines)" in shown
-    assert "▸ result  tile-one tile-two tile-three (3 lines)" in shown
-    assert "• two tiles" in shown
-    assert "│ print('roof')" in shown
-    assert "**" not in shown
+        first.path.write_text(first.path.read_text().replace("Done", "Undone"))  # it is read anew
+        await settled(pilot, lambda: holds(app, "Undone"))
 
+        for number in range(40):
+            first.say("assistant", f"step {number}")
+        await settled(pilot, lambda: holds(app, "step 39"))
+        with monkeypatch.context() as patch:  # what is appended comes along with the news of it
+            asked = []
+            patch.setattr(app, "work", lambda name, *_, **__: asked.append(name))
+            first.say("assistant", "a new step")
+            await settled(pilot, lambda: holds(app, "a new step"))
+            assert "page" not in asked
 
-async def test_what_is_appended_is_on_the_screen_and_does_not_move_a_reader(talks, listed, settled):
-    first, _ = talks
-    for number in range(40):
-        first.say("assistant", f"step {number}")
-    async with listed() as (app, pilot):
-        await opened(app, pilot, settled, "Mend", "step 39")
-        first.say("assistant", "a new step")
-        await settled(pilot, lambda: holds(app, "a new step"))
-        await pilot.press("g")
+        await pilot.press("g")  # and does not move a reader
         await settled(pilot, lambda: holds(app, "Mend the roof"))
         before = lines(app)
         first.say("assistant", "one more")
@@ -208,37 +239,10 @@ async def test_what_is_appended_is_on_the_screen_and_does_not_move_a_reader(talk
         await pilot.press("G")
         await settled(pilot, lambda: holds(app, "one more"))
 
-
-async def test_what_is_appended_comes_along_with_the_news_of_it(talks, listed, settled, monkeypatch):
-    first, _ = talks
-    async with listed() as (app, pilot):
-        await opened(app, pilot, settled, "Mend", "Done")
-        asked = []
-        monkeypatch.setattr(app, "work", lambda name, *_, **__: asked.append(name))
-        first.say("assistant", "a new step")
-        await settled(pilot, lambda: holds(app, "a new step"))
-
-    assert "page" not in asked
-
-
-async def test_a_transcript_that_is_rewritten_is_read_anew(talks, listed, settled):
-    first, _ = talks
-    async with listed() as (app, pilot):
-        await opened(app, pilot, settled, "Mend", "Done")
-        text = first.path.read_text().replace("Done", "Undone")
-        first.path.write_text(text)
-        await settled(pilot, lambda: holds(app, "Undone"))
-
-
-async def test_hostile_texts_are_shown_sign_by_sign(talks, listed, settled, screen_text):
-    first, _ = talks
-    first.say("assistant", HOSTILE)
-    async with listed() as (app, pilot):
-        await opened(app, pilot, settled, "Mend", "[bold]tag[/]")
+        first.say("assistant", HOSTILE)  # is shown sign by sign
         await settled(pilot, lambda: any("[bold]tag[/]" in line for line in screen_text(app)))
         drawn = "".join(screen_text(app))
-
-    assert not any(ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0 for sign in drawn)
+        assert not any(ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0 for sign in drawn)
 
 
 async def test_a_vanished_transcript_is_read_from_the_stored_turns(talks, app_world, listed, settled):
@@ -272,18 +276,23 @@ async def test_what_could_not_be_taken_back_now_can_be_later(talks, listed, sett
         await settled(pilot, lambda: before == first.path.read_bytes())
 
 
-async def test_a_search_opens_the_transcript_at_the_turn(talks, listed, settled):
+async def test_a_search_opens_the_transcript_at_the_turn_and_keys_of_the_list_act_on_its_session(
+    talks, listed, running, settled, screen_text
+):
     first, _ = talks
     for number in range(60):
         first.say("assistant", f"filler {number}")
-    async with listed() as (app, pilot):
-        await pilot.press("ctrl+f", *"nail")
-        await settled(pilot, lambda: getattr(app.screen, "_hits", ()))
-        await pilot.press("enter")
-        await settled(pilot, lambda: holds(app, "nail"))
-        view = app.query_one("#transcript-view", TranscriptView)
+    async with listed() as (app, pilot):  # its scan fills the index, too
+        await choose(app, pilot, settled, "Paint the door")
+        await search(pilot, app, settled, "nail")
+        assert 3 == app.query_one("#transcript-view", TranscriptView).here[0]
+        await export_what_is_listed(app, pilot, settled, screen_text)
 
-        assert view.here[0] == 3
+    saved = {"panes": {"sessions": {"row": "session:" + "0" * 8}}}
+    panes = ["pools", "sessions", "transcript"]
+    async with running((140, 30), panes=panes, saved=saved) as (app, pilot):  # the list was not seen yet
+        await search(pilot, app, settled, "nail")
+        await export_what_is_listed(app, pilot, settled, screen_text)
 
 
 @pytest.mark.parametrize("can_index", [True, False], ids=["indexing slowly", "never"])
@@ -315,22 +324,6 @@ async def test_a_search_goes_on_while_it_indexes(talks, listed, settled, screen_
             assert len(searches) <= count + 1  # one that was typed meanwhile
 
 
-@pytest.mark.parametrize("is_seen", [True, False], ids=["the list was seen", "it was not"])
-async def test_keys_of_the_list_act_on_the_session_that_a_search_has_opened(
-    talks, listed, running, settled, screen_text, is_seen
-):
-    async with listed() as (app, pilot):  # its scan fills the index, too
-        if is_seen:
-            await choose(app, pilot, settled, "Paint the door")
-            await search(pilot, app, settled, "nail")
-            await export_what_is_listed(app, pilot, settled, screen_text)
-    if not is_seen:
-        saved = {"panes": {"sessions": {"row": "session:" + "0" * 8}}}
-        async with running((140, 30), saved=saved) as (app, pilot):
-            await search(pilot, app, settled, "nail")
-            await export_what_is_listed(app, pilot, settled, screen_text)
-
-
 async def search(pilot, app, settled, word):
     """Search everything and open the first hit."""
     await pilot.press("ctrl+f", *word)
@@ -349,40 +342,6 @@ async def export_what_is_listed(app, pilot, settled, screen_text):
     await settled(pilot, lambda: type(app.screen).__name__ == "Export")
 
     await settled(pilot, lambda: "Export “Mend the roof please”" in "\n".join(screen_text(app)))
-
-
-async def test_the_trace_shows_who_started_whom(talks, listed, settled):
-    async with listed() as (app, pilot):
-        store = open_store(app.engine.paths.state_db)
-        with store.write():
-            store.insert(
-                "invocations",
-                invocation_uuid="u1",
-                model_name="talk",
-                provider_name="eve",
-                status="succeeded",
-                session_capture_method="none",
-                attempt=1,
-                created_at="2026-01-01T00:00:00.000000Z",
-            )
-            store.insert(
-                "invocations",
-                invocation_uuid="u2",
-                model_name="opus",
-                provider_name="ada",
-                status="failed",
-                parent_invocation_id=1,
-                session_capture_method="none",
-                attempt=1,
-                error_category="rate_limit",
-                created_at="2026-01-01T00:01:00.000000Z",
-            )
-        await pilot.press("t")
-        await settled(pilot, lambda: any("talk → eve" in row for row in rows(app)))
-        assert rows(app)[1].startswith("    opus → ada")
-        assert "failed rate_limit" in rows(app)[1]
-        await pilot.press("t")
-        await settled(pilot, lambda: any("Paint" in row for row in rows(app)))
 
 
 async def test_a_command_of_the_users_own_gets_a_hostile_title_as_one_word(

@@ -48,38 +48,45 @@ def said(app):
     return [note.message for note in app._notifications]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_it_looks_as_it_did(empty_world, running, begin, screen_text, box_text, settled, check_golden, size):
-    async with running(size) as (app, pilot):
-        script = await begin(app, pilot, *STEPS)
-        await settled(pilot, lambda: "enter press" in screen_text(app)[-1])
-        asks = box_text(app, app.screen_stack[1])
-        await pilot.press("y")
-        await settled(pilot, lambda: not app.busy)
-        await pilot.pause()
+async def test_it_looks_as_it_did(empty_world, running, begin, screen_text, box_text, settled, check_golden):
+    async with running((80, 24)) as (app, pilot):
+        for size in ((80, 24), (120, 40)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot, lambda size=size: app.screen.size == size)
+            script = await begin(app, pilot, *STEPS)
+            await settled(pilot, lambda: "enter press" in screen_text(app)[-1])
+            asks = box_text(app, app.screen_stack[1])
+            await pilot.press("y")
+            await settled(pilot, lambda: not app.busy)
+            await pilot.pause()
 
-        assert script.answers == [True]
-        check_golden(f"setup-agent-{size[0]}", f"{asks}\n\n{box_text(app, app.screen)}")
+            assert script.answers == [True]
+            check_golden(f"setup-agent-{size[0]}", f"{asks}\n\n{box_text(app, app.screen)}")
+            await close(app, pilot, settled)
 
 
-@pytest.mark.parametrize(("keys", "is_agreed"), [(["enter"], False), (["escape"], False), (["y"], True)])
+async def close(app, pilot, settled):
+    """Close the screen of a set-up that has ended."""
+    await pilot.press("escape")
+    await settled(pilot, lambda: app.screen is app.frame)
+
+
 async def test_what_was_agreed_to_and_what_not_stays_in_the_log(
-    empty_world, running, begin, screen_text, settled, keys, is_agreed
+    empty_world, running, begin, screen_text, settled, monkeypatch
 ):
     async with running((120, 40)) as (app, pilot):
-        script = await begin(app, pilot, ("agree", RUN))
-        await pilot.press(*keys)
-        await settled(pilot, lambda: not app.busy)
-        await settled(pilot, lambda: "The set-up is complete" in "\n".join(screen_text(app)))
+        for key, is_agreed in (("enter", False), ("escape", False), ("y", True)):
+            script = await begin(app, pilot, ("agree", RUN))
+            await pilot.press(key)
+            await settled(pilot, lambda: not app.busy)
+            await settled(pilot, lambda: "The set-up is complete" in "\n".join(screen_text(app)))
 
-        assert script.answers == [is_agreed]
-        mark = "✓ yes" if is_agreed else "✗ no"
-        assert any(mark in line and "bash -c 'curl x | sh'" in line for line in screen_text(app))
+            assert script.answers == [is_agreed]
+            mark = "✓ yes" if is_agreed else "✗ no"
+            assert any(mark in line and "bash -c 'curl x | sh'" in line for line in screen_text(app))
+            await close(app, pilot, settled)
 
-
-async def test_keys_that_are_held_down_or_pasted_agree_to_nothing(empty_world, running, begin, monkeypatch, settled):
-    monkeypatch.setattr(review, "PAUSE_S", 1000.0)
-    async with running((80, 24)) as (app, pilot):
+        monkeypatch.setattr(review, "PAUSE_S", 1000.0)  # keys that are held down or pasted agree to nothing
         script = await begin(app, pilot, ("agree", RUN))
         await pilot.press("y", "right", "enter", "y")
         await pilot.pause()
@@ -89,26 +96,28 @@ async def test_keys_that_are_held_down_or_pasted_agree_to_nothing(empty_world, r
         await settled(pilot, lambda: script.answers == [False])
 
 
-async def test_all_of_a_long_command_is_shown_and_its_length_told(empty_world, running, begin, screen_text, settled):
-    text = "\n".join((*("true" for _ in range(100)), "rm -rf ~"))
+async def test_all_of_what_is_asked_is_shown(empty_world, running, begin, screen_text, settled):
+    async def agree(text, *more):
+        return await begin(app, pilot, ("agree", Agreement("command", "Run this command?", text, *more)))
+
+    async def refuse(script):
+        await pilot.press("escape")
+        await settled(pilot, lambda: script.answers == [False] and not app.busy)
+        await close(app, pilot, settled)
+
     async with running((80, 24)) as (app, pilot):
-        await begin(app, pilot, ("agree", Agreement("command", "Run this command?", text)))
+        script = await agree("\n".join((*("true" for _ in range(100)), "rm -rf ~")))  # a long one, and its length
         await settled(pilot, lambda: "101 lines" in "\n".join(screen_text(app)))
         await pilot.press("end")
         await settled(pilot, lambda: "rm -rf ~" in "\n".join(screen_text(app)))
+        await refuse(script)
 
-
-async def test_what_breaks_a_line_in_a_command_is_shown_as_a_sign(empty_world, running, begin, screen_text, settled):
-    text = "echo one\u2028rm -rf ~\x0bend"
-    async with running((80, 24)) as (app, pilot):
-        await begin(app, pilot, ("agree", Agreement("command", "Run this command?", text)))
+        script = await agree("echo one\u2028rm -rf ~\x0bend")  # what breaks a line, as a sign
         await settled(pilot, lambda: "echo one<U+2028>rm -rf ~␋end" in "\n".join(screen_text(app)))
+        await refuse(script)
 
-
-async def test_no_reason_of_a_model_pushes_the_warning_out_of_sight(empty_world, running, begin, screen_text, settled):
-    asked = Agreement("command", "Run this command?", "bash x", "because\n" * 100, "bash does whatever it says")
-    async with running((80, 24)) as (app, pilot):
-        await begin(app, pilot, ("agree", asked))
+        # No reason of a model pushes the warning out of sight.
+        await agree("bash x", "because\n" * 100, "bash does whatever it says")
         await settled(pilot, lambda: "! bash does whatever it says" in "\n".join(screen_text(app)))
         assert "bash x" in "\n".join(screen_text(app))
 
@@ -140,25 +149,13 @@ async def test_it_runs_on_while_it_is_hidden_and_asks_when_it_is_shown_again(
         await settled(pilot, lambda: app.screen is app.frame)
         assert not agent.show(app)
 
-
-async def test_it_is_ended_at_any_time_also_while_something_is_asked(empty_world, running, begin, screen_text, settled):
-    async with running((80, 24)) as (app, pilot):
+        # It is ended at any time, also while something is asked.
         script = await begin(app, pilot, ("ask", KeyRequest("OpenRouter", "A_KEY")), ("agree", RUN))
         await pilot.press("s", "k")
         app.jobs.ask_to_stop()
         await settled(pilot, lambda: script.has_ended.is_set() and not app.busy)
         await settled(pilot, lambda: "The set-up was cancelled" in "\n".join(screen_text(app)))
-
-    assert script.answers == [Cancelled()]
-
-
-async def test_leaving_the_app_ends_it(empty_world, running, begin):
-    async with running((80, 24)) as (app, pilot):
-        script = await begin(app, pilot, ("agree", RUN), ("agree", RUN))
-    app.jobs.wait_for_stopped()
-
-    assert script.has_ended.is_set()
-    assert script.answers == [False]
+        assert script.answers == [Cancelled()]
 
 
 async def test_what_fails_is_told_and_the_screen_can_be_closed(empty_world, running, begin, screen_text, settled):
@@ -171,6 +168,12 @@ async def test_what_fails_is_told_and_the_screen_can_be_closed(empty_world, runn
         await settled(pilot, lambda: "✗ no such model" in "\n".join(screen_text(app)))
         await pilot.press("q")
         await settled(pilot, lambda: app.screen is app.frame)
+
+        script = await begin(app, pilot, ("agree", RUN), ("agree", RUN))  # leaving the app ends it
+    app.jobs.wait_for_stopped()
+
+    assert script.has_ended.is_set()
+    assert script.answers == [False]
 
 
 async def test_a_login_is_done_in_a_terminal_of_the_app_and_its_end_answers(

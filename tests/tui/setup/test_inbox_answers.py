@@ -24,12 +24,12 @@ def running(running):
     return partial(running, panes=["pools"], reads_quota=False)
 
 
-def ask(app, kind, prompt):
+def ask(app, identity, kind, prompt):
     """Have a set-up of this process ask something."""
     home = app.engine.web._home
     asker = {"origin": "setup", "asker": own_mark()}
     with home.lend_store() as store:
-        live_requests.insert(store, LiveRequest("r", "", "", "", kind, "pending", prompt, home.now(), **asker))
+        live_requests.insert(store, LiveRequest(identity, "", "", "", kind, "pending", prompt, home.now(), **asker))
 
 
 def last(app):
@@ -43,29 +43,38 @@ async def open_inbox(app, pilot, settled):
     await pilot.press("enter")
 
 
-@pytest.mark.parametrize(("keys", "decision"), [("y", "approve"), ("n,down,enter", "deny"), ("n,enter", "")])
-async def test_leave_is_given_in_the_inbox(empty_world, running, settled, keys, decision):
+async def test_leave_is_given_and_a_question_answered_in_the_inbox_which_is_an_alert(empty_world, running, settled):
     async with running() as (app, pilot):
-        ask(app, "command_approval", Prompt("Run this command?", "npm ls"))
-        await open_inbox(app, pilot, settled)
-        await settled(pilot, lambda: isinstance(app.screen, Review))
-        for key in keys.split(","):
-            await pilot.press(key)
-            await pilot.pause()
-        await settled(pilot, lambda: app.screen is app.frame and not app.busy)
+        for keys, decision in ((["y"], "approve"), (["n", "down", "enter"], "deny")):
+            ask(app, decision, "command_approval", Prompt("Run this command?", "npm ls"))
+            await open_inbox(app, pilot, settled)
+            await settled(pilot, lambda: isinstance(app.screen, Review))
+            for key in keys:
+                await pilot.press(key)
+                await pilot.pause()
+            await settled(pilot, lambda: app.screen is app.frame and not app.busy)
+            assert decision == app.engine.live.find_request(decision).decision
+            await settled(pilot, lambda: not app.requests.open)
 
-        assert decision == last(app).decision
-
-
-async def test_a_question_is_answered_in_the_inbox(empty_world, running, settled):
-    async with running() as (app, pilot):
-        ask(app, "user_input", ASKS)
+        ask(app, "question", "user_input", ASKS)
         await open_inbox(app, pilot, settled)
         await settled(pilot, lambda: isinstance(app.screen, FormScreen))
         await pilot.press("down", "enter", "ctrl+s")
-        await settled(pilot, lambda: last(app).decision == "answer")
+        await settled(pilot, lambda: app.engine.live.find_request("question").decision == "answer")
+        assert app.engine.live.find_request("question").answers["q"] in (("a",), ("b",))
+        await settled(pilot, lambda: app.screen is app.frame and not app.requests.open)
 
-        assert last(app).answers["q"] in (("a",), ("b",))
+        ask(app, "left", "command_approval", Prompt("Run this command?", "npm ls"))
+        await open_inbox(app, pilot, settled)
+        await settled(pilot, lambda: isinstance(app.screen, Review))
+        for key in ("n", "enter"):  # neither yes nor no
+            await pilot.press(key)
+            await pilot.pause()
+        await settled(pilot, lambda: app.screen is app.frame and not app.busy)
+        assert "" == app.engine.live.find_request("left").decision
+
+        await pilot.press("f8")  # no session asks it: the next alert goes to the inbox
+        await settled(pilot, lambda: isinstance(app.screen, InboxScreen))
 
 
 async def test_a_question_of_the_set_up_goes_when_it_is_answered_elsewhere(
@@ -81,11 +90,3 @@ async def test_a_question_of_the_set_up_goes_when_it_is_answered_elsewhere(
         await settled(pilot, lambda: script.answers == [True])
         await settled(pilot, lambda: not isinstance(app.screen, Review))
         await settled(pilot, lambda: "approved by ann's phone" in "\n".join(screen_text(app)))
-
-
-async def test_the_next_alert_goes_to_the_inbox_where_no_session_asks(empty_world, running, settled):
-    async with running() as (app, pilot):
-        ask(app, "command_approval", Prompt("Run this command?", "npm ls"))
-        await settled(pilot, lambda: app.requests.open)
-        await pilot.press("f8")
-        await settled(pilot, lambda: isinstance(app.screen, InboxScreen))

@@ -67,54 +67,78 @@ async def type_text(pilot, text):
     await pilot.press(*text)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_form_looks_as_it_did(empty_world, running, asked, screen_text, box_text, settled, check_golden, size):
-    async with running(size) as (app, pilot):
-        await asked(app, pilot, FORM)
-        await pilot.press("ctrl+s")
-        await settled(pilot, lambda: "✗ it has to be filled in" in "\n".join(screen_text(app)))
-
-        check_golden(f"setup-form-{size[0]}", box_text(app, app.screen))
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_wizard_looks_as_it_did(
-    empty_world, running, asked, screen_text, box_text, settled, check_golden, size
+async def test_a_form_and_a_wizard_look_as_they_did_and_long_labels_hide_no_button(
+    empty_world, running, asked, screen_text, box_text, settled, check_golden
 ):
-    async with running(size) as (app, pilot):
-        await asked(app, pilot, replace(STEPS, current_step=1))
-        await settled(pilot, lambda: "step 2 of 3" in "\n".join(screen_text(app)))
-        await settled(pilot, lambda: "enter OK" in screen_text(app)[-1])
-
-        check_golden(f"setup-wizard-{size[0]}", box_text(app, app.screen))
-
-
-async def test_every_field_is_filled_in_by_keys(empty_world, running, asked, settled):
     async with running((80, 24)) as (app, pilot):
-        answers = await asked(app, pilot, FORM)
-        await type_text(pilot, "work")
-        await pilot.press("enter", "end", "backspace", "5", "enter", "space", "tab", "down", "enter", "tab")
-        await pilot.press("space", "down", "space", "tab", "down", "end", "!", "f2")
-        await settled(pilot, lambda: answers)
 
-    values = {"name": "work", "share": 25.0, "on": False, "rule": "readme", "clis": ("a,b", "2"), "note": "two\nlines!"}
-    assert answers == [FormAnswer("pools", values)]
+        async def resize(*size):
+            await pilot.resize_terminal(*size)
+            await settled(pilot, lambda: app.frame.size == size)
+
+        async def close():
+            app.pop_screen()
+            await settled(pilot, lambda: app.screen is app.frame)
+
+        for size in ((80, 24), (120, 40)):
+            await resize(*size)
+            await asked(app, pilot, FORM)
+            await pilot.press("ctrl+s")
+            await settled(pilot, lambda: "✗ it has to be filled in" in "\n".join(screen_text(app)))
+            check_golden(f"setup-form-{size[0]}", box_text(app, app.screen))
+            await close()
+
+            await asked(app, pilot, replace(STEPS, current_step=1))
+            await settled(pilot, lambda: "step 2 of 3" in "\n".join(screen_text(app)))
+            await settled(pilot, lambda: "enter OK" in screen_text(app)[-1])
+            check_golden(f"setup-wizard-{size[0]}", box_text(app, app.screen))
+            await close()
+
+        await resize(60, 20)
+        label = "Which of your accounts shall answer what is asked at night, while nobody looks"
+        await asked(app, pilot, Form("Nights", (FormField("who", label, required=True),), submit_label="yes " * 30))
+        await settled(pilot, lambda: "Skip" in "\n".join(screen_text(app)))
+        text = " ".join("".join(screen_text(app)).replace("│", " ").split())
+        assert ("required" in text, label in text) == (True, True)
+        await close()
+        await asked(app, pilot, Confirmation("Sure?", "all of it", "c", "yes " * 30, "no " * 30))
+        await settled(pilot, lambda: all(key in "\n".join(screen_text(app)) for key in ("(y)", "(n)")))
 
 
-async def test_what_is_wrong_stands_under_its_field_until_it_is_changed(
+async def test_a_form_is_filled_in_by_keys_and_what_is_wrong_stands_under_its_field_until_it_is_changed(
     empty_world, running, asked, screen_text, settled
 ):
     async with running((80, 40)) as (app, pilot):
         answers = await asked(app, pilot, FORM)
+        await type_text(pilot, "work")
+        await pilot.press("enter", "end", "backspace", "5", "enter", "space", "tab", "down", "enter", "tab")
+        await pilot.press("space", "down", "space", "tab", "down", "end", "!", "f2")
+        await settled(pilot, lambda: answers and app.screen is app.frame)
+        values = {
+            **{"name": "work", "share": 25.0, "on": False, "rule": "readme", "clis": ("a,b", "2")},
+            **{"note": "two\nlines!"},
+        }
+        assert answers == [FormAnswer("pools", values)]
+
+        answers = await asked(app, pilot, replace(FORM, form_id="others"))
         await pilot.press("tab", "x", "ctrl+s")
         await settled(pilot, lambda: "✗ it has to be filled in" in "\n".join(screen_text(app)))
         assert any("✗ '20x' is not a number" in line for line in screen_text(app))
         await type_text(pilot, "w")
         await settled(pilot, lambda: "✗ it has to be filled in" not in "\n".join(screen_text(app)))
         await pilot.press("tab", "backspace", "ctrl+s")
-        await settled(pilot, lambda: answers)
+        await settled(pilot, lambda: answers and app.screen is app.frame)
+        assert (answers[0].values["name"], answers[0].values["share"]) == ("w", 20.0)
 
-    assert (answers[0].values["name"], answers[0].values["share"]) == ("w", 20.0)
+        answers = await asked(app, pilot, replace(FORM, form_id="last"))
+        for key in ("n", "y"):  # Escape asks once before it ends the set-up
+            await settled(pilot, lambda: isinstance(app.screen, FormScreen))
+            assert not answers
+            await pilot.press("escape")
+            await settled(pilot, lambda: isinstance(app.screen, Confirm))
+            await pilot.press(key)
+        await settled(pilot, lambda: answers)
+        assert answers == [Cancelled()]
 
 
 async def test_a_wizard_goes_back_to_what_was_typed_and_answers_the_step_that_is_shown(
@@ -142,20 +166,6 @@ async def test_a_wizard_goes_back_to_what_was_typed_and_answers_the_step_that_is
     )
 
 
-async def test_escape_asks_once_before_it_ends_the_set_up(empty_world, running, asked, settled):
-    async with running((80, 24)) as (app, pilot):
-        answers = await asked(app, pilot, FORM)
-        for key in ("n", "y"):
-            await settled(pilot, lambda: isinstance(app.screen, FormScreen))
-            assert not answers
-            await pilot.press("escape")
-            await settled(pilot, lambda: isinstance(app.screen, Confirm))
-            await pilot.press(key)
-        await settled(pilot, lambda: answers)
-
-    assert answers == [Cancelled()]
-
-
 KINDS = [
     (FORM, ["shift+tab", "enter"], Skipped()),
     (Confirmation("Keep?", "all of it", "c"), ["enter"], Confirmed("c", False)),
@@ -168,7 +178,13 @@ KINDS = [
 ]
 
 
-async def test_each_kind_of_question_has_its_answer(empty_world, running, asked, settled):
+async def test_each_kind_of_question_has_its_answer_by_keys_and_by_mouse(
+    empty_world, running, asked, screen_text, settled, monkeypatch
+):
+    async def click(words):
+        y, line = next((y, line) for y, line in enumerate(screen_text(app)) if words in line)
+        await pilot.click(offset=(line.index(words) + 1, y))
+
     given = []
     async with running((80, 24)) as (app, pilot):
         for dialog, keys, _ in KINDS:
@@ -176,29 +192,29 @@ async def test_each_kind_of_question_has_its_answer(empty_world, running, asked,
             await pilot.press(*keys)
             await settled(pilot, lambda answers=answers: answers and app.screen is app.frame)
             given += answers
+        assert given == [expected for _, _, expected in KINDS]
 
-    assert given == [expected for _, _, expected in KINDS]
+        answers = await asked(app, pilot, CliSelection((CliOption("a", True), CliOption("b"), CliOption("c"))))
+        for words, chosen in (("[ ] b", "[x] b"), ("[ ] c", "[x] c"), ("[x] a", "[ ] a")):
+            await settled(pilot, lambda words=words: words in "\n".join(screen_text(app)))
+            await click(words)
+            await settled(pilot, lambda chosen=chosen: chosen in "\n".join(screen_text(app)))
+        await click("ctrl+s or F2: go on")
+        await settled(pilot, lambda: answers and app.screen is app.frame)
+        assert answers == [CliChoice(("b", "c"))]
 
+        answers = await asked(app, pilot, CliSelection((CliOption("a", True), CliOption("b")), "again"))
+        await pilot.press("space", "ctrl+s")  # nothing is chosen where something has to be
+        await settled(pilot, lambda: "✗ choose something" in "\n".join(screen_text(app)))
+        assert answers == []
+        app.pop_screen()
+        await settled(pilot, lambda: app.screen is app.frame)
 
-async def test_an_enter_that_is_held_down_says_of_no_login_that_it_is_done(
-    empty_world, running, asked, settled, monkeypatch
-):
-    monkeypatch.setattr(review, "PAUSE_S", 1000.0)
-    async with running((80, 24)) as (app, pilot):
+        monkeypatch.setattr(review, "PAUSE_S", 1000.0)  # an Enter that is held down says of no login that it is done
         answers = await asked(app, pilot, LoginRequest("Claude", "claude auth login", "do it"))
         await pilot.press("enter", "enter", "enter")
         await pilot.pause()
-
         assert (answers, isinstance(app.screen, FormScreen)) == ([], True)
-
-
-async def test_nothing_is_chosen_where_something_has_to_be(empty_world, running, asked, screen_text, settled):
-    async with running((80, 24)) as (app, pilot):
-        answers = await asked(app, pilot, CliSelection((CliOption("a", True), CliOption("b"))))
-        await pilot.press("space", "ctrl+s")
-        await settled(pilot, lambda: "✗ choose something" in "\n".join(screen_text(app)))
-
-    assert answers == []
 
 
 async def test_a_key_is_never_shown_and_is_gone_from_the_field(empty_world, running, asked, screen_text, settled):
@@ -211,20 +227,16 @@ async def test_a_key_is_never_shown_and_is_gone_from_the_field(empty_world, runn
         await pilot.press("ctrl+s")
         await settled(pilot, lambda: answers)
         assert "" == field.value
+        assert (KEY, False) == (answers[0].key, KEY in repr(answers))
+        assert isinstance(answers[0], KeyGiven)
+        await settled(pilot, lambda: app.screen is app.frame)
 
-    assert (KEY, False) == (answers[0].key, KEY in repr(answers))
-    assert isinstance(answers[0], KeyGiven)
-
-
-async def test_a_key_can_go_into_the_keyring(empty_world, running, asked, screen_text, settled):
-    async with running((80, 24)) as (app, pilot):
         answers = await asked(app, pilot, KeyRequest("Codex", "OPENAI_API_KEY", keyring="wallet"))
         await type_text(pilot, KEY)
         assert "(o) a file that only you can read" in "\n".join(screen_text(app))
         await pilot.press("tab", "down", "space", "ctrl+s")
         await settled(pilot, lambda: answers)
-
-    assert answers == [KeyGiven("Codex", "OPENAI_API_KEY", KEY, in_keyring=True)]
+        assert answers == [KeyGiven("Codex", "OPENAI_API_KEY", KEY, in_keyring=True)]
 
 
 async def test_texts_of_a_model_are_only_texts(empty_world, running, asked, screen_text, settled):
@@ -260,35 +272,6 @@ async def test_the_first_page_offers_the_models_and_is_left_without_a_question(
             await settled(pilot, lambda: app.screen is app.frame)
 
     assert answers == [None, FormAnswer("form", {"wish": "a", "model": "claude-opus", "cli": "claude"})]
-
-
-async def test_a_page_is_answered_by_mouse(empty_world, running, asked, screen_text, settled):
-    async def click(words):
-        y, line = next((y, line) for y, line in enumerate(screen_text(app)) if words in line)
-        await pilot.click(offset=(line.index(words) + 1, y))
-
-    async with running((80, 24)) as (app, pilot):
-        answers = await asked(app, pilot, CliSelection((CliOption("a", True), CliOption("b"), CliOption("c"))))
-        for words, chosen in (("[ ] b", "[x] b"), ("[ ] c", "[x] c"), ("[x] a", "[ ] a")):
-            await settled(pilot, lambda words=words: words in "\n".join(screen_text(app)))
-            await click(words)
-            await settled(pilot, lambda chosen=chosen: chosen in "\n".join(screen_text(app)))
-        await click("ctrl+s or F2: go on")
-        await settled(pilot, lambda: answers)
-
-    assert answers == [CliChoice(("b", "c"))]
-
-
-async def test_long_labels_are_whole_and_hide_no_button(empty_world, running, asked, screen_text, settled):
-    label = "Which of your accounts shall answer what is asked at night, while nobody looks"
-    async with running((60, 20)) as (app, pilot):
-        await asked(app, pilot, Form("Nights", (FormField("who", label, required=True),), submit_label="yes " * 30))
-        await settled(pilot, lambda: "Skip" in "\n".join(screen_text(app)))
-        text = " ".join("".join(screen_text(app)).replace("│", " ").split())
-        assert ("required" in text, label in text) == (True, True)
-        app.pop_screen()
-        await asked(app, pilot, Confirmation("Sure?", "all of it", "c", "yes " * 30, "no " * 30))
-        await settled(pilot, lambda: all(key in "\n".join(screen_text(app)) for key in ("(y)", "(n)")))
 
 
 def test_a_command_is_shown_whole_whatever_it_is_made_of():
