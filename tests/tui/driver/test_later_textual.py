@@ -1,29 +1,50 @@
 """A later Textual without the names that we use beside what it promises: the app works in the ordinary way."""
 
 import os
-import pty
 import select
 import signal
+import socket
+import subprocess
 import sys
 import time
+from contextlib import contextmanager, suppress
 
 import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the app keeps Textual's own driver")
 
 _PATIENCE_S = 60.0
-# A Textual in which a name is called otherwise, everywhere: its sources are changed as they are imported.
+# A Textual in which a name is called otherwise, everywhere: its sources are changed as they are imported. All programs
+# are forked, each into a terminal of its own, from one process that has imported what Textual itself needs.
 _PROGRAM = r"""
-import importlib.machinery, re, sys
-name = sys.argv[1]
+import importlib.machinery, os, pty, re, socket, sys
+import oulipoly_tui.driver.driver, oulipoly_tui.widgets.painting, textual.app, textual.command, textual.widgets
+ordinary = importlib.machinery.SourceFileLoader.get_code
+sources = {}
+for module in [module for module in sys.modules if module.startswith(("textual", "oulipoly"))]:
+    known = sys.modules.pop(module)
+    if module.startswith("textual") and known.__spec__.has_location:
+        sources[module] = known.__spec__.loader.get_source(module)
+asking = socket.socket(fileno=int(sys.argv[1]))
+while name := asking.recv(100).decode():
+    pid, terminal = pty.fork()
+    if pid == 0:
+        break
+    socket.send_fds(asking, [b"%d" % pid], [terminal])
+    os.close(terminal)
+else:
+    for _ in range(int(sys.argv[2])):
+        os.wait()
+    sys.exit()
+asking.close()
+
 uses = re.compile(rf"(?<!textual)(?<!from )\._?\b{name}\b|(?<=def ){name}\b|(?<=class ){name}\b|(?<=^    ){name}\b"
                   rf"|(?<=import ){name}\b|(?<![\w.]){name}(?=\()", re.MULTILINE)
 found = []
-ordinary = importlib.machinery.SourceFileLoader.get_code
 def get_code(loader, fullname):
     if fullname.startswith("textual"):
-        source = loader.get_source(fullname)
-        changed = uses.sub(lambda use: use[0] + "_as_it_is_now", source)
+        source = sources.get(fullname) or loader.get_source(fullname)
+        changed = uses.sub(lambda use: use[0] + "_as_it_is_now", source) if name in source else source
         if changed != source:
             found.append(fullname)
             return compile(changed, loader.path, "exec", dont_inherit=True)
@@ -78,47 +99,56 @@ _NAMES = (
 class Run:
     """The program in a terminal of ours."""
 
-    def __init__(self, name):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.execve(sys.executable, [sys.executable, "-c", _PROGRAM, name], os.environ | {"TERM": "xterm-256color"})
+    def __init__(self, pid, fd):
+        self.pid, self.fd = pid, fd
         self.drawn = b""
 
-    def until(self, text):
+    def until(self, text, name):
         deadline = time.monotonic() + _PATIENCE_S
         while text not in self.drawn:
-            assert time.monotonic() < deadline, self.drawn[-3000:].decode()
+            assert time.monotonic() < deadline, f"{name}: {self.drawn[-3000:].decode()}"
             if select.select([self.fd], [], [], 0.1)[0]:
                 self.drawn += os.read(self.fd, 4096)
 
     def close(self):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
         os.close(self.fd)
 
 
-@pytest.fixture
-def run():
-    made = []
+@contextmanager
+def starting():
+    """Yield what starts the program with a Textual that has another name for something."""
+    ours, theirs = socket.socketpair()
+    words = [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), str(len(_NAMES))]
+    process = subprocess.Popen(words, env=os.environ | {"TERM": "xterm-256color"}, pass_fds=[theirs.fileno()])
+    theirs.close()
 
+    @contextmanager
     def start(name):
-        made.append(Run(name))
-        return made[-1]
+        ours.sendall(name.encode())
+        pid, descriptors, _, _ = socket.recv_fds(ours, 20, 1)
+        program = Run(int(pid), *descriptors)
+        try:
+            yield program
+        finally:
+            program.close()
 
-    yield start
-    for one in made:
-        one.close()
+    try:
+        yield start
+    finally:
+        ours.close()
+        process.wait(_PATIENCE_S)
 
 
-@pytest.mark.parametrize("name", _NAMES)
-def test_keys_and_pictures_come_though_textual_has_another_name_for(run, name):
-    program = run(name)
-    program.until(b"<0>")
-    program.until(b"READY")
-
-    for count, key in enumerate((b"a", b"b", b"\x1b[A"), 1):
-        os.write(program.fd, key)
-        program.until(b"<%d>" % count)
-    os.write(program.fd, b"x")
-
-    program.until(b"SEEN a b up in True END")
+def test_keys_and_pictures_come_though_textual_has_another_name_for_what_we_use():
+    with starting() as start:
+        for name in _NAMES:
+            with start(name) as program:
+                program.until(b"<0>", name)
+                program.until(b"READY", name)
+                for count, key in enumerate((b"a", b"b", b"\x1b[A"), 1):
+                    os.write(program.fd, key)
+                    program.until(b"<%d>" % count, name)
+                os.write(program.fd, b"x")
+                program.until(b"SEEN a b up in True END", name)
