@@ -106,15 +106,48 @@ def test_going_through_comes_round_and_is_not_confused_by_new_words():
     assert None is find_next((), two)
 
 
-async def test_n_goes_to_the_window_of_an_alert(app_world, running, settled, screen_text):
+async def test_an_alert_is_a_toast_in_the_header_and_in_the_problems_and_n_and_a_letter_go_to_its_pane(
+    app_world, running, settled, screen_text
+):
     async with running((120, 34)) as (app, pilot):
+        told = []
+        app.alerts.notices.tell = lambda _title, text: told.append(text)
         assert app.key_actions.reason_against(app.keys.find("frame.attention")) == "there is no alert"
         app.order("refresh")
         await settled(pilot, lambda: app.snapshot.alerts_of("window") and not app.busy)
+        await settled(pilot, lambda: any("94 % used" in note.message for note in app._notifications))
+        assert [] == told  # nothing outside: it is before the user's eyes
         assert "! 1" in screen_text(app)[0]
         await pilot.press("f8")
         await settled(pilot, lambda: app.frame.area.focused_pane == "quota")
-        await settled(pilot, lambda: app.frame.query_one("#quota-list").cursor_key == "ada\n5h")
+        quota = app.frame.query_one("#quota-list")
+        await settled(pilot, lambda: quota.cursor_key == "ada\n5h")
+
+        await pilot.press("exclamation_mark")
+        await settled(pilot, lambda: any("ada 5h is 94 % used" in line for line in screen_text(app)))
+        assert any("goes there" in line for line in screen_text(app))
+        await pilot.press("escape")
+        await settled(pilot, lambda: app.screen is app.frame)
+
+        for goes in (lambda: pilot.press("s"), lambda: pilot.click("#s")):
+            await jump(app, pilot, settled)
+            await goes()
+            await settled(pilot, lambda: app.frame.focused is quota)
+            assert "quota" == app.frame.area.focused_pane
+        for key in ("escape", "7", "ctrl+o"):  # any other key ends the jump
+            await jump(app, pilot, settled)
+            before = app.frame.focused
+            await pilot.press(key)
+            await settled(pilot, lambda: not isinstance(app.screen, Jump))
+            assert app.frame.focused is before
+
+
+async def jump(app, pilot, settled):
+    """Let each place have its letter, from the pools."""
+    await pilot.press("1")
+    await settled(pilot, lambda: app.frame.area.focused_pane == "pools")
+    await pilot.press("ctrl+o")
+    await settled(pilot, lambda: isinstance(app.screen, Jump))
 
 
 async def test_n_opens_the_problems_for_an_error(app_world, running, settled, screen_text):
@@ -159,51 +192,3 @@ async def test_a_disk_that_fills_up_is_told_once_in_a_line_and_outside(empty_wor
             await settled(pilot, lambda: app.snapshot.alerts_of("disk") and not app.busy)
 
     assert ["only 1.0 MB are free at"] == [text[:23] for text in told]
-
-
-async def test_an_alert_before_the_user_s_eyes_is_a_toast_alone(app_world, running, settled):
-    async with running((120, 34)) as (app, pilot):
-        told = []
-        app.alerts.notices.tell = lambda _title, text: told.append(text)
-        app.order("refresh")
-        await settled(pilot, lambda: any("94 % used" in note.message for note in app._notifications))
-
-        assert [] == told
-
-
-async def test_what_the_header_counts_stands_in_the_problems_too(app_world, running, settled, screen_text):
-    async with running((120, 34)) as (app, pilot):
-        app.order("refresh")
-        await settled(pilot, lambda: app.alerts.list_attention())
-        await pilot.press("exclamation_mark")
-        await settled(pilot, lambda: any("ada 5h is 94 % used" in line for line in screen_text(app)))
-        assert any("goes there" in line for line in screen_text(app))
-
-
-async def test_a_letter_goes_to_what_it_stands_on(app_world, running, settled):
-    async with running((120, 34)) as (app, pilot):
-        await pilot.press("ctrl+o")
-        await settled(pilot, lambda: isinstance(app.screen, Jump))
-        await pilot.press("s")
-        await settled(pilot, lambda: app.frame.focused is app.frame.query_one("#quota-list"))
-        assert "quota" == app.frame.area.focused_pane
-
-
-async def test_a_click_on_a_letter_goes_there_too(app_world, running, settled):
-    async with running((120, 34)) as (app, pilot):
-        await pilot.press("ctrl+o")
-        await settled(pilot, lambda: isinstance(app.screen, Jump))
-        await pilot.click("#s")
-        await settled(pilot, lambda: app.frame.focused is app.frame.query_one("#quota-list"))
-
-
-@pytest.mark.parametrize("key", ["escape", "7", "ctrl+o"])
-async def test_any_other_key_ends_the_jump(app_world, running, settled, key):
-    async with running((120, 34)) as (app, pilot):
-        before = app.frame.focused
-        await pilot.press("ctrl+o")
-        await settled(pilot, lambda: isinstance(app.screen, Jump))
-        await pilot.press(key)
-        await settled(pilot, lambda: not isinstance(app.screen, Jump))
-
-        assert app.frame.focused is before

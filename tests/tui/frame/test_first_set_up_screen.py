@@ -35,13 +35,15 @@ def nothing_installed(empty_world):
         yield empty_world
 
 
-async def test_it_is_shown_written_and_taken_back(installed, running, screen_text, settled):
+async def test_it_is_shown_written_on_a_yes_alone_and_taken_back(installed, running, screen_text, settled):
     async with running((100, 40)) as (app, pilot):
-        await pilot.press("a")
-        await settled(pilot, lambda: isinstance(app.screen, Review))
-        await settled(pilot, lambda: "chatgpt-usage ~/.codex/auth.json" in "\n".join(screen_text(app)))
-        assert not installed.config.exists()
-        await pilot.press("y")
+        for answer in ("escape", "y"):
+            await pilot.press("a")
+            await settled(pilot, lambda: isinstance(app.screen, Review))
+            await settled(pilot, lambda: "chatgpt-usage ~/.codex/auth.json" in "\n".join(screen_text(app)))
+            assert not installed.config.exists()
+            await pilot.press(answer)
+            await settled(pilot, lambda: not isinstance(app.screen, Review))
         await settled(pilot, lambda: app.snapshot.pool("codex") is not None)
         await pilot.press("a")
         await settled(pilot, lambda: "no login that is not an account yet" in "\n".join(screen_text(app)))
@@ -54,18 +56,15 @@ async def test_it_is_shown_written_and_taken_back(installed, running, screen_tex
     assert not (installed.config / "providers.toml").exists()
 
 
-async def test_escape_writes_nothing(installed, running, settled):
-    async with running((100, 40)) as (app, pilot):
-        await pilot.press("a")
-        await settled(pilot, lambda: isinstance(app.screen, Review))
-        await pilot.press("escape")
-        await settled(pilot, lambda: not isinstance(app.screen, Review))
-
-    assert not installed.config.exists()
-
-
-async def test_nothing_found_says_what_to_install(nothing_installed, running, screen_text, settled):
-    async with running((100, 40)) as (app, pilot):
+async def test_nothing_found_says_what_to_install_and_the_footer_has_the_keys_that_the_screen_tells_of(
+    nothing_installed, running, screen_text, settled
+):
+    wanted = ("a set up", "S set up with agent", "A add account", "m demo", "? help")
+    async with running((80, 24)) as (app, pilot):
+        await settled(pilot, lambda: "No accounts yet" in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: all(words in screen_text(app)[-1] for words in wanted))
+        await pilot.resize_terminal(100, 40)
+        await settled(pilot, lambda: 40 == len(screen_text(app)))
         await pilot.press("a")
         await settled(pilot, lambda: "no login that is not an account yet" in "\n".join(screen_text(app)))
         await pilot.press("y", "escape")
@@ -88,10 +87,3 @@ async def test_read_only_does_not_offer_it(nothing_installed, running, screen_te
 
     assert "No accounts yet" in text
     assert "set up the CLIs" not in text
-
-
-async def test_the_footer_has_the_keys_that_the_first_screen_tells_of(nothing_installed, running, screen_text, settled):
-    wanted = ("a set up", "S set up with agent", "A add account", "m demo", "? help")
-    async with running((80, 24)) as (app, pilot):
-        await settled(pilot, lambda: "No accounts yet" in "\n".join(screen_text(app)))
-        await settled(pilot, lambda: all(words in screen_text(app)[-1] for words in wanted))

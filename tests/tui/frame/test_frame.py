@@ -59,15 +59,37 @@ def running(running):
     return partial(running, panes=["pools"])
 
 
-async def test_a_window_of_20_by_5_shows_the_row_of_the_cursor(app_world, running, settled, screen_text):
-    async with running((20, 5)) as (app, pilot):
-        await settled(pilot, lambda: "│> " in "\n".join(screen_text(app)))
+async def test_what_goes_wrong_is_said_and_the_next_pick_is_on_the_screen_at_every_size(
+    app_world, running, screen_text, settled
+):
+    storm = ((20, 5), (300, 60), (49, 10), (160, 50), (79, 20), (100, 30))
+    async with running((80, 24)) as (app, pilot):
+        before = len(app._notifications)
+        for _ in range(3):
+            app.say("so many words " * 20, severity="warning")
+        await pilot.pause()
+        (said,) = list(app._notifications)[before:]
+        assert len(said.message) <= 80 - 12
+        assert said.message.endswith("(! tells all)")
+        assert any(problem.cause.endswith("words") for problem in app.alerts.troubles())
 
-
-async def test_a_number_without_a_pane_says_so(app_world, running, settled):
-    async with running() as (app, pilot):
         await pilot.press("4")
         await settled(pilot, lambda: any("no pane 4" in note.message for note in app._notifications))
+        app.order("acount drain", ("bob",))
+        await settled(pilot, lambda: any("account drain" in note.message for note in app._notifications))
+        app.work("nonsense", lambda: 1 / 0)
+        await settled(pilot, lambda: any("ZeroDivisionError" in failure[0] for failure in app.toasts.failures))
+        assert app.is_running
+
+        for sizes in (((60, 20),), ((120, 30),), ((200, 50),), ((300, 60),), storm):
+            for size in sizes:
+                await pilot.resize_terminal(*size)
+            await settled(pilot, lambda height=sizes[-1][1]: len(screen_text(app)) == height)
+            text = "\n".join(screen_text(app))
+            assert "▶" in text
+            assert "1 Pools" in text
+        await pilot.resize_terminal(20, 5)
+        await settled(pilot, lambda: "│> " in "\n".join(screen_text(app)))
 
 
 async def test_a_pane_comes_when_it_is_looked_at_and_gets_what_it_missed(app_world, running, beside, settled):
@@ -93,12 +115,6 @@ async def test_a_click_gives_a_pane_the_keys(app_world, running, beside, settled
         assert "detail_one" == app.frame.area.focused_pane
         await pilot.click("#pools-list", offset=(5, 3))
         assert "pools" == app.frame.area.focused_pane
-
-
-async def test_a_mistyped_command_names_the_nearest(app_world, running, settled):
-    async with running() as (app, pilot):
-        app.order("acount drain", ("bob",))
-        await settled(pilot, lambda: any("account drain" in note.message for note in app._notifications))
 
 
 def test_bars_that_are_asked_for_often_are_drawn_once():
@@ -188,42 +204,6 @@ async def test_a_state_file_that_cannot_be_read_is_said_and_the_app_stays(app_wo
 
     assert app.snapshot.store_failure is not None
     assert "unreadable" in text
-
-
-async def test_a_worker_that_fails_is_said_and_kept(app_world, running, settled):
-    async with running() as (app, pilot):
-        app.work("nonsense", lambda: 1 / 0)
-        await settled(pilot, lambda: app.toasts.failures)
-        assert app.is_running
-        assert "ZeroDivisionError" in app.toasts.failures[0][0]
-
-
-async def test_a_long_warning_is_one_line_and_stands_whole_in_the_problems(app_world, running):
-    async with running((80, 24)) as (app, pilot):
-        before = len(app._notifications)
-        for _ in range(3):
-            app.say("so many words " * 20, severity="warning")
-        await pilot.pause()
-        (said,) = list(app._notifications)[before:]
-
-    assert len(said.message) <= 80 - 12
-    assert said.message.endswith("(! tells all)")
-    assert any(problem.cause.endswith("words") for problem in app.alerts.troubles())
-
-
-async def test_the_next_pick_is_on_the_screen_at_every_size_and_after_a_storm_of_sizes(
-    app_world, running, screen_text, settled
-):
-    storm = ((20, 5), (300, 60), (49, 10), (160, 50), (79, 20), (100, 30))
-    async with running((80, 24)) as (app, pilot):
-        for sizes in (((60, 20),), ((120, 30),), ((200, 50),), ((300, 60),), storm):
-            for size in sizes:
-                await pilot.resize_terminal(*size)
-            await settled(pilot, lambda height=sizes[-1][1]: len(screen_text(app)) == height)
-            text = "\n".join(screen_text(app))
-
-            assert "▶" in text
-            assert "1 Pools" in text
 
 
 async def test_the_layout_is_as_it_was_at_the_next_start(app_world, running, beside, settled):

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from functools import partial
 
 import pytest
 from textual import events
@@ -50,6 +51,12 @@ async def say(pilot, text):
 
 
 @pytest.fixture
+def running(running):
+    """Open the app with the panes that these tests lead to: the others cost as much again."""
+    return partial(running, panes=["pools", "repl"])
+
+
+@pytest.fixture
 def toasts(monkeypatch):
     """Collect what is said."""
     said = []
@@ -61,34 +68,115 @@ def toasts(monkeypatch):
 async def test_a_model_is_talked_to_on_its_best_account_and_the_keys_are_the_terminals(
     repl_world, running, settled, toasts, hosts
 ):
-    async with running((100, 30)) as (app, pilot):
+    repl_world.account("dan")
+    repl_world.model("mute", "dan")
+    async with running((80, 24)) as (app, pilot):
+        before = app.frame.current.id  # the keys come back to where an account was added
+        assert before != "repl"
+        add_account(app, ["--help"])
+        await settled(pilot, lambda: any("Ended: account add" in text for text in toasts))
+        await settled(pilot, lambda: app.frame.current.id == before)
+
+        app.post_message(ReplWanted("mute"))  # a terminal that cannot be begun
+        await settled(pilot, lambda: any("interactive_args" in text for text in toasts))
+        assert not has_keys(app)
+        assert "opening" not in str(tabs(app)._lines)
+
         app.post_message(ReplWanted("opus"))
         await settled(pilot, lambda: has_keys(app) and "hello from bob" in shown(app))
         await say(pilot, "echo $((40+2))q1")
         await settled(pilot, lambda: "42q1" in shown(app))
-
         assert any(text.startswith("bob: ") for text in toasts)
-        assert ["bob"] == [one.account for one in hosts.living()]
-        assert "ctrl+] leaves" in app.frame.find("repl").border_title
+        living = {one.id: one.account for one in hosts.living()}
+        assert ["bob"] == list(filter(None, living.values()))
+        pane = app.frame.find("repl")
+        assert "ctrl+] leaves" in pane.border_title
+
+        current = pane._current  # a session that is open is turned to and not begun again
+        current.terminal = replace(current.terminal, session_id="0123")
+        app.post_message(ReplWanted("opus", None, "0123"))
+        await settled(pilot, lambda: any("open already" in text for text in toasts))
+        assert set(living) == {one.id for one in hosts.living()}
 
 
-async def test_one_chord_leads_to_the_tabs_and_escape_on_to_the_frame(repl_world, running, settled, hosts):
+async def test_app_without_terminals_makes_no_pane_for_them(repl_world, running, settled):
+    async with running((80, 24), panes=None) as (app, pilot):
+        await settled(pilot, lambda: app.snapshot is not None and not app.busy)
+
+        assert app.frame.find("repl") is None
+
+
+async def leave(app, pilot, settled):
+    """Leave the terminal by the chord."""
+    await pilot.press("ctrl+right_square_bracket")
+    await settled(pilot, lambda: tabs(app).has_focus)
+
+
+async def test_one_chord_or_a_click_leads_out_of_a_terminal_and_quitting_asks_while_it_lives(
+    repl_world, running, settled, hosts
+):
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
-        await pilot.press("q", "1", "escape", "ctrl+p")  # the program's, every one
-        await pilot.press("ctrl+right_square_bracket")
-        await settled(pilot, lambda: tabs(app).has_focus)
+        await pilot.press("5")
+        await settled(pilot, lambda: is_outside(app))
+        pane = app.frame.find("repl")
+        pane.action_enter()
+        pane.focus_inside()  # the look has ended, before the focus has come: who goes in meanwhile stays in
+        await settled(pilot, lambda: has_keys(app))
+        pane.focus_inside()
+        await pilot.pause()
+        assert has_keys(app)
 
+        await pilot.press("q", "1", "escape", "ctrl+p")  # the program's, every one
+        await leave(app, pilot, settled)
         await pilot.press("escape")
         await settled(pilot, lambda: app.frame.current.id == "pools")
         assert app.is_running
 
+        await pilot.press("5")  # it is known by now
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.click("#repl-tabs", offset=(30, 0))
+        await settled(pilot, lambda: not has_keys(app))
+        await pilot.press("enter")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.click("#pools-list", offset=(30, 0))
+        await settled(pilot, lambda: not has_keys(app))
 
-async def test_palette_opens_from_the_tabs_and_by_a_click_inside_a_terminal(repl_world, running, settled, hosts):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await leave(app, pilot, settled)
+        for zoomed in (True, False):
+            await pilot.press("z")
+            await settled(pilot, lambda: app.frame.area.zoomed is zoomed and tabs(app).has_focus)  # noqa: B023
+
+        begun = app.engine.new_terminals.run(("cat",), (80, 24))  # is shown, although a look finds it first
+        pane._show_survey(app.engine.terminals.look(), quietly=True)
+        pane._show_start(begun)
+        await settled(pilot, lambda: pane.row_values()["terminal"] == begun.terminal.id and has_keys(app))
+
+        await leave(app, pilot, settled)
+        await pilot.press("q")
+        await settled(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("y")
+        await settled(pilot, lambda: not app.is_running)
+
+    assert sorted(f"{one.id} cat" for one in hosts.living()) == sorted(pane.runs_on())
+
+
+async def test_bars_offer_what_works_inside_a_terminal_and_a_click_there_opens_the_palette(
+    repl_world, running, settled, hosts
+):
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
         await go_in(app, pilot, settled)
+        await settled(pilot, lambda: offered(app) == ["ctrl+] leave", "shift+pgup look back", "click: commands"])
+        await pilot.click("#footer", offset=(2, 0))
+        await settled(pilot, lambda: tabs(app).has_focus and "enter type" in offered(app))
+        await pilot.press("c")
+        await settled(pilot, lambda: "y copy" in offered(app))
+        await pilot.press("escape")
+        await settled(pilot, lambda: "ctrl+] leave" in offered(app))
+
         place = next(hint for hint in app.frame.query_one("#footer").hints if hint.id == "frame.palette")
         await pilot.click("#footer", offset=(place.start + 1, 0))
         await settled(pilot, lambda: app.screen is not app.frame)
@@ -98,27 +186,6 @@ async def test_palette_opens_from_the_tabs_and_by_a_click_inside_a_terminal(repl
         await settled(pilot, lambda: tabs(app).has_focus)
         await pilot.press("ctrl+p")
         await settled(pilot, lambda: app.screen is not app.frame)
-
-
-async def test_what_was_begun_is_shown_although_a_look_found_it_first(repl_world, running, settled, hosts):
-    hosts.start("cat")
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
-        pane = app.frame.find("repl")
-        begun = app.engine.new_terminals.run(("cat",), (80, 24))
-        pane._show_survey(app.engine.terminals.look(), quietly=True)
-        pane._show_start(begun)
-        await settled(pilot, lambda: pane.row_values()["terminal"] == begun.terminal.id and has_keys(app))
-
-
-async def test_zoom_leaves_the_keys_with_the_tabs(repl_world, running, settled, hosts):
-    hosts.start("cat")
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
-        await pilot.press("ctrl+right_square_bracket")
-        for zoomed in (True, False):
-            await pilot.press("z")
-            await settled(pilot, lambda: app.frame.area.zoomed is zoomed and tabs(app).has_focus)  # noqa: B023
 
 
 # Where the last app ended, in one column and in several; this one begins with no program's keys.
@@ -143,119 +210,58 @@ async def test_terminal_of_an_earlier_app_is_told_and_gets_no_key_before_the_use
         await settled(pilot, lambda: has_keys(app))
 
 
-async def test_who_goes_in_while_terminals_are_looked_for_stays_in(repl_world, running, settled, hosts):
-    hosts.start("cat")
-    async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: is_outside(app))
-        pane = app.frame.find("repl")
-        pane.action_enter()
-        pane.focus_inside()  # the look has ended, before the focus has come
-
-        await settled(pilot, lambda: has_keys(app))
-        pane.focus_inside()
-        await pilot.pause()
-        assert has_keys(app)
-
-
-async def test_app_without_terminals_makes_no_pane_for_them(repl_world, running, settled):
-    async with running((80, 24)) as (app, pilot):
-        await settled(pilot, lambda: app.snapshot is not None and not app.busy)
-
-        assert app.frame.find("repl") is None
-
-
 def offered(app):
     return [f"{hint.key} {hint.label}".strip() for hint in app.frame.query_one("#footer").hints]
 
 
-async def test_footer_offers_only_what_works_inside_a_terminal(repl_world, running, settled, hosts):
-    hosts.start("cat")
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
-        await settled(pilot, lambda: offered(app) == ["ctrl+] leave", "shift+pgup look back", "click: commands"])
+async def test_the_last_shown_terminal_is_shown_again_and_hidden_ones_mark_their_tabs_and_get_no_pictures(
+    repl_world, running, settled, hosts, monkeypatch
+):
+    around = hosts.start("cat")
+    (hosts.home / "ring").write_text("until [ -e go ]; do sleep 0.02; done; printf 'hi\\a'; exec cat")
+    bell, last = hosts.start("sh", "ring"), hosts.start("sh", "-c", "echo second; cat")
+    saved = {"pane": "repl", "panes": {"repl": {"terminal": last.id}}}
+    with monkeypatch.context() as inside:
+        inside.setenv("OULIPOLY_TERMINAL", around.id)  # which the app runs in: it is not shown
+        async with running((100, 30), saved=saved) as (app, pilot):
+            await pilot.press("5")
+            await settled(pilot, lambda: "second" in shown(app))
+            pane = app.frame.find("repl")
+            assert {bell.id, last.id} == set(pane._terminals)
 
-        await pilot.click("#footer", offset=(2, 0))
-        await settled(pilot, lambda: tabs(app).has_focus and "enter type" in offered(app))
-        await pilot.press("c")
-        await settled(pilot, lambda: "y copy" in offered(app))
-        await pilot.press("escape")
-        await settled(pilot, lambda: "ctrl+] leave" in offered(app))
-
-
-async def test_quitting_asks_while_a_terminal_lives(repl_world, running, settled, hosts):
-    hosts.start("cat")
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
-        await pilot.press("ctrl+right_square_bracket")
-        await settled(pilot, lambda: tabs(app).has_focus)
-        await pilot.press("q")
-        await settled(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("y")
-        await settled(pilot, lambda: not app.is_running)
-
-    assert [f"{one.id} cat" for one in hosts.living()] == list(app.frame.find("repl").runs_on())
-
-
-async def test_a_click_beside_leads_out(repl_world, running, settled, hosts):
-    hosts.start("cat")
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
-        await pilot.click("#repl-tabs", offset=(30, 0))
-        await settled(pilot, lambda: not has_keys(app))
-        await pilot.press("enter")
-        await settled(pilot, lambda: has_keys(app))
-        await pilot.click("#pools-list", offset=(30, 0))
-
-        await settled(pilot, lambda: not has_keys(app))
+            (hosts.home / "go").touch()
+            hidden = pane._terminals[bell.id]
+            await settled(pilot, lambda: hidden.tab.has_bell)
+            assert [bell.id] == [alert.subject for alert in pane.attention()]
+            await settled(pilot, lambda: "♪" in str(tabs(app)._lines))
+            assert 0 == hidden.view._strips.count
+            await pilot.press("left")
+            await settled(pilot, lambda: "hi" in shown(app))
+            assert not hidden.tab.has_bell
+            assert () == pane.attention()
 
 
-async def test_hidden_terminals_mark_their_tabs_and_get_no_pictures(repl_world, running, settled, hosts):
-    hosts.start("cat")
-    hosts.start("sh", "-c", r"until [ -e go ]; do sleep 0.02; done; printf 'hi\a'; exec cat")
-    async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        pane = app.frame.find("repl")
-        await settled(pilot, lambda: len(pane._terminals) == 2)
-        second = list(pane._terminals.values())[1]
-        (hosts.home / "go").touch()
-        await settled(pilot, lambda: second.tab.has_bell)
-        assert [second.id] == [alert.subject for alert in pane.attention()]
-
-        assert "♪" in tabs(app)._lines[0][1][0]
-        assert 0 == second.view._strips.count
-        await pilot.press("right")
-        await settled(pilot, lambda: "hi" in shown(app))
-        assert not second.tab.has_bell
-        assert () == pane.attention()
-
-
-async def test_end_of_a_program_is_shown_and_its_tab_closed_at_will(repl_world, running, settled, hosts):
+async def test_end_of_a_program_is_shown_and_its_tab_closed_at_will(
+    repl_world, running, settled, hosts, home, toasts, alive
+):
     hosts.start("sh", "-c", "echo the last words; read x; exit 3")
     async with running((100, 30)) as (app, pilot):
         await go_in(app, pilot, settled)
         await pilot.press("enter")
         pane = app.frame.find("repl")
         await settled(pilot, lambda: pane._current.tab.is_ended)
-
         assert "the last words" in shown(app)
         assert "ended 3" in tabs(app)._lines[0][0][0]
         assert tabs(app).has_focus
         await pilot.press("x")
         await settled(pilot, lambda: pane._current is None and not hosts.living())
 
-
-async def test_end_is_shown_though_a_grandchild_holds_the_terminal_and_prints_on(
-    repl_world, running, settled, hosts, home
-):
-    script = "trap '' HUP; (while :; do echo on; sleep 0.02; done) & echo $! > held; read x; exit 4"
-    hosts.start("sh", "-c", script)
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
-        await settled(pilot, lambda: "on" in shown(app))
+        # A grandchild that holds the terminal and prints on hides no end.
+        script = "trap '' HUP; (while :; do echo on; sleep 0.02; done) & echo $! > held; read x; exit 4"
+        await show_new(app, pilot, settled, hosts.start("sh", "-c", script), "on")
         await pilot.press("enter")
-        pane = app.frame.find("repl")
-
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("enter")
         try:
             await settled(pilot, lambda: pane._current.tab.is_ended)
             assert 4 == pane._current.tab.code
@@ -264,44 +270,52 @@ async def test_end_is_shown_though_a_grandchild_holds_the_terminal_and_prints_on
         finally:
             os.kill(int((home / "held").read_text()), signal.SIGKILL)
 
-
-async def test_program_that_is_ended_is_asked_about_first(repl_world, running, settled, hosts):
-    hosts.start("sh", "-c", "trap '' HUP; echo deaf; while :; do sleep 0.05; done")
-    async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: "deaf" in shown(app))
+        # A program that the user ends is asked about first.
+        deaf = hosts.start("sh", "-c", "trap '' HUP; echo deaf; while :; do sleep 0.05; done")
+        await show_new(app, pilot, settled, deaf, "deaf")
         await pilot.press("D", "y")
-
-        pane = app.frame.find("repl")
         await settled(pilot, lambda: pane._current.tab.is_ended)
         assert 137 == pane._current.tab.code
+        await pilot.press("x")
+        await settled(pilot, lambda: pane._current is None and not hosts.living())
 
-
-async def test_a_host_that_is_killed_is_said(repl_world, running, settled, hosts, toasts, alive):
-    terminal = hosts.start("cat")
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
+        # A host that is killed is said.
+        terminal = hosts.start("sh", "-c", "echo any; cat")
+        await show_new(app, pilot, settled, terminal, "any")
         pids = (terminal.host_pid, hosts.now(terminal).screen_pid)
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-
         await settled(pilot, lambda: any("host has died" in text for text in toasts) and not any(map(alive, pids)))
         assert tabs(app).has_focus
 
 
-async def test_terminal_whose_emulator_died_three_times_says_so_and_all_else_lives(
+async def show_new(app, pilot, settled, terminal, words):
+    """Show a terminal that was begun elsewhere, and wait for what its program says; the tabs have the keys."""
+    pane = app.frame.find("repl")
+    pane._show_survey(app.engine.terminals.look(), quietly=True)
+    pane.show(terminal.id)
+    await settled(pilot, lambda: words in shown(app))
+    tabs(app).focus()
+    await settled(pilot, lambda: tabs(app).has_focus)
+
+
+async def test_a_screen_that_dies_comes_back_in_its_tab_until_it_has_died_three_times(
     repl_world, running, settled, hosts, toasts, alive
 ):
     terminal, other = hosts.start("sh", "-i"), hosts.start("sh", "-c", "echo other; cat")
     async with running((100, 30), saved={"pane": "repl", "panes": {"repl": {"terminal": terminal.id}}}) as (app, pilot):
-        await pilot.press("5")
+        await go_in(app, pilot, settled)
         await settled(pilot, lambda: "$" in shown(app))
-        victim = 0
-        for _ in range(3):
+        victim = hosts.now(terminal).screen_pid
+        os.kill(victim, signal.SIGKILL)
+        await settled(pilot, lambda: any("started again" in text for text in toasts))
+        await say(pilot, "echo a$((1+1))b")
+        await settled(pilot, lambda: "a2b" in shown(app))
+
+        for _ in range(2):
             await settled(pilot, lambda: hosts.now(terminal).screen_pid not in (0, victim))  # noqa: B023 - called at once
             victim = hosts.now(terminal).screen_pid
             os.kill(victim, signal.SIGKILL)
-
         await settled(pilot, lambda: "failed three times" in shown(app))
         text = " ".join(shown(app).split())
         assert "has failed three times. Nothing can be drawn here. The program runs on." in text
@@ -331,18 +345,6 @@ async def test_a_host_that_was_killed_while_no_app_ran_is_said_at_the_next_start
     assert ["cat and 1 more ended: the host of the terminal was killed"] == [text for text in toasts if "host" in text]
 
 
-async def test_a_screen_that_dies_comes_back_in_its_tab(repl_world, running, settled, hosts, toasts):
-    terminal = hosts.start("sh", "-i")
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
-        await settled(pilot, lambda: "$" in shown(app))
-        os.kill(hosts.now(terminal).screen_pid, signal.SIGKILL)
-        await settled(pilot, lambda: any("started again" in text for text in toasts))
-        await say(pilot, "echo a$((1+1))b")
-
-        await settled(pilot, lambda: "a2b" in shown(app))
-
-
 async def test_read_only_app_shows_and_types_nothing(repl_world, running, settled, hosts):
     hosts.start("sh", "-c", "echo to be read; exec cat")
     async with running((100, 30), read_only=True) as (app, pilot):
@@ -365,46 +367,44 @@ def no_typist(monkeypatch):
     monkeypatch.setattr(clipboard_question, "QUIET_S", 0.0)
 
 
-async def test_clipboard_is_asked_for_once(repl_world, running, settled, hosts, toasts, no_typist):
+async def test_clipboard_is_asked_for_once_and_a_refusal_stays(repl_world, running, settled, hosts, toasts, no_typist):
     hosts.start("sh", "-c", r"while read x; do printf '\033]52;c;aGVsbG8=\a'; done")
+    script = r"read x; for i in 1 2 3 4 5 6 7 8 9; do printf '\033]52;c;YQ==\a'; done; printf '\033]52;c;aGVsbG8=\a'"
+    many = hosts.start("sh", "-c", script + "; echo do''ne; cat")
+    refused = hosts.start("sh", "-c", r"while read x; do printf '\033]52;c;aGVsbG8=\a'; echo wanted $x; done")
     async with running((100, 30)) as (app, pilot):
         await go_in(app, pilot, settled)
+        pane = app.frame.find("repl")
         await pilot.press("enter")
         await settled(pilot, lambda: app.screen is not app.frame)
         assert not any("copied" in text for text in toasts)
         await pilot.press("y")
-        await settled(pilot, lambda: "Copied 5 characters" in toasts)
+        await settled(pilot, lambda: "Copied 5 characters" in toasts and has_keys(app))
         await pilot.press("enter")
-
         await settled(pilot, lambda: 2 == toasts.count("Copied 5 characters"))
 
-
-async def test_many_wishes_for_the_clipboard_are_one_question_and_the_newest_is_copied(
-    repl_world, running, settled, hosts, toasts, no_typist
-):
-    script = r"read x; for i in 1 2 3 4 5 6 7 8 9; do printf '\033]52;c;YQ==\a'; done; printf '\033]52;c;aGVsbG8=\a'"
-    hosts.start("sh", "-c", script + "; echo do''ne; cat")
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
+        # Many wishes are one question, and the newest is copied.
+        toasts.clear()
+        pane.show(many.id)
+        pane.action_enter()
+        await settled(pilot, lambda: pane._current.id == many.id and has_keys(app))
         await pilot.press("enter")
         await settled(pilot, lambda: isinstance(app.screen, Confirm) and "done" in shown(app))
         await pilot.press("y")
         await settled(pilot, lambda: app.screen is app.frame)
-
         assert ["Copied 5 characters"] == [text for text in toasts if "Copied" in text]
 
-
-async def test_clipboard_that_was_refused_stays_so(repl_world, running, settled, hosts, toasts, no_typist):
-    hosts.start("sh", "-c", r"while read x; do printf '\033]52;c;aGVsbG8=\a'; echo wanted $x; done")
-    async with running((100, 30)) as (app, pilot):
-        await go_in(app, pilot, settled)
+        toasts.clear()
+        pane.show(refused.id)
+        pane.action_enter()
+        await settled(pilot, lambda: pane._current.id == refused.id and has_keys(app))
         await pilot.press("enter")
         await settled(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("n")
         await settled(pilot, lambda: any("the clipboard stays closed to it" in text for text in toasts))
+        await settled(pilot, lambda: has_keys(app))
         await say(pilot, "again")
         await settled(pilot, lambda: "wanted again" in shown(app))
-
         assert app.screen is app.frame
         assert not any("copied" in text for text in toasts)
 
@@ -424,59 +424,6 @@ async def test_word_that_is_being_typed_when_a_program_asks_answers_nothing_and_
         assert not any("copied" in text for text in toasts)
         await pilot.press("escape")
         await settled(pilot, lambda: has_keys(app))
-
-
-async def test_a_session_that_is_open_is_turned_to_and_not_begun_again(repl_world, running, settled, hosts, toasts):
-    async with running((100, 30)) as (app, pilot):
-        app.post_message(ReplWanted("opus"))
-        await settled(pilot, lambda: "hello from bob" in shown(app))
-        pane = app.frame.find("repl")
-        first = pane._current
-        first.terminal = replace(first.terminal, session_id="0123")
-        app.post_message(ReplWanted("opus", None, "0123"))
-
-        await settled(pilot, lambda: any("open already" in text for text in toasts))
-        assert 1 == len(hosts.living())
-
-
-async def test_a_terminal_that_cannot_be_begun_is_said_and_nothing_waits(repl_world, running, settled, toasts):
-    repl_world.account("dan")
-    repl_world.model("mute", "dan")
-    async with running((100, 30)) as (app, pilot):
-        app.post_message(ReplWanted("mute"))
-        await settled(pilot, lambda: any("interactive_args" in text for text in toasts))
-
-        assert tabs(app).has_focus
-        assert "opening" not in str(tabs(app)._lines)
-
-
-async def test_the_keys_come_back_to_where_an_account_was_added(repl_world, running, settled, hosts, toasts):
-    async with running((100, 30)) as (app, pilot):
-        before = app.frame.current.id
-        add_account(app, ["--help"])
-        await settled(pilot, lambda: any("Ended: account add" in text for text in toasts))
-        await settled(pilot, lambda: app.frame.current.id == before)
-
-        assert before != "repl"
-
-
-async def test_app_does_not_show_the_terminal_that_it_runs_in(repl_world, running, settled, hosts, monkeypatch):
-    around, other = hosts.start("cat"), hosts.start("cat")
-    with monkeypatch.context() as inside:
-        inside.setenv("OULIPOLY_TERMINAL", around.id)
-        async with running((100, 30)) as (app, pilot):
-            await go_in(app, pilot, settled)
-
-            assert [other.id] == list(app.frame.find("repl")._terminals)
-
-
-async def test_the_last_shown_terminal_is_shown_again(repl_world, running, settled, hosts):
-    hosts.start("sh", "-c", "echo first; cat")
-    second = hosts.start("sh", "-c", "echo second; cat")
-    async with running((100, 30), saved={"pane": "repl", "panes": {"repl": {"terminal": second.id}}}) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: "second" in shown(app))
-        assert 2 == len(app.frame.find("repl")._terminals)
 
 
 async def test_a_chord_that_the_tmux_around_takes_is_told_and_another_works(
