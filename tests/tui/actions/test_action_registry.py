@@ -128,44 +128,40 @@ def test_what_is_offered_is_no_markup_when_it_is_searched():
     assert {"r", "e", "s", "u", "m"} == {text[at] for span in shown.spans for at in range(span.start, span.end)}
 
 
-async def test_the_palette_offers_what_a_synonym_means(app_world, running, settled, screen_text):
-    async with running(size=(100, 30), panes=["pools"], reads_quota=False) as (app, pilot):
-        await pilot.press("ctrl+p", *"cordon")
-        await settled(pilot, lambda: any("account drain bob" in text for text in screen_text(app)))
-        await settled(pilot, lambda: any("cordon" in text and "key d" in text for text in screen_text(app)))
-
-
 def test_found_by_says_what_was_meant():
     drain = next(action for action in ACTIONS if action.id == "pools.drain")
 
     assert ("drain", "stop using", None) == tuple(find_term(drain, wanted) for wanted in ("dra", "stop", "zzz"))
 
 
-async def test_the_palette_s_first_hit_is_what_the_word_means_in_every_pane(app_world, running, settled):
-    async with running((120, 30), reads_quota=False) as (app, pilot):
+async def test_the_palette_has_each_action_of_each_pane_once_and_its_first_hit_is_what_the_word_means(
+    app_world, running, settled, screen_text
+):
+    async with running((100, 30), reads_quota=False) as (app, pilot):
+        counts = Counter(offer.action.id for offer in palette.offers(app) if not offer.text.startswith(_commands()))
+        with_keys = {one.id for one in ACTIONS if one.keys and one.where != LISTS}
+        notes = {offer.action.id: offer.help for offer in palette.offers(app)}
+        assert with_keys <= set(notes)
+        assert [] == [identity for identity, count in counts.items() if count > 1]
+        assert "in Live, key a" == notes["live.approve"]
+        assert notes["pools.stop"].startswith("not now: ")
+
+        await pilot.press("ctrl+p", *"cordon")  # a synonym
+        await settled(pilot, lambda: any("account drain bob" in text for text in screen_text(app)))
+        await settled(pilot, lambda: any("cordon" in text and "key d" in text for text in screen_text(app)))
+        await pilot.press("escape")
+        await settled(pilot, lambda: app.screen is app.frame)
+
         for digit, entry in enumerate(PANES, start=1):
             await pilot.press(str(digit))
             await settled(pilot, lambda pane=entry.id: app.frame.current.id == pane)
             offers = tuple(palette.offers(app))
-
             assert HITS == {typed: _find_first_hit(typed, offers) for typed in HITS}, entry.id
 
 
 def _find_first_hit(typed, offers):
     matcher = Matcher(typed)
     return max(offers, key=lambda offer: palette.weigh(matcher, offer.text, offer.action)[0]).action.id
-
-
-async def test_the_palette_has_each_action_of_each_pane_once_and_says_where_it_belongs(app_world, running):
-    async with running((120, 30)) as (app, _pilot):
-        counts = Counter(offer.action.id for offer in palette.offers(app) if not offer.text.startswith(_commands()))
-        with_keys = {one.id for one in ACTIONS if one.keys and one.where != LISTS}
-        notes = {offer.action.id: offer.help for offer in palette.offers(app)}
-
-    assert with_keys <= set(notes)
-    assert [] == [identity for identity, count in counts.items() if count > 1]
-    assert "in Live, key a" == notes["live.approve"]
-    assert notes["pools.stop"].startswith("not now: ")
 
 
 def _commands():

@@ -40,62 +40,65 @@ def running(running):
     return run
 
 
-def notes(app_world, **more):
+def notes(app_world, name="note it", **more):
     """Return a command that notes the words that it is given."""
-    script = f'printf "%s\\n" "$#" "$@" >> {app_world.home}/noted'
-    return {"name": "note it", "command": ["sh", "-c", script, "sh", "{account}", "of {pool}"], **more}
+    script = f'printf "%s\\n" "$#" "$@" > {app_world.home}/{name.replace(" ", "_")}'
+    return {"name": name, "command": ["sh", "-c", script, "sh", "{account}", "of {pool}"], **more}
 
 
-async def noted(app_world, pilot, settled):
-    file = app_world.home / "noted"
+async def noted(app_world, pilot, settled, name="note it"):
+    file = app_world.home / name.replace(" ", "_")
     await settled(pilot, lambda: file.exists() and file.read_text().count("\n") >= 3)
     return file.read_text()
 
 
-async def test_a_key_runs_a_command_on_the_row_unseen_and_shows_what_it_prints(
+async def test_a_command_works_as_soon_as_it_stands_in_the_file_asks_where_that_is_wanted_and_shows_what_it_prints(
     app_world, running, settled, screen_text
 ):
-    command = ["sh", "-c", 'printf "%s of %s" "$1" "$2"; exit 3', "sh", "{account}", "{pool}"]
-    write(app_world, {"name": "greet", "key": "ctrl+g", "panes": ["pools"], "run": "background", "command": command})
     async with running() as (app, pilot):
-        await pilot.press("ctrl+g")
-        await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
 
-        text = "\n".join(screen_text(app))
-        assert "greet: ended with 3" in text
-        assert "bob of mix" in text
+        async def stand(*commands):
+            write(app_world, *commands)
+            await settled(
+                pilot, lambda: [one["name"] for one in commands] == [one.name for one in app.options.commands]
+            )
 
+        await stand(notes(app_world, run="background", key="f9"))
+        await pilot.press("f9")
+        assert "2\nbob\nof mix\n" == await noted(app_world, pilot, settled)
 
-async def test_menu_line_palette_and_help_know_it(app_world, running, settled, screen_text):
-    write(app_world, notes(app_world, run="background", key="f9"))
-    async with running() as (app, pilot):
+        # Menu, help, palette and line know it.
         for keys in (("full_stop",), ("question_mark", *"note it"), ("ctrl+p", *"note it")):
             await pilot.press(*("space" if key == " " else key for key in keys))
             await settled(pilot, lambda: all(word in "\n".join(screen_text(app)) for word in ("note it", "f9")))
             await pilot.press("escape")
             await settled(pilot, lambda: app.screen is app.frame)
+        (app_world.home / "note_it").unlink()
         app.order("note it")
         assert "2\nbob\nof mix\n" == await noted(app_world, pilot, settled)
 
+        command = ["sh", "-c", 'printf "%s of %s" "$1" "$2"; exit 3', "sh", "{account}", "{pool}"]
+        await stand({"name": "greet", "key": "ctrl+g", "panes": ["pools"], "run": "background", "command": command})
+        await pilot.press("ctrl+g")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
+        text = "\n".join(screen_text(app))
+        assert "greet: ended with 3" in text
+        assert "bob of mix" in text
+        await pilot.press("escape")
+        await settled(pilot, lambda: app.screen is app.frame)
 
-async def test_it_asks_first_where_that_is_wanted(app_world, running, settled, screen_text):
-    write(app_world, notes(app_world, run="background", key="f9", confirm=True))
-    async with running() as (app, pilot):
-        await pilot.press("f9")
-        await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
-        assert any("bob 'of mix'" in line for line in screen_text(app))
-        await pilot.press("n", "f9")
-        await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
-        await pilot.press("y")
-        assert "2\nbob\nof mix\n" == await noted(app_world, pilot, settled)
+        await stand(notes(app_world, "asked", run="background", key="f9", confirm=True))
+        for answer in ("n", "y"):
+            await pilot.press("f9")
+            await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
+            assert any("bob 'of mix'" in line for line in screen_text(app))
+            assert not (app_world.home / "asked").exists()
+            await pilot.press(answer)
+        assert "2\nbob\nof mix\n" == await noted(app_world, pilot, settled, "asked")
 
-
-async def test_the_question_shows_hidden_characters_and_the_output_s_end_is_counted(
-    app_world, running, settled, screen_text
-):
-    command = ["sh", "-c", "yes | head -n 10003", "\u202ean argument\nin /another/folder"]
-    write(app_world, {"name": "flood", "key": "f9", "confirm": True, "run": "background", "command": command})
-    async with running() as (app, pilot):
+        # The question shows hidden characters, and the output's end is counted.
+        command = ["sh", "-c", "yes | head -n 10003", "\u202ean argument\nin /another/folder"]
+        await stand({"name": "flood", "key": "f9", "confirm": True, "run": "background", "command": command})
         await pilot.press("f9")
         await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
         assert any("'<U+202E>an argument␊in /another/folder'" in line for line in screen_text(app))
@@ -103,14 +106,14 @@ async def test_the_question_shows_hidden_characters_and_the_output_s_end_is_coun
         await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
         await pilot.press("end")
         await settled(pilot, lambda: any("… 3 more lines" in line for line in screen_text(app)))
+        await pilot.press("escape")
+        await settled(pilot, lambda: app.screen is app.frame)
 
-
-async def test_a_command_works_as_soon_as_it_stands_in_the_file_and_no_longer(app_world, running, settled):
-    async with running() as (app, pilot):
-        write(app_world, notes(app_world, run="background", key="f9"))
-        await settled(pilot, lambda: app.keys.own)
+        await stand({"name": "read", "key": "f9", "command": "less {transcript}"})  # a row has not what it needs
+        assert all(action.custom is None for action in app.works_now())
         await pilot.press("f9")
-        await noted(app_world, pilot, settled)
+        await settled(pilot, lambda: any("read needs a transcript" in one.message for one in app._notifications))
+
         (app_world.config / "app.toml").unlink()
         await settled(pilot, lambda: not app.keys.own)
 
@@ -135,14 +138,6 @@ async def test_its_key_is_pressed_to_be_bound_and_may_be_taken_from_another(app_
     assert 'key = "w"' in text
     assert 'key = "none"' in text
     assert '"pools.why" = "none"' in text
-
-
-async def test_a_row_without_what_it_needs_says_so(app_world, running, settled):
-    write(app_world, {"name": "read", "key": "f9", "command": "less {transcript}"})
-    async with running() as (app, pilot):
-        assert all(action.custom is None for action in app.works_now())
-        await pilot.press("f9")
-        await settled(pilot, lambda: any("read needs a transcript" in one.message for one in app._notifications))
 
 
 async def test_read_only_runs_none(app_world, running, settled):

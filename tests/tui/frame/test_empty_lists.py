@@ -9,46 +9,37 @@ _LIST_KEYS = [key for row in TABLE if row.where == "lists" for key in row.keys.s
 _DIALOGS = ("inbox", "search", "log", "doctor", "worktrees", "server", "new_work", "settings", "palette", "help")
 
 
-async def test_no_key_of_lists_harms_a_pane_in_which_nothing_is_listed(running, empty_world):
+async def test_no_key_of_lists_harms_a_pane_or_a_dialog_in_which_nothing_is_listed(running, empty_world, settled):
     async with running((120, 40)) as (app, pilot):
-        for entry in PANES:
-            await app.frame.turn_to(entry.id)
-            await pilot.pause()
-            await pilot.press(*_LIST_KEYS)
-
-            assert entry.id == app.frame.current.id
-
-
-async def test_what_live_says_while_nothing_is_open_is_whole_however_narrow_it_is(running, empty_world, settled):
-    async with running((40, 30)) as (app, pilot):
-        await app.frame.turn_to("live")
-        lines = app.frame.find("live").query_one("#live-empty", Lines)
-        await settled(pilot, lambda: lines.size.width)
-
-        assert lines.size.width >= max(len(plain(line)) for line in lines.lines)
-
-
-async def test_a_snapshot_that_comes_while_the_first_pane_is_hidden_leaves_its_lines_as_wide_as_they_are(
-    running, empty_world, settled
-):
-    async with running((120, 40)) as (app, pilot):
+        # A snapshot that comes while the first pane is hidden leaves its lines as wide as they are.
         lines = app.frame.find("pools").query_one("#pools-empty", Lines)
         await settled(pilot, lambda: lines.lines)
         before = lines.lines
         await app.frame.turn_to("live", zoomed=True)
         await settled(pilot, lambda: not app.frame.find("pools").size.width)
         app.frame.take(app.snapshot)
-
         assert before == lines.lines
 
+        await pilot.resize_terminal(80, 24)
+        for entry in PANES:
+            await app.frame.turn_to(entry.id)
+            await pilot.pause()
+            await pilot.press(*_LIST_KEYS)
+            assert entry.id == app.frame.current.id
 
-async def test_no_key_of_lists_harms_a_dialog_in_which_nothing_is_listed(running, empty_world, settled):
-    async with running((120, 40)) as (app, pilot):
         for dialog in _DIALOGS:
             await app.action_press(f"frame.{dialog}")
             await settled(pilot, lambda: app.screen is not app.frame)
             await pilot.press(*(key for key in _LIST_KEYS if key != "enter"))
-
             assert app.screen is not app.frame, dialog
             while app.screen is not app.frame:
                 await app.pop_screen()
+
+
+async def test_what_live_says_while_nothing_is_open_is_whole_however_narrow_it_is(running, empty_world, settled):
+    async with running((40, 30), panes=["pools", "live"]) as (app, pilot):
+        await app.frame.turn_to("live")
+        lines = app.frame.find("live").query_one("#live-empty", Lines)
+        await settled(pilot, lambda: lines.size.width)
+
+        assert lines.size.width >= max(len(plain(line)) for line in lines.lines)

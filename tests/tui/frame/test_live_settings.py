@@ -25,41 +25,28 @@ def _troubles(app):
     return [f"{one.place} {one.cause} → {one.fix}" for one in app.alerts.troubles()]
 
 
-async def test_a_key_in_app_toml_works_at_once(app_world, running, settled):
+async def test_a_key_and_a_theme_work_as_soon_as_they_stand_in_their_files_and_no_longer(app_world, running, settled):
     async with running() as (app, pilot):
         _follow(app)
+
+        async def explain(key):
+            await settled(pilot, lambda: app.keys.find("pools.why").keys == key)
+            await pilot.press(key)
+            await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
+            await pilot.press("escape")
+            await settled(pilot, lambda: app.screen is app.frame)
+
         app_world.write("app.toml", '[keys]\n"pools.why" = "f9"\n')
-        await settled(pilot, lambda: app.keys.find("pools.why").keys == "f9")
-        await pilot.press("f9")
-        await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
-
-
-async def test_a_key_that_is_taken_out_again_is_as_it_was(app_world, running, settled):
-    app_world.write("app.toml", '[keys]\n"pools.why" = "f9"\n')
-    async with running(own_keys={"pools.why": "f9"}) as (app, pilot):
-        _follow(app)
+        await explain("f9")
         (app_world.config / "app.toml").unlink()
-        await settled(pilot, lambda: app.keys.find("pools.why").keys == "w")
-        await pilot.press("w")
-        await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
+        await explain("w")  # it is as it was
 
-
-async def test_a_theme_file_colours_the_app_as_it_is_saved(app_world, running, settled):
-    async with running() as (app, pilot):
-        _follow(app)
         app_world.write("themes/mine.toml", 'primary = "#336699"\n')
         app_world.write("app.toml", 'theme = "mine"\n')
         await settled(pilot, lambda: app.theme == "mine")
         app_world.write("themes/mine.toml", 'primary = "#993366"\n')
         await settled(pilot, lambda: app.theme_variables["primary"].lower() == "#993366")
         assert "mine" == app.theme
-
-
-async def test_a_theme_that_goes_away_leaves_the_dark_one(app_world, running, settled):
-    app_world.write("themes/mine.toml", 'primary = "#336699"\n')
-    options = entry.options(from_environment(), [])
-    async with running(theme="mine", themes=options.themes) as (app, pilot):
-        _follow(app)
         (app_world.config / "themes/mine.toml").unlink()
         await settled(pilot, lambda: app.theme == "agents-dark")
         assert "mine" not in app.available_themes
@@ -94,18 +81,15 @@ async def test_a_key_that_is_none_is_said_at_the_start_and_stands_in_the_problem
         await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
 
 
-async def test_what_is_wrong_in_app_toml_and_a_theme_stands_in_the_problems(app_world, running, settled):
+async def test_a_missing_program_and_what_is_wrong_in_app_toml_and_a_theme_stand_in_the_problems(
+    app_world, running, settled
+):
     app_world.write("app.toml", "footer = 'tiny'\n")
     app_world.write("themes/odd.toml", "primary = 3\n")
-    async with running() as (app, pilot):
-        await settled(pilot, lambda: any("app.toml" in text for text in _troubles(app)))
-
-        assert any("odd.toml" in text for text in _troubles(app))
-
-
-async def test_a_missing_program_is_found_at_the_start(app_world, running, settled):
     app_world.write("providers.toml", "[ada]\ncommand = 'no-such-cli'\n")
     async with running() as (app, pilot):
+        await settled(pilot, lambda: any("app.toml" in text for text in _troubles(app)))
+        assert any("odd.toml" in text for text in _troubles(app))
         await settled(pilot, lambda: any("'no-such-cli' was not found → install it" in text for text in _troubles(app)))
 
 

@@ -151,10 +151,13 @@ def _end_all(paths):
 
 @pytest.fixture
 def live(live_world):
-    """Open the app: `async with live((100, 30)) as one`. saved: the layout that the last app left."""
+    """Open the app: `async with live((100, 30)) as one`.
+
+    panes: the ids of those that there shall be. saved: the layout that the last app left.
+    """
 
     @asynccontextmanager
-    async def run(size=(100, 30), **options):
+    async def run(size=(100, 30), *, panes=("pools", "repl", "live"), **options):
         paths = from_environment()
         options.setdefault("reduced_motion", True)
         read_only = options.get("read_only", False)
@@ -162,7 +165,7 @@ def live(live_world):
             lambda: open_engine(paths, read_only=read_only),
             SystemClock().now,
             Options(reads_quota=False, **options),
-            [entry for entry in PANES if entry.id in ("pools", "repl", "live")],
+            [entry for entry in PANES if entry.id in panes],
         )
         async with app.run_test(size=size, notifications=False) as pilot:
             one = Live(app, pilot, live_world, paths)

@@ -162,29 +162,27 @@ def heading(app):
     return plain(app.query_one("#sessions-head").lines[0])
 
 
-async def test_a_click_on_a_heading_sorts_and_a_second_turns_it_round(listed):
+async def test_a_click_on_a_heading_sorts_and_the_order_is_the_same_at_the_next_start(listed):
     async with listed() as (app, pilot, until):
-        assert ["beta", "alpha"] == titles(app)
+        await pilot.press("U")
+        await until(lambda: titles(app) == ["alpha", "beta"])
+        pane = app.frame.find("sessions")
+        kept = pane.state()
+        await pilot.press("s")
+        pane.restore(kept)
+        assert ("used", True) == (pane.order.sort, pane.order.is_reversed)
+
+        await pilot.press("U")
+        await until(lambda: titles(app) == ["beta", "alpha"])
         await pilot.click("#sessions-head", offset=(heading(app).index("title"), 0))
         await until(lambda: titles(app) == ["alpha", "beta"] and "title▲" in heading(app))
         await pilot.click("#sessions-head", offset=(heading(app).index("title"), 0))
         await until(lambda: titles(app) == ["beta", "alpha"] and "title▼" in heading(app))
 
 
-async def test_the_order_is_the_same_at_the_next_start(listed):
-    async with listed() as (app, pilot, until):
-        await pilot.press("U")
-        await until(lambda: titles(app) == ["alpha", "beta"])
-        kept = app.frame.find("sessions").state()
-        await pilot.press("s")
-        pane = app.frame.find("sessions")
-        pane.restore(kept)
-
-        assert ("used", True) == (pane.order.sort, pane.order.is_reversed)
-
-
 async def test_a_view_is_kept_chosen_and_forgotten_and_u_brings_it_back(listed, app_world):
     async with listed() as (app, pilot, until):
+        assert "there is no view 'x': V keeps what is shown" == line.run(app, "session view", ["x"])
         await pilot.press("slash", *"alpha", "enter", "w")
         await until(lambda: titles(app) == ["alpha"])
         app.order("session view save", ["old one"])
@@ -201,14 +199,9 @@ async def test_a_view_is_kept_chosen_and_forgotten_and_u_brings_it_back(listed, 
         await pilot.press("u")
         await until(lambda: [one.name for one in app.snapshot.views] == ["old one"])
 
-
-async def test_views_are_offered_on_the_line_and_an_unknown_one_is_refused(listed):
-    async with listed() as (app, _, until):
-        assert "there is no view 'x': V keeps what is shown" == line.run(app, "session view", ["x"])
-        app.order("session view save", ["mine"])
-        await until(lambda: app.snapshot.views)
-        assert ("session view mine",) == line.completions("session view m", app.snapshot)
-        assert "there is no view 'x': there are mine" == line.run(app, "session view delete", ["x"])
+        # It is offered on the line, and an unknown one is refused.
+        assert ("session view old one",) == line.completions("session view o", app.snapshot)
+        assert "there is no view 'x': there are old one" == line.run(app, "session view delete", ["x"])
 
 
 async def test_what_is_at_risk_is_gone_to_and_archived_from_there(listed):

@@ -52,12 +52,27 @@ def running(running):
     return partial(running, panes=["pools"], reads_quota=False)
 
 
-async def test_what_is_marked_is_copied_after_its_difference_was_seen(empty_world, running, screen_text, settled):
+async def test_what_is_marked_is_copied_after_its_difference_was_seen_and_a_yes(
+    empty_world, running, screen_text, settled
+):
     sync = Sync()
     async with running((80, 24)) as (app, pilot):
         app.push_screen(SyncScreen(sync))
         await settled(pilot, lambda: "review" in "\n".join(screen_text(app)))
-        await pilot.press("space", "space", "space", "enter")
+        await pilot.press("enter")  # it is there already
+        await settled(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("enter")
+        await settled(pilot, lambda: any("has the same already" in note.message for note in app._notifications))
+        await settled(pilot, lambda: isinstance(app.screen, SyncScreen) and not app.busy)
+        await pilot.press("down", "enter")
+        await settled(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("enter")
+        await settled(pilot, lambda: isinstance(app.screen, Review))
+        await pilot.press("escape")
+        await settled(pilot, lambda: isinstance(app.screen, SyncScreen) and not app.busy)
+        assert [] == sync.applied
+
+        await pilot.press("home", "space", "space", "space", "enter")
         await settled(pilot, lambda: isinstance(app.screen, Choice))
         await pilot.press("down", "enter")
         await settled(pilot, lambda: isinstance(app.screen, Review))
@@ -71,27 +86,6 @@ async def test_what_is_marked_is_copied_after_its_difference_was_seen(empty_worl
     assert [f"copied the {one} from claude to work" for one in ("skill review", "mcp notes")] == sync.applied
 
 
-async def test_nothing_is_copied_without_a_yes_or_where_it_is_there(empty_world, running, screen_text, settled):
-    sync = Sync()
-    async with running((80, 24)) as (app, pilot):
-        app.push_screen(SyncScreen(sync))
-        await settled(pilot, lambda: "review" in "\n".join(screen_text(app)))
-        for key, answer in (("enter", []), ("down", ["escape"])):
-            await pilot.press(key)
-            if key == "down":
-                await pilot.press("enter")
-            await settled(pilot, lambda: isinstance(app.screen, Choice))
-            await pilot.press("enter")
-            if answer:
-                await settled(pilot, lambda: isinstance(app.screen, Review))
-                await pilot.press(*answer)
-            else:
-                await settled(pilot, lambda: any("has the same already" in note.message for note in app._notifications))
-            await settled(pilot, lambda: isinstance(app.screen, SyncScreen) and not app.busy)
-
-    assert [] == sync.applied
-
-
 @pytest.mark.parametrize("width", [40, 74, 140])
 def test_rows_fit_and_tell_where_else_it_is(width):
     rows = sync_rows(HOMES, {"1"}, width)
@@ -103,18 +97,15 @@ def test_rows_fit_and_tell_where_else_it_is(width):
     assert [one.name for one in list_entries(HOMES)] == ["commit", "review", "notes", "commit"]
 
 
-@pytest.mark.parametrize(
-    ("homes", "told"),
-    [
-        ((*HOMES, home("gemini", "gemini")), ["claude", "work · Codex", "Nothing in gemini."]),
-        ((home("codex", "codex"), home("gemini", "gemini")), ["No CLI has a skill or an MCP server yet."]),
-    ],
-    ids=["some", "none"],
-)
-async def test_what_has_nothing_is_told_in_one_line(homes, told, empty_world, running, screen_text, settled):
-    sync = Sync()
-    sync.homes = lambda: homes
+async def test_what_has_nothing_is_told_in_one_line(empty_world, running, screen_text, settled):
+    some = (*HOMES, home("gemini", "gemini")), ["claude", "work · Codex", "Nothing in gemini."]
+    none = (home("codex", "codex"), home("gemini", "gemini")), ["No CLI has a skill or an MCP server yet."]
     async with running((80, 24)) as (app, pilot):
-        app.push_screen(SyncScreen(sync))
-        await settled(pilot, lambda: all(text in "\n".join(screen_text(app)) for text in told))
-        assert "0 skills" not in "\n".join(screen_text(app))
+        for homes, told in (some, none):
+            sync = Sync()
+            sync.homes = lambda homes=homes: homes
+            app.push_screen(SyncScreen(sync))
+            await settled(pilot, lambda told=told: all(text in "\n".join(screen_text(app)) for text in told))
+            assert "0 skills" not in "\n".join(screen_text(app))
+            app.pop_screen()
+            await settled(pilot, lambda: app.screen is app.frame)

@@ -102,24 +102,30 @@ TREES = (tree(3, "removed"), tree(1, changed_files=4, ahead=2), tree(2, is_merge
 
 @pytest.fixture
 def shown(running, check_golden, settled, monkeypatch):
-    """Open a screen over the engine above and compare it at each size: `await shown(screen, "changes", condition)`."""
+    """Open screens over the engine above and compare each at each size: `await shown((make, "changes", condition))`."""
 
-    async def show(screen, name, condition, *keys):
+    async def show(*screens):
         async with running(SIZES[0], panes=("pools",)) as (app, pilot):
             app.engine, real = Engine(app.engine), app.engine
             try:
                 monkeypatch.setattr(app, "now", lambda: NOW)
-                app.push_screen(screen)
-                await settled(pilot, lambda: condition(screen) and not app.busy)
-                await pilot.press(*keys)
-                for width, height in SIZES:
-                    await pilot.resize_terminal(width, height)
-                    await pilot.pause()
-                    await pilot.pause()
-                    inner = screen.query("Vertical").first().region
-                    rows = ["".join(part.text for part in strip) for strip in app.screen._compositor.render_strips()]
-                    lines = [row[inner.x : inner.right].rstrip() for row in rows[inner.y : inner.bottom]]
-                    check_golden(f"{name}-{width}x{height}", "\n".join((*lines, rows[-1].rstrip())))
+                for make, name, condition, *keys in screens:
+                    screen = make()
+                    app.push_screen(screen)
+                    await settled(pilot, lambda screen=screen, condition=condition: condition(screen) and not app.busy)
+                    await pilot.press(*keys)
+                    for width, height in SIZES:
+                        await pilot.resize_terminal(width, height)
+                        await pilot.pause()
+                        await pilot.pause()
+                        inner = screen.query("Vertical").first().region
+                        strips = app.screen._compositor.render_strips()
+                        rows = ["".join(part.text for part in strip) for strip in strips]
+                        lines = [row[inner.x : inner.right].rstrip() for row in rows[inner.y : inner.bottom]]
+                        check_golden(f"{name}-{width}x{height}", "\n".join((*lines, rows[-1].rstrip())))
+                    app.pop_screen()
+                    await pilot.resize_terminal(*SIZES[0])
+                    await settled(pilot, lambda: app.screen is app.frame and app.frame.size == SIZES[0])
             finally:
                 app.engine = real
 
@@ -134,33 +140,32 @@ def test_what_git_ignores_is_named_with_a_count_before_a_removal():
     assert f"    not kept: {words}" in [plain(line) for line in prune_lines(Pruned((found,), ()))]
 
 
-async def test_changes_are_readable(shown):
-    screen = ChangesScreen(ID, "paint the roof")
-    await shown(
-        screen, "changes", lambda one: one.found and one._diff and one._committed, "tab", "down", "down", "down"
-    )
-
-
-async def test_what_will_be_made_is_said_before(shown, monkeypatch):
+async def test_changes_new_work_worktrees_the_server_and_a_merge_are_readable(shown, monkeypatch):
     def find(_engine, draft):
         setup = Setup(setup=("npm ci",), copy=(".env",))
         return Found(draft.repository, Engine().repository(""), setup, is_allowed=False, kind="codex")
 
+    def review():
+        return Review("Merge?", merge_head(PREVIEW, ID, "merge"), merge_body(PREVIEW), yes="Hand to the agent")
+
     monkeypatch.setattr(new_work, "find", find)
-    await shown(NewWorkScreen(("/home/ada/house",)), "new-work", lambda one: one.found)
 
+    def is_read(screen):
+        return screen.found and screen._diff and screen._committed
 
-async def test_worktrees_are_readable(shown):
-    await shown(WorktreesScreen(), "worktrees", lambda one: one.found)
-
-
-async def test_the_server_is_readable(shown):
-    await shown(ServerScreen(), "server", lambda one: one.servers and one.devices)
-
-
-async def test_a_merge_says_what_will_happen(shown):
-    screen = Review("Merge?", merge_head(PREVIEW, ID, "merge"), merge_body(PREVIEW), yes="Hand to the agent")
-    await shown(screen, "merge", lambda one: [part for part in one.query("#review-body") if part.lines])
+    keys = ("tab", "down", "down", "down")
+    await shown(
+        (
+            lambda: ChangesScreen(ID, "paint the roof"),
+            "changes",
+            lambda one: one.found and one._diff and one._committed,
+            *keys,
+        ),
+        (lambda: NewWorkScreen(("/home/ada/house",)), "new-work", lambda one: one.found),
+        (WorktreesScreen, "worktrees", lambda one: one.found),
+        (ServerScreen, "server", lambda one: one.servers and one.devices),
+        (review, "merge", lambda one: [part for part in one.query("#review-body") if part.lines]),
+    )
 
 
 @pytest.mark.parametrize("width", [20, 40, 120])

@@ -18,7 +18,7 @@ class Changes:
 async def test_a_work_session_is_listed_with_its_branch_and_opened_and_git_is_asked_only_while_it_is_seen(
     live, repository
 ):
-    async with live((140, 40)) as one:
+    async with live((140, 40), panes=("pools", "sessions", "live")) as one:
         changes = one.app.engine.changes = Changes()
         begun = one.app.engine.work.begin(NewWork(repository, model="demo-codex", uses_worktree=False, title="slates"))
         await one.sees("Work sessions 1", "ready", "slates")
