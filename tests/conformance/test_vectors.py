@@ -9,9 +9,10 @@ The driver of area `family.topic` stands in `drivers/family.py`, which exposes
     DRIVERS: dict[str, Callable[[dict, Path], None]]      # area -> driver
 
 and a driver is `def drive(vector: dict, tmp_path: Path) -> None`: it takes the whole vector, runs the product on its
-input and asserts the expectation. `tmp_path` is the test's own empty folder. Driver files are loaded by path, so they
-cannot import one another. An area without a driver fails, unless `pending.py` names it with the issue that will bring
-it.
+input and asserts the expectation. `tmp_path` is the test's own empty folder. A file whose drivers run our command has
+`COMMANDS = None`, which becomes the fixture `commands`: what it runs is forked from a process that has imported us.
+Driver files are loaded by path, so they cannot import one another. An area without a driver fails, unless `pending.py`
+names it with the issue that will bring it.
 """
 
 from __future__ import annotations
@@ -42,9 +43,14 @@ PENDING = _load(HERE / "pending.py").PENDING
 
 
 @cache
+def _family(name: str) -> ModuleType | None:
+    path = HERE / "drivers" / f"{name}.py"
+    return _load(path) if path.exists() else None
+
+
 def _drivers(family: str) -> dict:
-    path = HERE / "drivers" / f"{family}.py"
-    return _load(path).DRIVERS if path.exists() else {}
+    module = _family(family)
+    return {} if module is None else module.DRIVERS
 
 
 def _pending_issue(area: str) -> str | None:
@@ -84,11 +90,14 @@ def _marks(area: str) -> tuple:
 
 
 @pytest.mark.parametrize("vector", _parameters())
-def test_vector(vector, tmp_path):
+def test_vector(vector, tmp_path, commands):
     area = vector["area"]
-    driver = _drivers(area.partition(".")[0]).get(area)
+    family = area.partition(".")[0]
+    driver = _drivers(family).get(area)
 
-    assert driver is not None, f"area {area} has no driver in drivers/{area.partition('.')[0]}.py and is not pending"
+    assert driver is not None, f"area {area} has no driver in drivers/{family}.py and is not pending"
+    if hasattr(_family(family), "COMMANDS"):
+        _family(family).COMMANDS = commands
     driver(vector, tmp_path)
 
 

@@ -4,10 +4,9 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import sys
 from datetime import datetime
 
+COMMANDS = None  # what runs our command
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
@@ -16,15 +15,7 @@ def run(tmp_path, *arguments, stdin=b""):
     """Run our command with `tmp_path/home` as its home."""
     home = tmp_path / "home"
     env = {key: value for key, value in os.environ.items() if not key.startswith(("XDG_", "OULIPOLY_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "oulipoly_tui", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        env=env | {"HOME": str(home)},
-        cwd=home,
-        timeout=60,
-        check=False,
-    )
+    return COMMANDS.run([*map(str, arguments)], stdin, env | {"HOME": str(home)}, home, 60)
 
 
 def configure(tmp_path, model, accounts, missing=()):

@@ -8,6 +8,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -19,6 +20,7 @@ from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.sessions import chains
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
+COMMANDS = None  # what runs our command
 _UNTIL = Path(__file__).resolve().parents[2] / "fixtures" / "replace_until.py"
 
 FEATURES = ("session_import_replace", "session_pause_handshake")
@@ -75,12 +77,8 @@ def _schema_probe(vector, tmp_path):
         return
     path = tmp_path / "data" / "state.db"
     _arrange(vector["description"], path)
-    done = subprocess.run(
-        [sys.executable, "-m", "oulipoly_tui", "session", "schema-probe"],
-        capture_output=True,
-        env=dict(os.environ) | {"OULIPOLY_DATA_DIR": str(path.parent)},
-        check=False,
-    )
+    environment = os.environ | {"OULIPOLY_DATA_DIR": str(path.parent)}
+    done = COMMANDS.run(["session", "schema-probe"], b"", environment, tmp_path, 60)
     expected = vector["expected"]
     assert expected["exit"] == done.returncode
     if done.returncode:
@@ -122,18 +120,12 @@ class _World:
         with closing(open_store(self.data / "state.db")) as store, store.write():
             chains.insert(store, account, SESSION, "m", started_at=at, last_used_at=at, reason="initial")
 
-    def start(self, *arguments):
-        return subprocess.Popen(
-            [sys.executable, "-m", "oulipoly_tui", "session", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(os.environ) | {"OULIPOLY_DATA_DIR": str(self.data), "XDG_CONFIG_HOME": str(self.config.parent)},
-        )
+    @property
+    def environment(self):
+        return os.environ | {"OULIPOLY_DATA_DIR": str(self.data), "XDG_CONFIG_HOME": str(self.config.parent)}
 
     def run(self, *arguments):
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=60)
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+        return COMMANDS.run(["session", *arguments], b"", self.environment, self.folder, 60)
 
     def pause(self, *arguments):
         done = self.run("pause-handshake", SESSION, *arguments)
@@ -228,10 +220,9 @@ def _lock_file(vector, world):
 def _at_once(vector, world):
     if "expired" in vector["description"]:
         _expire(world)
-    started = [world.start("pause-handshake", SESSION) for _ in range(8)]
-    for process in started:
-        process.communicate(timeout=60)
-    codes = [process.returncode for process in started]
+    with ThreadPoolExecutor(8) as pool:
+        done = [pool.submit(world.run, "pause-handshake", SESSION) for _ in range(8)]
+    codes = [each.result().returncode for each in done]
     assert vector["expected"] == {"exit0": codes.count(0), "exit13": codes.count(13)}
 
 
@@ -321,7 +312,7 @@ class _Replacing(_World):
             [sys.executable, str(_UNTIL), step, deed, str(self.lines), SESSION],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=dict(os.environ) | {"OULIPOLY_DATA_DIR": str(self.data), "XDG_CONFIG_HOME": str(self.config.parent)},
+            env=self.environment,
             text=True,
         )
 

@@ -4,11 +4,11 @@ import fcntl
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
+COMMANDS = None  # what runs our command
 HOUR_FROM_EPOCH = "2030-01-01T00:00:00Z"
 COLUMNS = ("account", "vendor", "window", "used", "remaining")
 
@@ -49,9 +49,9 @@ def script_of(given):
 
 
 def usage():
-    """Run the command."""
-    command = [sys.executable, "-m", "oulipoly_tui", "--usage"]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    """Run the command; its streams are text."""
+    done = COMMANDS.run(["--usage"], b"", dict(os.environ), Path.cwd(), 60)
+    return SimpleNamespace(returncode=done.returncode, stdout=done.stdout.decode(), stderr=done.stderr.decode())
 
 
 def rows_of(stdout):
