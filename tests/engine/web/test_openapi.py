@@ -40,23 +40,30 @@ STEPS = 60  # of a walk
 AGENTS = ("codex", "claude")
 
 
-class World:
-    """A demo world with a session of each kind, and its document: what a model does not name is an error in it."""
+@pytest.fixture(scope="module")
+def document():
+    """The document as schemathesis reads it; what a model does not name is an error in it.
 
-    def __init__(self, live):
+    It is the same for every engine, and what it keeps of the schemas takes longer to make than all that is asked.
+    """
+    schema = deepcopy(make_app(None).openapi())
+    for model in schema["components"]["schemas"].values():
+        if "properties" in model:
+            model.setdefault("additionalProperties", False)
+    return schemathesis.openapi.from_dict(schema)
+
+
+class World:
+    """A demo world with a session of each kind, and the document of its app."""
+
+    def __init__(self, live, document):
         self.live, self.engine = live, live.engine
         config = live.demo.config / "config.toml"
         config.write_text(f"serve_commit = true\nserve_promote = true\n{config.read_text()}")
         self.app = make_app(live.engine)
         self.headers = self.new_headers()
         self.other, _ = self.pair("another device")
-        document = deepcopy(self.app.openapi())
-        for schema in document["components"]["schemas"].values():
-            if "properties" in schema:
-                schema.setdefault("additionalProperties", False)
-        self.document = schemathesis.openapi.from_dict(document)
-        self.document.app, self.document.location = self.app, "/openapi.json"
-        self.schema = document
+        self.document = document
 
     def new_headers(self):
         """Return the headers of a new device."""
@@ -71,7 +78,7 @@ class World:
     def judge(self, case):
         """Ask, and read the answer against the document."""
         case.headers = {**(case.headers or {}), **self.headers}
-        response = case.call()
+        response = case.call(app=self.app)
         case.validate_response(response, checks=CHECKS)
         assert 500 != response.status_code, response.text
         return response
@@ -86,9 +93,9 @@ class World:
 
 
 @pytest.fixture
-def world(live):
+def world(live, document):
     """A demo world and its document."""
-    return World(live)
+    return World(live, document)
 
 
 def is_over(event):
@@ -96,8 +103,8 @@ def is_over(event):
     return type(event).__name__ == "TurnEnded"
 
 
-def test_every_operation_says_what_it_answers(app):
-    document = app.openapi()
+def test_every_operation_says_what_it_answers(document):
+    document = document.raw_schema
     operations = [(path, operation) for path, kinds in document["paths"].items() for operation in kinds.values()]
     shapes = [
         kind["schema"] for _, operation in operations for kind in operation["responses"]["200"]["content"].values()
@@ -114,8 +121,8 @@ def test_every_operation_says_what_it_answers(app):
     }
 
 
-def test_each_id_that_an_operation_takes_is_told_by_the_answer_of_another(app):
-    operations = [(path, one) for path, kinds in app.openapi()["paths"].items() for one in kinds.values()]
+def test_each_id_that_an_operation_takes_is_told_by_the_answer_of_another(document):
+    operations = [(path, one) for path, kinds in document.raw_schema["paths"].items() for one in kinds.values()]
     links = [link for _, one in operations for link in one["responses"]["200"].get("links", {}).values()]
     targets = {one["operationId"]: set(re.findall(r"{(\w+)}", path)) for path, one in operations}
 
@@ -154,7 +161,13 @@ def session(world, repository):
     return {"session_id": begun["id"]}
 
 
-def test_answers_about_the_computer_and_a_session_have_the_shapes_that_the_document_says(world, session):
+def test_the_answer_of_each_operation_has_the_shape_that_the_document_says(world, session):
+    ask_about_the_computer_and_a_session(world, session)
+    ask_about_changes(world, session)
+    ask_about_turns_requests_and_the_queue(world, session)
+
+
+def ask_about_the_computer_and_a_session(world, session):
     ask = world.ask
     detail = ask("GET", "/sessions/{session_id}", **session)
     ask("PATCH", "/sessions/{session_id}", body={"block_while_running": False}, **session)
@@ -184,25 +197,7 @@ def test_answers_about_the_computer_and_a_session_have_the_shapes_that_the_docum
     ask("DELETE", "/devices/{device_id}", device_id=world.other)
 
 
-def test_answers_about_turns_requests_and_the_queue_have_the_shapes_that_the_document_says(world, session):
-    ask, live = world.ask, world.live
-    ask("POST", "/sessions/{session_id}/messages", body={"content": "[[approve:ls]]"}, **session)
-    request = {"request_id": live.request(session["session_id"]).request_id}
-    for text in ("one", "two"):
-        ask("POST", "/sessions/{session_id}/queue", body={"content": text}, **session)
-    message = {"message_id": ask("GET", "/sessions/{session_id}/queue", **session)[1]["message_id"]}
-    ask("PATCH", "/sessions/{session_id}/queue/{message_id}", body={"text": "2", "place": 1}, **message, **session)
-    ask("DELETE", "/sessions/{session_id}/queue/{message_id}", **message, **session)
-    ask("POST", "/sessions/{session_id}/steer", body={"content": "and more"}, **session)
-    assert ask("GET", "/requests")
-    ask("GET", "/requests/{request_id}", **request)
-    ask("POST", "/requests/{request_id}", body={"decision": "deny"}, **request)
-    assert ask("GET", "/requests", {"all": True})
-    ask("POST", "/sessions/{session_id}/cancel", **session)
-    ask("GET", "/sessions/{session_id}/events", **session)
-
-
-def test_answers_about_changes_have_the_shapes_that_the_document_says(world, session):
+def ask_about_changes(world, session):
     ask = world.ask
     folder = Path(ask("GET", "/sessions/{session_id}", **session)["worktree_path"])
     (folder / "README.md").write_text("hello\n")
@@ -230,11 +225,27 @@ def test_answers_about_changes_have_the_shapes_that_the_document_says(world, ses
     assert ask("GET", "/sessions/{session_id}/changes", **session)["committed"]
 
 
-@pytest.mark.parametrize("is_known", [False, True], ids=["any session", "a session that there is"])
-def test_every_answer_to_any_request_is_as_the_document_says(world, request, is_known):
-    known = request.getfixturevalue("session") if is_known else {}
+def ask_about_turns_requests_and_the_queue(world, session):
+    ask, live = world.ask, world.live
+    ask("POST", "/sessions/{session_id}/messages", body={"content": "[[approve:ls]]"}, **session)
+    request = {"request_id": live.request(session["session_id"]).request_id}
+    for text in ("one", "two"):
+        ask("POST", "/sessions/{session_id}/queue", body={"content": text}, **session)
+    message = {"message_id": ask("GET", "/sessions/{session_id}/queue", **session)[1]["message_id"]}
+    ask("PATCH", "/sessions/{session_id}/queue/{message_id}", body={"text": "2", "place": 1}, **message, **session)
+    ask("DELETE", "/sessions/{session_id}/queue/{message_id}", **message, **session)
+    ask("POST", "/sessions/{session_id}/steer", body={"content": "and more"}, **session)
+    assert ask("GET", "/requests")
+    ask("GET", "/requests/{request_id}", **request)
+    ask("POST", "/requests/{request_id}", body={"decision": "deny"}, **request)
+    assert ask("GET", "/requests", {"all": True})
+    ask("POST", "/sessions/{session_id}/cancel", **session)
+    ask("GET", "/sessions/{session_id}/events", **session)
+
+
+def test_every_answer_to_any_request_is_as_the_document_says(world, session):
     # Another device than its own, without which it could ask nothing more.
-    known = known | {"device_id": world.other}
+    known = session | {"device_id": world.other}
     asked = set()
     operations = [result.ok() for result in world.document.get_all_operations()]
     for operation in sorted(operations, key=lambda each: (each.path, each.method)):
@@ -251,8 +262,11 @@ def test_every_answer_to_any_request_is_as_the_document_says(world, request, is_
         )
         @hypothesis.given(case=operation.as_strategy())
         def judge(case):
-            case.path_parameters |= {name: word for name, word in known.items() if name in case.path_parameters}
-            world.judge(case)
+            world.judge(case)  # about any session
+            words = {name: word for name, word in known.items() if name in case.path_parameters}
+            if words:
+                case.path_parameters |= words
+                world.judge(case)  # about the session that there is
 
         judge()
         asked.add((operation.method, operation.path))
@@ -363,10 +377,8 @@ class Walker:
             time.sleep(0.01)
 
 
-def make_machine(schema, base_url):
+def make_machine(document):
     """Return the class of walks along the links of a document, and no others that could be guessed."""
-    document = schemathesis.openapi.from_dict(schema)
-    document.config.update(base_url=base_url)
     document.config.phases.stateful.inference.algorithms = []
     return document.as_state_machine()
 
@@ -384,11 +396,14 @@ OF_WALKS = settings(
 def test_walks_along_the_links_find_what_the_document_says(world, session, repository, served):
     walker = Walker(world, served.url, repository)
 
-    class Walk(make_machine(world.schema, served.url)):
+    class Walk(make_machine(world.document)):
         def before_call(self, case):
             if walker.is_first_of(type(self)):
                 hypothesis.reject()  # the simplest walk asks for the same again and again
             walker.prepare(case)
+
+        def get_call_kwargs(self, case):
+            return super().get_call_kwargs(case) | {"base_url": served.url}
 
         def after_call(self, response, case):
             super().after_call(response, case)
