@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
@@ -203,6 +204,19 @@ class Commands:
         file = os.fdopen(told, "rb")
         return int(file.readline()), file
 
+    def begin_in_terminal(self, arguments, env, cwd, size):
+        """Begin a command in a terminal of its own; returns our end of it, and what tells number and exit code."""
+        words = [sys.executable, "-m", "oulipoly_tui", *arguments]
+        assert self.can_fork(env)
+        outer, inner = os.openpty()
+        termios.tcsetwinsize(inner, size)
+        told, tells = os.pipe()
+        request = {"words": words, "arguments": arguments, "env": env, "cwd": str(cwd), "is_in_terminal": True}
+        self._send(request, [inner, inner, inner, tells])
+        for place in (inner, tells):
+            os.close(place)
+        return outer, os.fdopen(told)
+
     def write_program(self, path):
         """Write a program that is our command, for shells and scripts of tests."""
         self.run(["--version"], b"", dict(os.environ), ROOT, 60)  # the process to ask has begun then
@@ -215,13 +229,16 @@ class Commands:
         """Begin a command; returns our ends of its streams, and of what is told of it."""
         pipes = [os.pipe() for _ in range(4)]
         ours, theirs = zip(pipes[0][::-1], *pipes[1:], strict=True)
-        text = json.dumps(request).encode()
-        with self._lock:
-            socket.send_fds(self._socket, [b"%8d" % len(text)], theirs)
-            self._socket.sendall(text)
+        self._send(request, theirs)
         for place in theirs:
             os.close(place)
         return ours
+
+    def _send(self, request, places):
+        text = json.dumps(request).encode()
+        with self._lock:
+            socket.send_fds(self._socket, [b"%8d" % len(text)], places)
+            self._socket.sendall(text)
 
     @staticmethod
     def _talk(feeding, stdin, reading, deadline):
