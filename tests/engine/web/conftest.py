@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 
 from oulipoly_engine.facade.engine import Engine
@@ -37,13 +38,31 @@ def app(engine):
     return make_app(engine, Serving(port=8787))
 
 
+@pytest.fixture(scope="session")
+def openapi():
+    """The OpenAPI document, which is the same for every engine: half a second to make. Nobody changes it."""
+    return make_app(None).openapi()
+
+
 @pytest.fixture
-def browse(app):
+def client_of(app):
+    """Return a client of the app that sends headers. All ask in one event loop, as with a server, not each anew."""
+    with start_blocking_portal() as portal:
+
+        def make(headers):
+            client = TestClient(app, "http://localhost:8787", headers=headers, follow_redirects=False)
+            client.portal = portal
+            return client
+
+        yield make
+
+
+@pytest.fixture
+def browse(app, client_of):
     """Return a client: without a device, or with one of the scopes given."""
 
     def make(*scopes, **headers):
-        shown = bearer(pair(app.state.engine, *scopes)) if scopes else {}
-        return TestClient(app, "http://localhost:8787", headers=shown | headers, follow_redirects=False)
+        return client_of((bearer(pair(app.state.engine, *scopes)) if scopes else {}) | headers)
 
     return make
 

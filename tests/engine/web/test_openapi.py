@@ -41,12 +41,12 @@ AGENTS = ("codex", "claude")
 
 
 @pytest.fixture(scope="module")
-def document():
+def document(openapi):
     """The document as schemathesis reads it; what a model does not name is an error in it.
 
     It is the same for every engine, and what it keeps of the schemas takes longer to make than all that is asked.
     """
-    schema = deepcopy(make_app(None).openapi())
+    schema = deepcopy(openapi)
     for model in schema["components"]["schemas"].values():
         if "properties" in model:
             model.setdefault("additionalProperties", False)

@@ -8,7 +8,6 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from starlette.testclient import TestClient
 
 from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live.events import Prompt
@@ -16,7 +15,7 @@ from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, Session
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.process.liveness import own_mark
 from oulipoly_engine.store.live import live_requests, live_sessions
-from oulipoly_engine.web.access.gate import Serving
+from oulipoly_engine.web.access.gate import Gate, Serving
 from oulipoly_engine.web.access.viewer import OWN_USER, SCOPES, Viewer
 from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.base.page_route import PageRoute
@@ -187,23 +186,26 @@ def app(home):
     engine.close()
 
 
-def client_of(app, viewer, monkeypatch):
-    """Return a client that is one of `VIEWERS`."""
-    engine, scopes = app.state.engine, VIEWERS[viewer]
-    headers = {}
-    if viewer == "link":
-        headers["authorization"] = f"Bearer {engine.web.make_link().token}"
-    elif viewer == "own user":
+@pytest.fixture
+def become(app, client_of, monkeypatch):
+    """Return a client that is one of `VIEWERS`, for as long as no other one is made."""
+    engine, find_as_ever = app.state.engine, Gate._find_viewer
 
-        async def find(*_):
-            return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
+    async def find_own_user(*_):
+        return Viewer("this computer", OWN_USER, SCOPES, is_confirmed=True)
 
-        monkeypatch.setattr("oulipoly_engine.web.access.gate.Gate._find_viewer", find)
-    elif scopes:
-        confirmed_until = engine.web._home.now() + timedelta(minutes=-1 if viewer.endswith("run out") else 15)
-        paired = engine.web._make("a device", scopes, confirmed_until=confirmed_until)
-        headers["authorization"] = f"Bearer {paired.token}"
-    return TestClient(app, "http://localhost:8787", headers=headers, follow_redirects=False)
+    def make(viewer):
+        scopes, headers = VIEWERS[viewer], {}
+        monkeypatch.setattr(Gate, "_find_viewer", find_own_user if viewer == "own user" else find_as_ever)
+        if viewer == "link":
+            headers["authorization"] = f"Bearer {engine.web.make_link().token}"
+        elif scopes and viewer != "own user":
+            confirmed_until = engine.web._home.now() + timedelta(minutes=-1 if viewer.endswith("run out") else 15)
+            paired = engine.web._make("a device", scopes, confirmed_until=confirmed_until)
+            headers["authorization"] = f"Bearer {paired.token}"
+        return client_of(headers)
+
+    return make
 
 
 def expected(need, viewer):
@@ -242,8 +244,8 @@ def outcome(answer):
 
 
 @pytest.mark.parametrize("viewer", VIEWERS)
-def test_each_viewer_may_do_what_the_table_says_and_nothing_else(app, viewer, monkeypatch):
-    client, wrong = client_of(app, viewer, monkeypatch), []
+def test_each_viewer_may_do_what_the_table_says_and_nothing_else(viewer, become):
+    client, wrong = become(viewer), []
     for need, method, path, body in ROWS:
         body = {"repo_path": "~"} | body if path == "/sessions" and body else body
         answer = client.request(method, place_of(path), json=body)
@@ -261,14 +263,14 @@ def test_each_viewer_may_do_what_the_table_says_and_nothing_else(app, viewer, mo
     assert [] == wrong
 
 
-def test_a_form_that_destroys_asks_first(app, monkeypatch):
-    client, asking = client_of(app, "own user", monkeypatch), set()
+def test_a_form_that_destroys_asks_first(openapi, become):
+    client, asking = become("own user"), set()
     for path in {path for _, path, _ in FORMS}:
         if 'name="sure" value="yes"' in client.post(place_of(path), headers={"content-type": FORM}).text:
             asking.add(path)
     destroying = {
         path
-        for path, operations in app.openapi()["paths"].items()
+        for path, operations in openapi["paths"].items()
         for operation in operations.values()
         if any(find(name).destroys for name in operation.get("x-commands", ()))
     }
@@ -286,8 +288,8 @@ def test_a_form_that_destroys_asks_first(app, monkeypatch):
         ("view+answer+operate", [S, FULL, FAR]),
     ],
 )
-def test_a_page_offers_to_write_where_a_message_may_be_taken(app, viewer, places, monkeypatch):
-    client = client_of(app, viewer, monkeypatch)
+def test_a_page_offers_to_write_where_a_message_may_be_taken(viewer, places, become):
+    client = become(viewer)
     pages = {place: client.get(place, headers={"accept": "text/html"}).text for place in (S, FULL, FAR)}
 
     assert places == [place for place, page in pages.items() if 'id="composer"' in page]
@@ -305,16 +307,16 @@ def test_a_page_offers_to_write_where_a_message_may_be_taken(app, viewer, places
         ({"prompt": "a", "initial_message": "b"}, ("prompt", "initial_message")),
     ],
 )
-def test_words_that_contradict_each_other_begin_nothing(app, body, names, monkeypatch):
-    client = client_of(app, "own user", monkeypatch)
+def test_words_that_contradict_each_other_begin_nothing(body, names, become):
+    client = become("own user")
     answer = client.post("/sessions", json={"agent_id": "mine", "repo_path": "~"} | body)
 
     assert 400 == answer.status_code
     assert all(name in answer.json()["error"]["message"] for name in (*names, "contradict"))
 
 
-def test_what_lies_outside_the_roots_is_told_in_the_same_words_whether_it_is_there_or_not(app, monkeypatch):
-    client = client_of(app, "view", monkeypatch)
+def test_what_lies_outside_the_roots_is_told_in_the_same_words_whether_it_is_there_or_not(become):
+    client = become("view")
     texts = {
         client.get("/setup", params={"repo_path": path}).json()["error"]["message"].replace(path, "PATH")
         for path in ("/etc", "/etc/nothing-here", "/etc/hostname", "~root", "~nobody-of-that-name", "~root/.ssh")
@@ -323,13 +325,13 @@ def test_what_lies_outside_the_roots_is_told_in_the_same_words_whether_it_is_the
     assert 1 == len(texts)
 
 
-def test_devices_begin_nothing_in_a_folder_whose_repository_lies_outside_the_roots(app, home, tmp_path, monkeypatch):
+def test_devices_begin_nothing_in_a_folder_whose_repository_lies_outside_the_roots(home, tmp_path, become):
     """Its worktrees are made outside, too."""
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path / "outside"))
     subprocess.run(["git", "init", "-q", str(tmp_path / "outside")], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
     subprocess.run([*git, "worktree", "add", "-q", str(home / "inside")], check=True)
-    client = client_of(app, "view+answer+operate", monkeypatch)
+    client = become("view+answer+operate")
     answers = [
         client.post("/sessions", json=BEGIN | {"repo_path": "~/inside"}),
         client.post("/setup", json={"repo_path": "~/inside", "digest": "x"}),
@@ -350,10 +352,10 @@ def test_devices_begin_nothing_in_a_folder_whose_repository_lies_outside_the_roo
         ("view+answer+operate", ("Deny", "Approve", "Send", "New")),
     ],
 )
-def test_pages_show_what_their_viewer_may_do(app, viewer, words, monkeypatch):
+def test_pages_show_what_their_viewer_may_do(app, viewer, words, monkeypatch, become):
     # The request stays open while a process of its session lives.
     monkeypatch.setattr(app.state.engine.live, "requests", lambda **_: (find_request(app),))
-    client = client_of(app, viewer, monkeypatch)
+    client = become(viewer)
     page = client.get(S, headers={"accept": "text/html"}).text
     shown = set(re.findall(r">(Deny|Approve|Queue|Steer|Interrupt|Cancel|Send|New)</(?:button|a)>", page))
 
@@ -361,9 +363,9 @@ def test_pages_show_what_their_viewer_may_do(app, viewer, words, monkeypatch):
 
 
 @pytest.mark.parametrize("place", [f"{S}/move?act=merge", f"{S}/promote", "/confirm", "/sessions/new", "/devices"])
-def test_who_may_only_look_gets_no_form_of_an_order(app, place, monkeypatch):
+def test_who_may_only_look_gets_no_form_of_an_order(place, become):
     for viewer in ("link", "view"):
-        page = client_of(app, viewer, monkeypatch).get(place, headers={"accept": "text/html"})
+        page = become(viewer).get(place, headers={"accept": "text/html"})
 
         assert (403, False) == (page.status_code, "<form" in page.text)
 
@@ -380,7 +382,7 @@ MAY = {  # (who asks, what is said) -> who may say it
 
 
 @pytest.mark.parametrize(("origin", "decision"), MAY)
-def test_who_may_answer_what_by_who_asks(app, origin, decision, monkeypatch):
+def test_who_may_answer_what_by_who_asks(app, origin, decision, become):
     home, device = app.state.engine.web._home, app.state.engine.web._make("asks", ("view", "answer")).device.device_id
     asker = {"setup": own_mark(), "worktree": "/w/.git", "device": device}[origin]
     allowed = set()
@@ -389,8 +391,7 @@ def test_who_may_answer_what_by_who_asks(app, origin, decision, monkeypatch):
         words = (f"qqqq{place}", "", "", "d", "command_approval", "pending", prompt, home.now())
         with home.lend_store() as store:
             live_requests.insert(store, LiveRequest(*words, origin=origin, asker=asker))
-        with monkeypatch.context() as patched:
-            answer = client_of(app, viewer, patched).post(f"/requests/qqqq{place}", json={"decision": decision})
+        answer = become(viewer).post(f"/requests/qqqq{place}", json={"decision": decision})
         if answer.status_code == 200:
             allowed.add(viewer)
 
@@ -407,8 +408,8 @@ def find_request(app):
         return live_requests.find(store, "rrrr")[0]
 
 
-def test_every_operation_and_every_form_has_a_row(app):
-    document = app.openapi()["paths"]
+def test_every_operation_and_every_form_has_a_row(app, openapi):
+    document = openapi["paths"]
     operations = {(method.upper(), path) for path, methods in document.items() for method in methods}
     forms = {route.path for route in app.routes if isinstance(route, PageRoute) and "POST" in route.methods}
 
@@ -432,8 +433,8 @@ NEEDS = {  # a word of `ROWS` -> what a command of the table says
 }
 
 
-def test_every_operation_is_a_command_of_the_table_with_its_words_and_its_scope(app):
-    document = app.openapi()["paths"]
+def test_every_operation_is_a_command_of_the_table_with_its_words_and_its_scope(openapi):
+    document = openapi["paths"]
     served = {
         (method.upper(), path): operation for path, methods in document.items() for method, operation in methods.items()
     }

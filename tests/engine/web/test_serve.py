@@ -52,15 +52,14 @@ def running(*arguments, **variables):
         process.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_says_where_it_is_and_ends_cleanly(home, number):
+def test_it_says_where_it_is_and_ends_cleanly(home):
     with running("--port", "0") as (process, told):
         answer = httpx.get(f"{told['url']}/health", **WAYS)
         token = httpx.post(f"{told['url']}/pair", json={"code": told["code"]}, **WAYS).json()["token"]
         me = httpx.get(
             f"{told['url']}/me", headers={"authorization": f"Bearer {token}"}, timeout=60, trust_env=False
         ).json()
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
 
         assert 0 == process.wait(20)
     assert process.pid == told["pid"]
@@ -69,29 +68,32 @@ def test_it_says_where_it_is_and_ends_cleanly(home, number):
     assert Engine().web.servers() == ()
 
 
-def test_the_environment_says_what_the_command_line_does_not(home):
+def test_the_environment_says_what_the_command_line_does_not(agents, home):
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.2", 0))
         port = free.getsockname()[1]
-    with running(OULIPOLY_SERVE_HOST="127.0.0.2", OULIPOLY_SERVE_PORT=str(port)) as (_, told):
+    with running(OULIPOLY_SERVE_HOST="127.0.0.2", OULIPOLY_SERVE_PORT=str(port)) as (process, told):
         assert f"http://127.0.0.2:{port}" == told["url"]
-    command = [sys.executable, "-m", "oulipoly_tui", "serve"]
-    env = {**os.environ, "OULIPOLY_SERVE_PORT": "many"}
-    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, env=env, check=False)
+        assert 200 == httpx.get(f"{told['url']}/health", headers={"host": "localhost"}, **WAYS).status_code
+        process.send_signal(signal.SIGTERM)
+        assert 0 == process.wait(20)  # as cleanly as at SIGINT
+    done = agents("serve", env={"OULIPOLY_SERVE_PORT": "many"})
     assert (2, True) == (done.returncode, b"OULIPOLY_SERVE_PORT" in done.stderr)
 
 
-@pytest.mark.parametrize("port", [["--port", "0"], ["--port=0"]])
-def test_started_again_it_has_the_port_that_it_had(home, monkeypatch, port):
+def test_started_again_it_has_the_port_that_it_had(home, monkeypatch):
     begun = []
-    monkeypatch.setattr(sys, "argv", ["agents", "serve", *port])
-    monkeypatch.setattr(own_process, "replace_process", lambda argv, _environment: begun.extend(argv))
+    monkeypatch.setattr(own_process, "replace_process", lambda argv, _environment: begun.append(argv))
     with running("--port", "0") as (_, before):
         pass
-    start_again(int(before["url"].rpartition(":")[2]))
+    for port in (["--port", "0"], ["--port=0"]):
+        monkeypatch.setattr(sys, "argv", ["agents", "serve", *port])
+        start_again(int(before["url"].rpartition(":")[2]))
+    (*_, last), words = begun
 
-    assert [sys.executable, "-m", "oulipoly_tui", "serve"] == begun[:4]
-    with running(*begun[4:]) as (_, after):
+    assert before["url"].endswith(f":{last}")
+    assert (sys.executable, "-m", "oulipoly_tui", "serve") == words[:4]
+    with running(*words[4:]) as (_, after):
         assert before["url"] == after["url"]
 
 
