@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import select
 import selectors
 import shutil
 import signal
@@ -21,6 +22,8 @@ from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 
+import pexpect
+import ptyprocess
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -45,6 +48,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.
 SOURCES = os.pathsep.join([str(ROOT / "engine"), str(ROOT / "tui")])
 _NUMBERS = itertools.count()
+_MOST_WORDS = 100_000  # characters that a forked command is given
 
 
 # While tests are found, nothing is garbage: Python looked for it among ever more objects.
@@ -178,44 +182,64 @@ class Commands:
 
     def run(self, arguments, stdin, env, cwd, timeout, **more):
         """Run a command to its end."""
-        words = [sys.executable, "-m", "oulipoly_tui", *arguments]
-        if not self.can_fork(env) or sum(map(len, words)) > 100_000:
-            return subprocess.run(
-                words, input=stdin, capture_output=True, env=env, cwd=cwd, timeout=timeout, check=False
-            )
-        request = {"words": words, "arguments": arguments, "env": env, "cwd": str(cwd)}
-        feeding, *reading = self._begin(request | more)
-        stdout, stderr, told = self._talk(feeding, stdin, reading, time.monotonic() + timeout)
-        pid, *code = [*map(int, told.split())] or [None]
-        if not code:
-            if pid is not None:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(words, timeout, stdout, stderr)
-        return subprocess.CompletedProcess(words, code[0], stdout, stderr)
+        begun = self.start(arguments, env, cwd, feeds=True, **more)
+        try:
+            stdout, stderr = begun.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            begun.kill()
+            raise
+        return subprocess.CompletedProcess(begun.args, begun.returncode, stdout, stderr)
 
-    def begin(self, arguments, cwd):
-        """Begin a command that nobody reads; returns its process number, and what ends when it has."""
-        words = [sys.executable, "-m", "oulipoly_tui", *arguments]
-        request = {"words": words, "arguments": arguments, "env": dict(os.environ), "cwd": str(cwd)}
-        *places, told = self._begin(request)
-        for place in places:
-            os.close(place)
-        file = os.fdopen(told, "rb")
-        return int(file.readline()), file
+    def start(self, arguments, env=None, cwd=None, *, feeds=False, program=(), words=None, **more):
+        """Begin a command, or another program in Python; returns it, much like a Popen whose streams are pipes.
 
-    def begin_in_terminal(self, arguments, env, cwd, size):
-        """Begin a command in a terminal of its own; returns our end of it, and what tells number and exit code."""
+        program: how the interpreter is given the program: a file's path, or `-c` and a text.
+        """
+        env = dict(os.environ) if env is None else env
+        arguments, program = [*map(str, arguments)], [*map(str, program or ("-m", "oulipoly_tui"))]
+        words = words or [sys.executable, *program, *arguments]
+        request = {
+            "words": words,
+            "program": program,
+            "arguments": arguments,
+            "env": env,
+            "cwd": str(cwd or Path.cwd()),
+        }
+        if not self.can_fork(env) or sum(map(len, words)) > _MOST_WORDS:
+            feeding = subprocess.PIPE if feeds else subprocess.DEVNULL
+            streams = {"stdin": feeding, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+            return subprocess.Popen(words, env=env, cwd=cwd, **streams)
+        pipes = [os.pipe() for _ in range(4)]
+        ours, theirs = zip(pipes[0][::-1], *pipes[1:], strict=True)
+        self._send(request | more, theirs)
+        if not feeds:
+            os.close(ours[0])
+        return Forked(words, ours[0] if feeds else None, *ours[1:])
+
+    def show(self, arguments, env, cwd, dimensions=(24, 80), encoding="utf-8"):
+        """Begin a command in a terminal of its own; returns what types to it and reads it. The caller closes that."""
+        shown = Shown(
+            sys.executable,
+            ["-m", "oulipoly_tui", *arguments],
+            begin=self._begin_in_terminal if self.can_fork(env) else None,
+            env=env,
+            cwd=str(cwd),
+            encoding=encoding,
+            timeout=60,
+            dimensions=dimensions,
+        )
+        shown.delayafterclose = shown.delayafterterminate = shown.ptyproc.delayafterclose = 0
+        return shown
+
+    def _begin_in_terminal(self, arguments, env, cwd, dimensions):
+        ours, theirs = os.openpty()
+        termios.tcsetwinsize(theirs, dimensions)
+        reading, told = os.pipe()
         words = [sys.executable, "-m", "oulipoly_tui", *arguments]
-        assert self.can_fork(env)
-        outer, inner = os.openpty()
-        termios.tcsetwinsize(inner, size)
-        told, tells = os.pipe()
-        request = {"words": words, "arguments": arguments, "env": env, "cwd": str(cwd), "is_in_terminal": True}
-        self._send(request, [inner, inner, inner, tells])
-        for place in (inner, tells):
-            os.close(place)
-        return outer, os.fdopen(told)
+        request = {"words": words, "program": words[1:3], "arguments": arguments, "env": env, "cwd": str(cwd)}
+        self._send(request | {"has_terminal": True}, [theirs, theirs, theirs, told])
+        file = os.fdopen(reading, "rb", buffering=0)  # what is read ahead could not be waited for
+        return ForkedTerminal(int(file.readline()), ours, file)
 
     def write_program(self, path):
         """Write a program that is our command, for shells and scripts of tests."""
@@ -225,48 +249,13 @@ class Commands:
         path.write_text(f"#!{sys.executable} -IS\n{source}\n\nrun({self._name!r}, {sys.executable!r})\n")
         path.chmod(0o755)
 
-    def _begin(self, request):
-        """Begin a command; returns our ends of its streams, and of what is told of it."""
-        pipes = [os.pipe() for _ in range(4)]
-        ours, theirs = zip(pipes[0][::-1], *pipes[1:], strict=True)
-        self._send(request, theirs)
-        for place in theirs:
-            os.close(place)
-        return ours
-
-    def _send(self, request, places):
+    def _send(self, request, theirs):
         text = json.dumps(request).encode()
         with self._lock:
-            socket.send_fds(self._socket, [b"%8d" % len(text)], places)
+            socket.send_fds(self._socket, [b"%8d" % len(text)], theirs)
             self._socket.sendall(text)
-
-    @staticmethod
-    def _talk(feeding, stdin, reading, deadline):
-        """Say what is said to a command, and return all that comes until the ends, or until the time is over."""
-        found = {place: bytearray() for place in reading}
-        os.set_blocking(feeding, False)
-        with selectors.DefaultSelector() as selector:
-            selector.register(feeding, selectors.EVENT_WRITE)
-            for place in reading:
-                selector.register(place, selectors.EVENT_READ)
-            while (places := selector.get_map()) and time.monotonic() < deadline:
-                for key, _ in selector.select(deadline - time.monotonic()):
-                    if key.fd == feeding:
-                        try:
-                            stdin = stdin[os.write(feeding, stdin[:65536]) :]
-                        except BrokenPipeError:
-                            stdin = b""
-                        is_over = not stdin
-                    else:
-                        data = os.read(key.fd, 65536)
-                        found[key.fd] += data
-                        is_over = not data
-                    if is_over:
-                        selector.unregister(key.fd)
-                        os.close(key.fd)
-            for place in list(places):
-                os.close(place)
-        return map(bytes, found.values())
+        for place in set(theirs):
+            os.close(place)
 
     def can_fork(self, env):
         """Tell whether the interpreter would begin as ours has with these variables."""
@@ -282,6 +271,101 @@ class Commands:
         """End the process that commands are forked from."""
         if "_socket" in vars(self):
             self._socket.close()
+
+
+class Forked:
+    """A command that is no child of ours: whoever has forked it tells how it has ended."""
+
+    def __init__(self, args, feeding, stdout, stderr, told):
+        self.args, self.returncode = args, None
+        self._feeding = feeding
+        self._reading = {"stdout": stdout, "stderr": stderr, "told": told}
+        self._read = {name: bytearray() for name in self._reading}
+        self.pid = int(b"".join(iter(lambda: os.read(told, 1), b"\n")))
+
+    def send_signal(self, number):
+        """Send it a signal."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def kill(self):
+        """Kill it."""
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self, timeout=None):
+        """Wait until it has ended and nobody can write to us any more; returns its exit code."""
+        self.communicate(timeout=timeout)
+        return self.returncode
+
+    def communicate(self, stdin=b"", timeout=None):
+        """Say what is said to it, and return all that comes until the ends of its streams."""
+        deadline = time.monotonic() + (60 if timeout is None else timeout)
+        with selectors.DefaultSelector() as selector:
+            for name, place in self._reading.items():
+                selector.register(place, selectors.EVENT_READ, name)
+            if self._feeding is not None:
+                os.set_blocking(self._feeding, False)
+                selector.register(self._feeding, selectors.EVENT_WRITE)
+            while (places := selector.get_map()) and time.monotonic() < deadline:
+                for key, _ in selector.select(deadline - time.monotonic()):
+                    if key.fd == self._feeding:
+                        try:
+                            stdin = stdin[os.write(key.fd, stdin[:65536]) :]
+                        except BrokenPipeError:
+                            stdin = b""
+                        is_over = not stdin
+                    else:
+                        data = os.read(key.fd, 65536)
+                        self._read[key.data] += data
+                        is_over = not data
+                    if is_over:
+                        selector.unregister(key.fd)
+                        os.close(key.fd)
+            is_late = bool(places)
+            for place in list(places):
+                os.close(place)
+        self._feeding, self._reading = None, {}
+        stdout, stderr, told = map(bytes, self._read.values())
+        if is_late:
+            raise subprocess.TimeoutExpired(self.args, timeout, stdout, stderr)
+        self.returncode = int(told)
+        return stdout, stderr
+
+
+class ForkedTerminal(ptyprocess.PtyProcess):
+    """The terminal of a command that is no child of ours: whoever has forked it tells how it has ended."""
+
+    def __init__(self, pid, fd, told):
+        super().__init__(pid, fd)
+        self._told = told
+
+    def isalive(self):
+        """Tell whether it lives."""
+        if not self.terminated and select.select([self._told], [], [], 0)[0]:
+            self.wait()
+        return not self.terminated
+
+    def wait(self):
+        """Wait for its end; returns its exit status, None after a signal."""
+        if not self.terminated:
+            code = int(self._told.readline())
+            self._told.close()
+            self.terminated = True
+            self.exitstatus, self.signalstatus = (code, None) if code >= 0 else (None, -code)
+        return self.exitstatus
+
+
+class Shown(pexpect.spawn):
+    """Our command in a terminal: forked where `begin` is given, else started."""
+
+    def __init__(self, program, words, *, begin, env, **more):
+        self._begin, self._arguments = begin, words[2:]
+        super().__init__(program, words, env=env, **more)
+
+    def _spawnpty(self, args, *, env, cwd, dimensions, **more):
+        if self._begin is None:
+            return super()._spawnpty(args, env=env, cwd=cwd, dimensions=dimensions, **more)
+        return self._begin(self._arguments, env, cwd, dimensions)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import sqlite3
-import sys
 import termios
 import time
 from contextlib import closing
@@ -21,6 +20,7 @@ from oulipoly_engine.process.liveness import is_alive
 
 _ESCAPE_PAUSE_S = 0.4
 LEAVES_SCREEN = "\x1b[?1049l"
+ENDS = ["q", signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
 
 
 @pytest.fixture(scope="module")
@@ -35,21 +35,23 @@ def demo(tmp_path):
 
 
 @pytest.fixture
-def start():
+def slow_script(built, tmp_path):
+    """Have an account whose quota script takes a minute; returns the file that has its process's number."""
+    pid, file = tmp_path / "pid", built.config / "providers.toml"
+    before = file.read_text()
+    script = f"quota_script = 'echo $$ > {pid}; exec sleep 60'"
+    file.write_text(f"{before}[slow]\ncommand = 'cat'\nargs = []\n{script}\n")
+    yield pid
+    file.write_text(before)
+
+
+@pytest.fixture
+def start(commands):
     opened = []
 
     def start(demo, *arguments, dimensions=(24, 80), **environ):
         env = world.environment_for(demo, os.environ) | {"TERM": "xterm-256color", "COLORTERM": "truecolor"} | environ
-        app = pexpect.spawn(
-            sys.executable,
-            ["-m", "oulipoly_tui", *arguments],
-            env=env,
-            cwd=str(demo.project),
-            encoding="utf-8",
-            timeout=60,
-            dimensions=dimensions,
-        )
-        app.delayafterclose = app.delayafterterminate = app.ptyproc.delayafterclose = 0
+        app = commands.show(arguments, env, demo.project, dimensions)
         opened.append(app)
         return app
 
@@ -75,7 +77,7 @@ def ended(app):
     return app.before
 
 
-def test_a_walk_by_keyboard(built, start):
+def test_a_walk_by_keyboard_and_another_process_s_wish_on_the_way(built, start, agents):
     app = start(built)
     app.expect("demo-codex1")
     app.send("w")
@@ -90,6 +92,9 @@ def test_a_walk_by_keyboard(built, start):
     app.send("?")
     app.expect("Read an account's")
     back(app)
+    agents("account", "drain", "demo-claude2", env=world.environment_for(built, os.environ))
+    app.expect("drained")
+    agents("account", "undrain", "demo-claude2", env=world.environment_for(built, os.environ))
     app.send("q")
     left = ended(app)
 
@@ -97,15 +102,24 @@ def test_a_walk_by_keyboard(built, start):
     assert (0, None) == (app.exitstatus, app.signalstatus)
 
 
-def test_a_storm_of_sizes_ends_with_a_frame_of_the_last_one(built, start):
+def test_an_app_that_was_stopped_and_resized_again_and_again_goes_on(built, start):
     app = start(built, COLUMNS="80", LINES="24")  # exported by some shells, and no word about the terminal
     app.expect("demo-codex1")
+    for number in [signal.SIGTSTP, signal.SIGSTOP] * 8:  # at once again: the next stop comes while it goes on
+        app.kill(number)
+        while _stat(app.pid)[0] != "T":
+            time.sleep(0.001)
+        app.kill(signal.SIGCONT)
+        app.expect(re.escape("\x1b[?1049h"))
     sizes = product((20, 33, 300, 50, 79, 161), (5, 60, 12))
     for width, height in sizes:
         app.setwinsize(height, width)
     app.setwinsize(30, 100)
-    app.expect(r"\x1b\[30;\d+H")
+    app.expect(r"\x1b\[30;\d+H")  # a frame of the last size
     is_at_rest = any(_burned_s(app) < 0.5 for _ in range(8))  # a loop of layouts would burn every second whole
+    app.send("?")
+    app.expect("Read an account's")
+    back(app)
     app.send("q")
     ended(app)
 
@@ -113,48 +127,34 @@ def test_a_storm_of_sizes_ends_with_a_frame_of_the_last_one(built, start):
     assert is_at_rest
 
 
-def test_read_only_keeps_no_layout(demo, start):
-    app = start(demo, "--read-only")
-    app.expect("demo-codex1")
+def test_read_only_and_no_anim_are_taken_and_no_layout_is_kept(demo, start):
+    app = start(demo, "--read-only", "--no-anim")
+    app.expect("read-only")
     app.send("\x14")
     app.expect("Theme")
     app.send("q")
     ended(app)
 
+    assert 0 == app.exitstatus
     assert [] == [path.name for path in demo.home.rglob("app-layout*")]
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT], ids=["TERM", "HUP", "INT", "QUIT"]
-)
-def test_a_signal_gives_the_terminal_back(built, start, number):
-    app = start(built)
-    app.expect("demo-codex1")
-    app.kill(number)
-    left = ended(app)
-
-    assert 128 + number == app.exitstatus
-    assert all(code in left for code in (LEAVES_SCREEN, "\x1b[?25h", "\x1b[?1000l"))
-
-
-@pytest.mark.parametrize("end", ["q", signal.SIGTERM, signal.SIGHUP], ids=["q", "TERM", "HUP"])
-def test_no_script_outlives_the_app(demo, start, tmp_path, end):
-    pid = tmp_path / "pid"
-    with (demo.config / "providers.toml").open("a") as file:
-        file.write(f"[slow]\ncommand = 'cat'\nargs = []\nquota_script = 'echo $$ > {pid}; exec sleep 60'\n")
-    app = start(demo, dimensions=(24, 100))
+@pytest.mark.parametrize("end", ENDS, ids=["q", "TERM", "HUP", "INT", "QUIT"])
+def test_each_end_gives_the_terminal_back_and_no_script_outlives_it(built, start, slow_script, end):
+    app = start(built, dimensions=(24, 100))
     app.expect("… reading quota")
     app.expect("ctrl\\+x")
-    while not (pid.exists() and pid.read_text()):
+    while not (slow_script.exists() and slow_script.read_text()):
         time.sleep(0.01)
     if end == "q":
         app.send("q")
     else:
         app.kill(end)
-    ended(app)
+    left = ended(app)
 
     assert app.exitstatus == (0 if end == "q" else 128 + end)
-    assert not is_alive(int(pid.read_text()))
+    assert all(code in left for code in (LEAVES_SCREEN, "\x1b[?25h", "\x1b[?1000l"))
+    assert not is_alive(int(slow_script.read_text()))
 
 
 def test_a_terminal_that_goes_away_leaves_no_app_behind(built, start):
@@ -166,24 +166,6 @@ def test_a_terminal_that_goes_away_leaves_no_app_behind(built, start):
     while app.isalive() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not app.isalive()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP], ids=["TSTP", "STOP"])
-def test_an_app_that_was_stopped_goes_on_with_its_keys(built, start, number):
-    app = start(built)
-    app.expect("demo-codex1")
-    for _ in range(15):  # at once again: the next stop comes while the app goes on from the last
-        app.kill(number)
-        os.waitid(os.P_PID, app.pid, os.WSTOPPED)
-        app.kill(signal.SIGCONT)
-        app.expect(re.escape("\x1b[?1049h"))
-    app.send("?")
-    app.expect("Read an account's")
-    back(app)
-    app.send("q")
-    ended(app)
-
-    assert 0 == app.exitstatus
 
 
 def test_without_colour_there_is_none(built, start):
@@ -231,27 +213,6 @@ def test_a_locked_state_file_holds_nothing_up(demo, start, agents):
     assert 0 == app.exitstatus
 
 
-def test_another_process_s_wish_is_on_the_screen(built, start, agents):
-    app = start(built, dimensions=(40, 120))
-    app.expect("demo-codex1")
-    agents("account", "drain", "demo-claude2", env=world.environment_for(built, os.environ))
-    app.expect("drained")
-    agents("account", "undrain", "demo-claude2", env=world.environment_for(built, os.environ))
-    app.send("q")
-    ended(app)
-
-    assert 0 == app.exitstatus
-
-
-def test_read_only_and_no_anim_are_taken(built, start):
-    app = start(built, "--read-only", "--no-anim")
-    app.expect("read-only")
-    app.send("q")
-    ended(app)
-
-    assert 0 == app.exitstatus
-
-
 def _burned_s(app):
     before = _cpu_s(app.pid)
     with pytest.raises(pexpect.TIMEOUT):
@@ -259,7 +220,11 @@ def _burned_s(app):
     return _cpu_s(app.pid) - before
 
 
-def _cpu_s(pid):
+def _stat(pid):
     with Path(f"/proc/{pid}/stat").open() as file:
-        fields = file.read().rpartition(")")[2].split()
+        return file.read().rpartition(")")[2].split()
+
+
+def _cpu_s(pid):
+    fields = _stat(pid)
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -44,13 +42,12 @@ def wait_for(claim, what):
 class Detached:
     """A demo's session that runs by itself."""
 
-    def __init__(self, demo, *words):
-        self.demo = demo
+    def __init__(self, commands, demo, *words):
+        self._commands, self.demo = commands, demo
         self.env = world.environment_for(demo, os.environ) | {"TERM": "xterm-256color", "NO_COLOR": "1"}
         self.paths = from_environment(self.env)
         self._shown = []
-        command = [sys.executable, "-m", "oulipoly_tui", "repl", "--detach", *words]
-        done = subprocess.run(command, env=self.env, cwd=demo.project, capture_output=True, timeout=60, check=False)
+        done = commands.run(["repl", "--detach", *words], b"", self.env, demo.project, 60)
         assert 0 == done.returncode, done.stderr
         self.id = done.stdout.decode().strip()
         self.terminal = terminals.find(self.paths, SystemClock(), self.id)
@@ -60,17 +57,7 @@ class Detached:
         return next((one for one in terminals.survey(self.paths, SystemClock()).living if one.id == self.id), None)
 
     def attach(self):
-        words = ["-m", "oulipoly_tui", "attach", self.id]
-        cli = pexpect.spawn(
-            sys.executable,
-            words,
-            env=self.env,
-            cwd=str(self.demo.project),
-            encoding="utf-8",
-            timeout=PATIENCE_S,
-            dimensions=(24, 80),
-        )
-        cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
+        cli = self._commands.show(["attach", self.id], self.env, self.demo.project)
         self._shown.append(cli)
         cli.expect(READY)  # of rows that stay as they are nothing more is drawn
         return cli
@@ -106,13 +93,13 @@ class Detached:
 
 
 @pytest.fixture
-def begin(tmp_path):
+def begin(tmp_path, commands):
     """Begin a session by itself; whatever is left of it is ended."""
     begun = []
 
     def start(*words):
         demo = begun[0].demo if begun else world.build(tmp_path / "w", options=Options(pace_s=0, seeded=False))
-        begun.append(Detached(demo, *words))
+        begun.append(Detached(commands, demo, *words))
         return begun[-1]
 
     yield start

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import sys
 from contextlib import closing
 
 import pexpect
@@ -20,16 +19,12 @@ def demo(tmp_path):
 
 
 @pytest.fixture
-def talk(demo):
+def talk(demo, commands):
     """Start a command in a terminal, say one thing to it, leave, and return all that it has shown."""
 
     def talk(*arguments, text, answer):
         env = world.environment_for(demo, os.environ) | {"TERM": "xterm-256color", "NO_COLOR": "1"}
-        argv = ["-m", "oulipoly_tui", *arguments]
-        cli = pexpect.spawn(
-            sys.executable, argv, env=env, cwd=str(demo.project), encoding="utf-8", timeout=60, dimensions=(24, 80)
-        )
-        cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
+        cli = commands.show(arguments, env, demo.project)
         try:
             cli.expect(READY)
             cli.send(f"{text}\r")

@@ -12,7 +12,6 @@ import textwrap
 import time
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from oulipoly_engine.clock import SystemClock
@@ -91,7 +90,7 @@ def paths(home):
 
 
 @pytest.fixture
-def shown(home, paths):
+def shown(home, paths, commands):
     """Show the hostile program in a pane, in a terminal that is drawn into nothing."""
     opened = []
 
@@ -99,15 +98,9 @@ def shown(home, paths):
         script = home / "hostile.py"
         script.write_text(textwrap.dedent(_CHILD))
         words = ["terminal", "--", sys.executable, str(script), kind, str(_MEGABYTES), str(_STREAMS)]
-        cli = pexpect.spawn(
-            sys.executable,
-            ["-m", "oulipoly_tui", *words],
-            env=dict(os.environ) | {"TERM": "xterm-256color"},
-            timeout=60 + 10 * _MEGABYTES,
-            dimensions=(30, 100),
-            maxread=1 << 16,
-        )
-        cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
+        env = dict(os.environ) | {"TERM": "xterm-256color"}
+        cli = commands.show(words, env, home, (30, 100), encoding=None)
+        cli.timeout, cli.maxread = 60 + 10 * _MEGABYTES, 1 << 16
         opened.append(cli)
         return cli
 

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def paths(home):
 
 
 @pytest.fixture
-def start(home, paths):
+def start(home, paths, commands):
     """Start our command in a terminal of its own."""
     opened = []
 
@@ -61,11 +60,7 @@ def start(home, paths):
 
     def start(*arguments, **variables):
         env = dict(os.environ) | {"TERM": "xterm-256color", "COLORTERM": "truecolor"} | variables
-        words = ["-m", "oulipoly_tui", *arguments]
-        cli = pexpect.spawn(
-            sys.executable, words, env=env, cwd=str(home), encoding="utf-8", timeout=PATIENCE_S, dimensions=(24, 80)
-        )
-        cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
+        cli = commands.show(arguments, env, home)
         opened.append(cli)
         return cli
 

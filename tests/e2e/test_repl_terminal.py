@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import sqlite3
-import sys
 from contextlib import closing
 
 import pexpect
@@ -24,21 +23,12 @@ def demo(tmp_path):
 
 
 @pytest.fixture
-def start(demo):
+def start(demo, commands):
     opened = []
 
-    def start(*arguments, program=(sys.executable, "-m", "oulipoly_tui"), **changes):
+    def start(*arguments, dimensions=(24, 80)):
         env = world.environment_for(demo, os.environ) | {"TERM": "xterm-256color", "NO_COLOR": "1"}
-        cli = pexpect.spawn(
-            program[0],
-            [*program[1:], *arguments],
-            env=env,
-            cwd=str(demo.project),
-            encoding="utf-8",
-            timeout=60,
-            **{"dimensions": (24, 80)} | changes,
-        )
-        cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
+        cli = commands.show(arguments, env, demo.project, dimensions)
         opened.append(cli)
         return cli
 

@@ -53,17 +53,13 @@ def paths(home):
 
 
 @pytest.fixture
-def start(home, paths):
+def start(home, paths, commands):
     """Start our command in a terminal of its own."""
     opened = []
 
     def start(*arguments, dimensions=(30, 100), **more):
         env = dict(os.environ) | {"TERM": "xterm-256color", "PS1": "$ ", "ENV": ""} | more
-        words = ["-m", "oulipoly_tui", *arguments]
-        cli = pexpect.spawn(
-            sys.executable, words, env=env, cwd=str(home), encoding="utf-8", timeout=PATIENCE_S, dimensions=dimensions
-        )
-        cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
+        cli = commands.show(arguments, env, home, dimensions)
         cli.delaybeforesend = None
         opened.append(cli)
         return cli

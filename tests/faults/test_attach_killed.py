@@ -20,13 +20,15 @@ def env():
 
 
 @pytest.fixture
-def run(env, home):
+def run(env, home, commands):
     """Run our command at a terminal; whatever still runs afterwards is ended."""
     children = []
 
-    def start(*arguments, program=(sys.executable, "-m", "oulipoly_tui"), dimensions=(24, 80)):
-        words = [*program[1:], *arguments]
-        child = pexpect.spawn(program[0], words, env=env, cwd=str(home), timeout=60, dimensions=dimensions)
+    def start(*arguments, program=(), dimensions=(24, 80)):
+        if program:
+            child = pexpect.spawn(program[0], program[1:], env=env, cwd=str(home), timeout=60, dimensions=dimensions)
+        else:
+            child = commands.show(arguments, env, home, dimensions, encoding=None)
         child.delaybeforesend = None
         children.append(child)
         return child
@@ -103,7 +105,7 @@ def test_terminal_is_given_back_after_a_signal(run, terminal):
 
 
 def test_killed_attach_gives_the_terminal_back_by_another_hand(run, terminal):
-    child = run(program=("/bin/sh", "-i"))  # with the last shell of a session its terminal is gone too
+    child = run(program=["/bin/sh", "-i"])  # with the last shell of a session its terminal is gone too
     child.expect_exact("$ ")
     child.send(f"sh -c 'echo pid $$; exec {sys.executable} -m oulipoly_tui attach {terminal}'\r")
     child.expect(rb"\npid (\d+)")
@@ -159,7 +161,7 @@ def test_keys_that_only_the_protocol_tells_apart_reach_the_program_that_asked(ru
 def test_what_follows_the_key_in_one_go_reaches_neither_program_nor_shell(run, terminal, env, agents, way, chord):
     python = f"{sys.executable} -m oulipoly_tui"
     words = f"attach {terminal}" if way == "attach" else "terminal -- sh -c 'echo up; cat'"
-    shell = run(program=("/bin/sh", "-i"))
+    shell = run(program=["/bin/sh", "-i"])
     shell.expect_exact("$ ")
     shell.send(f"{python} {words}\r")
     shell.expect_exact("leaves")

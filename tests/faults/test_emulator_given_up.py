@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -42,13 +41,12 @@ def env():
 
 
 @pytest.fixture
-def attach(env, home):
+def attach(env, home, commands):
     """Attach to a terminal from another one."""
     children = []
 
     def start(*words):
-        argv = ["-m", "oulipoly_tui", "attach", *words]
-        child = pexpect.spawn(sys.executable, argv, env=env, cwd=str(home), timeout=60, dimensions=(24, 80))
+        child = commands.show(["attach", *words], env, home, encoding=None)
         child.delaybeforesend = None
         children.append(child)
         return child

@@ -334,12 +334,11 @@ class Drill:
     def send(self, session, text, line=0, death=""):
         """Send a message, and go on until its turn has ended and the kill is done, or the host has gone."""
         if death in ("client", "all"):
-            pid, ended = self.commands.begin(["session", "send", session, text, "--wait"], self.live.demo.project)
-            self.arm(line, death, pid)
+            client = self.commands.start(["session", "send", session, text, "--wait"], cwd=self.live.demo.project)
+            self.arm(line, death, client.pid)
             until(lambda: self.live.live.turns(session))
             self.watch(session)
-            ended.read()
-            ended.close()
+            client.wait()
         else:
             if death:
                 self.arm(line, death)

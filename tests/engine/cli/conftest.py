@@ -4,17 +4,13 @@ import json
 import os
 import sys
 import threading
-import time
-from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pexpect
 import pytest
-from pexpect.fdpexpect import fdspawn
 
 SCRIPTED = Path(__file__).parents[2] / "fixtures" / "scripted_cli.py"
-DELAY_S = 0.05  # as pexpect waits where it has started a program: who asks may drop what came before it listens
 USAGE = {"five_hour": None, "seven_day": {"utilization": 12.5, "resets_at": "2099-01-01T00:00:00Z"}}
 
 
@@ -57,17 +53,13 @@ def talk(home, machine, commands):
 
     def talk(answers, *words, mood="", **variables):
         environment = os.environ | machine | {"SCRIPTED": mood, "TERM": "xterm"} | variables
-        terminal, told = commands.begin_in_terminal([*map(str, words)], environment, home, (40, 200))
-        cli, shown = fdspawn(terminal, encoding="utf-8", timeout=60), ""
-        with told, closing(cli):
-            for question, answer in answers:
-                cli.expect_exact(question)
-                shown += cli.before + cli.after
-                answer = answer() if callable(answer) else answer
-                time.sleep(DELAY_S)
-                cli.send(answer)
-            cli.expect(pexpect.EOF)
-            _, code = map(int, told)
-        return code, shown + cli.before
+        cli, shown = commands.show([*map(str, words)], environment, home, (40, 200)), ""
+        for question, answer in answers:
+            cli.expect_exact(question)
+            shown += cli.before + cli.after
+            cli.send(answer() if callable(answer) else answer)
+        cli.expect(pexpect.EOF)
+        cli.close()
+        return cli.exitstatus, shown + cli.before
 
     return talk
