@@ -212,9 +212,10 @@ class Commands:
         pipes = [os.pipe() for _ in range(4)]
         ours, theirs = zip(pipes[0][::-1], *pipes[1:], strict=True)
         self._send(request | more, theirs)
+        forked = Forked(words, *ours)
         if not feeds:
-            os.close(ours[0])
-        return Forked(words, ours[0] if feeds else None, *ours[1:])
+            forked.stdin.close()
+        return forked
 
     def show(self, arguments, env, cwd, dimensions=(24, 80), encoding="utf-8"):
         """Begin a command in a terminal of its own; returns what types to it and reads it. The caller closes that."""
@@ -276,12 +277,12 @@ class Commands:
 class Forked:
     """A command that is no child of ours: whoever has forked it tells how it has ended."""
 
-    def __init__(self, args, feeding, stdout, stderr, told):
+    def __init__(self, args, stdin, stdout, stderr, told):
         self.args, self.returncode = args, None
-        self._feeding = feeding
-        self._reading = {"stdout": stdout, "stderr": stderr, "told": told}
-        self._read = {name: bytearray() for name in self._reading}
-        self.pid = int(b"".join(iter(lambda: os.read(told, 1), b"\n")))
+        # What is read ahead, or kept back, could not be waited for.
+        self.stdin = os.fdopen(stdin, "wb", buffering=0)
+        self.stdout, self.stderr, self._told = (os.fdopen(one, "rb", buffering=0) for one in (stdout, stderr, told))
+        self.pid = int(self._told.readline())
 
     def send_signal(self, number):
         """Send it a signal."""
@@ -292,23 +293,33 @@ class Forked:
         """Kill it."""
         self.send_signal(signal.SIGKILL)
 
-    def wait(self, timeout=None):
-        """Wait until it has ended and nobody can write to us any more; returns its exit code."""
-        self.communicate(timeout=timeout)
+    def poll(self):
+        """Return its exit code, None while it runs."""
+        if self.returncode is None and select.select([self._told], [], [], 0)[0]:
+            self.returncode = int(self._told.readline())
         return self.returncode
 
-    def communicate(self, stdin=b"", timeout=None):
+    def wait(self):
+        """Wait for its end, however much it writes; returns its exit code."""
+        self.communicate()
+        return self.returncode
+
+    def communicate(self, stdin=b"", timeout=60):
         """Say what is said to it, and return all that comes until the ends of its streams."""
-        deadline = time.monotonic() + (60 if timeout is None else timeout)
+        if self._told.closed:
+            return b"", b""
+        deadline = time.monotonic() + timeout
+        streams = (self.stdout, self.stderr, self._told)
+        read = {stream: bytearray() for stream in streams}
         with selectors.DefaultSelector() as selector:
-            for name, place in self._reading.items():
-                selector.register(place, selectors.EVENT_READ, name)
-            if self._feeding is not None:
-                os.set_blocking(self._feeding, False)
-                selector.register(self._feeding, selectors.EVENT_WRITE)
-            while (places := selector.get_map()) and time.monotonic() < deadline:
+            for stream in streams:
+                selector.register(stream, selectors.EVENT_READ)
+            if not self.stdin.closed:
+                os.set_blocking(self.stdin.fileno(), False)
+                selector.register(self.stdin, selectors.EVENT_WRITE)
+            while (left := selector.get_map()) and time.monotonic() < deadline:
                 for key, _ in selector.select(deadline - time.monotonic()):
-                    if key.fd == self._feeding:
+                    if key.fileobj is self.stdin:
                         try:
                             stdin = stdin[os.write(key.fd, stdin[:65536]) :]
                         except BrokenPipeError:
@@ -316,20 +327,23 @@ class Forked:
                         is_over = not stdin
                     else:
                         data = os.read(key.fd, 65536)
-                        self._read[key.data] += data
+                        read[key.fileobj] += data
                         is_over = not data
                     if is_over:
                         selector.unregister(key.fd)
-                        os.close(key.fd)
-            is_late = bool(places)
-            for place in list(places):
-                os.close(place)
-        self._feeding, self._reading = None, {}
-        stdout, stderr, told = map(bytes, self._read.values())
+                        key.fileobj.close()
+            is_late = bool(left)
+        self.close()
+        stdout, stderr, told = map(bytes, read.values())
         if is_late:
             raise subprocess.TimeoutExpired(self.args, timeout, stdout, stderr)
-        self.returncode = int(told)
+        self.returncode = int(told or self.returncode)
         return stdout, stderr
+
+    def close(self):
+        """Listen to it no longer."""
+        for stream in (self.stdin, self.stdout, self.stderr, self._told):
+            stream.close()
 
 
 class ForkedTerminal(ptyprocess.PtyProcess):

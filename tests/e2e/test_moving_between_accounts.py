@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -99,14 +97,13 @@ def test_wish_for_another_account_moves_first(run, session):
     assert b"not in the pool of model 'demo-opus'" in foreign.stderr
 
 
-def test_two_moves_at_once_end_in_one_place(run, session, demo):
+def test_two_moves_at_once_end_in_one_place(run, session, demo, commands):
     env = world.environment_for(demo, os.environ)
-    command = [sys.executable, "-m", "oulipoly_tui", "session", "move", session]
     moving = [
-        subprocess.Popen([*command, f"demo-claude{number}"], env=env, cwd=demo.project, stdout=-1, stderr=-1)
+        commands.start(["session", "move", session, f"demo-claude{number}"], env, demo.project)
         for number in (2, 3, 2, 3)
     ]
-    codes = [(process.communicate(timeout=60), process.returncode)[1] for process in moving]
+    codes = [process.wait() for process in moving]
 
     owner = json.loads(run("session", "locate", session).stdout)["provider_name"]
     assert 0 in codes

@@ -4,10 +4,9 @@ A drill has a short form for every run of the tests and a long one of 100 kills,
 by side: `scripts/test-kills` runs those.
 """
 
+import os
 import random
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,8 +30,8 @@ def pytest_generate_tests(metafunc):
 class Kills:
     """So many moments at which a command is killed."""
 
-    def __init__(self, count, seed, folder):
-        self._count = count
+    def __init__(self, commands, count, seed, folder):
+        self._commands, self._count = commands, count
         self._random = random.Random(seed)
         self._measured = folder / "measured-work"
         self._most, self._seconds = 0, 0.0
@@ -74,14 +73,12 @@ class Kills:
         return done.returncode in KILLED
 
     def _run(self, moment, *arguments, timeout=60, **more):
-        command = [sys.executable, str(DIE_AT), moment, *map(str, arguments)]
-        return subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False, **more
-        )
+        env = more.pop("env", dict(os.environ))
+        return self._commands.run([moment, *arguments], b"", env, Path.cwd(), timeout, program=[DIE_AT], **more)
 
 
 @pytest.fixture
-def kills(request, tmp_path):
+def kills(request, tmp_path, commands):
     """The moments of a drill: a few, or a part of the long form's hundred."""
     count, seed = request.param
-    return Kills(count, seed, tmp_path)
+    return Kills(commands, count, seed, tmp_path)

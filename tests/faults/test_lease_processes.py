@@ -1,9 +1,6 @@
 """Leases between real processes: one winner, and nothing left by a holder that is killed."""
 
-import os
 import signal
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
@@ -64,65 +61,57 @@ def processes():
         process.communicate()
 
 
-def _start(processes, folder, body):
-    process = subprocess.Popen(
-        [sys.executable, "-c", _HEAD + body, str(folder), SESSION],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=dict(os.environ),
-    )
+def _start(commands, processes, folder, body):
+    process = commands.start([folder, SESSION], program=["-c", _HEAD + body], feeds=True)
     processes.append(process)
-    assert "ready\n" == process.stdout.readline()
+    assert b"ready\n" == process.stdout.readline()
     return process
 
 
-def _race(processes, folder, count):
+def _race(commands, processes, folder, count):
     """Let processes that are already running decide at once; return what each one said."""
-    ready = [_start(processes, folder, _TAKE) for _ in range(count)]
+    ready = [_start(commands, processes, folder, _TAKE) for _ in range(count)]
     for process in ready:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    return sorted(process.communicate(timeout=60)[0].strip() for process in ready)
+        process.stdin.write(b"\n")
+    return sorted(process.communicate()[0].decode().strip() for process in ready)
 
 
-def test_of_many_at_once_exactly_one_wins(folder, processes):
-    assert ["session-busy"] * 5 + ["won"] == _race(processes, folder, 6)
+def test_of_many_at_once_exactly_one_wins(folder, processes, commands):
+    assert ["session-busy"] * 5 + ["won"] == _race(commands, processes, folder, 6)
 
 
-def test_over_an_expired_lease_exactly_one_wins(folder, processes):
+def test_over_an_expired_lease_exactly_one_wins(folder, processes, commands):
     past = type("Past", (), {"now": lambda _: SystemClock().now() - timedelta(hours=1)})()
     Leases(folder, past).acquire(SESSION, "acc", 1)
 
-    assert ["session-busy"] * 5 + ["won"] == _race(processes, folder, 6)
+    assert ["session-busy"] * 5 + ["won"] == _race(commands, processes, folder, 6)
 
 
-def test_holder_killed_in_the_middle_of_a_decision_leaves_no_lock(folder, processes):
-    stuck = _start(processes, folder, _STUCK)
-    stuck.stdin.write("\n")
-    stuck.stdin.flush()
-    assert "stuck\n" == stuck.stdout.readline()
+def test_holder_killed_in_the_middle_of_a_decision_leaves_no_lock(folder, processes, commands):
+    stuck = _start(commands, processes, folder, _STUCK)
+    stuck.stdin.write(b"\n")
+    assert b"stuck\n" == stuck.stdout.readline()
     stuck.send_signal(signal.SIGKILL)
-    stuck.wait(timeout=60)
+    stuck.wait()
 
     lease = Leases(folder, SystemClock()).acquire(SESSION, "acc")
 
     assert {lease.path.name, "sentinel.lock"} == {path.name for path in folder.iterdir()}
 
 
-def test_killed_holder_s_lease_lasts_until_its_end(folder, processes):
-    holder = _start(processes, folder, _TAKE)
-    assert "won\n" == holder.communicate("\n", timeout=60)[0]
+def test_killed_holder_s_lease_lasts_until_its_end(folder, processes, commands):
+    holder = _start(commands, processes, folder, _TAKE)
+    assert b"won\n" == holder.communicate(b"\n")[0]
 
     with pytest.raises(RunnerError) as caught:
         Leases(folder, SystemClock()).acquire(SESSION, "acc")
     assert "session-busy" == caught.value.slug
 
 
-def test_full_disk_leaves_neither_lease_nor_part_of_one(folder, processes):
-    writer = _start(processes, folder, _NO_SPACE)
+def test_full_disk_leaves_neither_lease_nor_part_of_one(folder, processes, commands):
+    writer = _start(commands, processes, folder, _NO_SPACE)
 
-    said = writer.communicate("\n", timeout=60)[0]
+    said = writer.communicate(b"\n")[0]
 
-    assert "operational-error 1\n" == said
+    assert b"operational-error 1\n" == said
     assert ["sentinel.lock"] == [path.name for path in folder.iterdir()]

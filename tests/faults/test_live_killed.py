@@ -1,8 +1,6 @@
 """Live sessions whose CLI, host or client is killed: no turn is lost or doubled, no request left, no process left."""
 
 import json
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -139,18 +137,18 @@ class Killer:
         return False
 
 
-def test_client_is_killed_while_it_sends(live, kills):
+def test_client_is_killed_while_it_sends(live, kills, commands):
     session = live.begin()
-    command = [sys.executable, "-m", "oulipoly_tui", "session", "send", session, "--wait"]
+    words = ["session", "send", session, "--wait"]
     began = time.monotonic()
-    subprocess.run([*command, "first"], check=True, stdout=subprocess.DEVNULL)
+    assert 0 == commands.start([*words, "first"]).wait()
     lasts = time.monotonic() - began
 
     texts = []
     for share in kills.shares(less=2):
         text = f"number {share}"
         texts.append(text)
-        client = subprocess.Popen([*command, text], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        client = commands.start([*words, text])
         time.sleep(share * lasts)  # a moment of its work, by chance
         client.kill()
         client.wait()

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -45,7 +43,7 @@ def test_killed_puts(world, artifacts, kills, tmp_path):
     assert [*range(1, len(versions) + 1)] == versions
 
 
-def test_eight_writers_leave_no_gap_and_nothing_twice(world, artifacts, tmp_path):
+def test_eight_writers_leave_no_gap_and_nothing_twice(world, artifacts, tmp_path, commands):
     content = tmp_path / "content"
     content.write_bytes(b"x" * LARGE)
     artifacts("put", "run/name", str(content))
@@ -54,7 +52,7 @@ def test_eight_writers_leave_no_gap_and_nothing_twice(world, artifacts, tmp_path
         f"for _ in range(3):\n    assert main(['artifact', 'put', 'run/name', {str(content)!r}]) == 0\n"
         "    assert main(['artifact', 'gc']) == 0\n"
     )
-    writers = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL) for _ in range(8)]
-    assert [0] * 8 == [writer.wait(timeout=60) for writer in writers]
+    writers = [commands.start([], program=["-c", script]) for _ in range(8)]
+    assert [0] * 8 == [writer.wait() for writer in writers]
 
     assert [*range(1, 26)] == check(world, artifacts)

@@ -3,8 +3,6 @@
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -63,33 +61,26 @@ def script():
     return f'n=$(($(date +%N | sed s/^0*//) % 90)); echo "{{\\"windows\\": [{window}, {window}]}}"'
 
 
-def storm(folder):
+def storm(commands, folder):
     """Run the processes at once and return [account, kind] of every attempt."""
     processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", STORM, folder, str(number), str(ROUNDS), script()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        commands.start([folder, number, ROUNDS, script()], program=["-c", STORM], feeds=True)
         for number in range(PROCESSES)
     ]
     for process in processes:
         process.stdout.readline()
     for process in processes:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    answers = [process.communicate(timeout=60) for process in processes]
-    assert [(0, "")] * PROCESSES == [
+        process.stdin.write(b"\n")
+    answers = [process.communicate() for process in processes]
+    assert [(0, b"")] * PROCESSES == [
         (process.returncode, stderr) for process, (_, stderr) in zip(processes, answers, strict=True)
     ]
     return [attempt for stdout, _ in answers for attempt in json.loads(stdout)]
 
 
-def test_a_storm_of_processes_loses_no_update(tmp_path):
+def test_a_storm_of_processes_loses_no_update(tmp_path, commands):
     store = open_store(tmp_path / "state.db")
-    attempts = storm(tmp_path)
+    attempts = storm(commands, tmp_path)
     kinds = {kind for _, kind in attempts}
     own = [kind for account, kind in attempts if account != "shared"]
     read = sum(account == "shared" and kind == "updated" for account, kind in attempts)

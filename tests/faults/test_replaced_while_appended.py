@@ -28,8 +28,8 @@ def entry(number, text):
 class Appended:
     """A Claude session that another process appends to."""
 
-    def __init__(self, world):
-        self.world = world
+    def __init__(self, world, commands):
+        self.world, self.commands = world, commands
         self.transcript = world.home / ".claude" / "projects" / "p" / f"{SESSION}.jsonl"
         self.transcript.parent.mkdir(parents=True)
         self.transcript.write_bytes(entry(1, "one") + entry(2, "two"))
@@ -62,9 +62,10 @@ class Appended:
 
     def replace_often(self, rounds):
         """Replace and undo in one process, and return (operation, exit code, message) of each try."""
-        command = [sys.executable, FIXTURES / "replace_again_and_again.py", str(rounds), SESSION]
-        done = subprocess.run(command, capture_output=True, timeout=60, check=True)
-        return json.loads(done.stdout)
+        process = self.commands.start([rounds, SESSION], program=[FIXTURES / "replace_again_and_again.py"])
+        out, complaint = process.communicate()
+        assert 0 == process.returncode, complaint
+        return json.loads(out)
 
     def texts(self):
         return [json.loads(line)["message"]["content"] for line in self.transcript.read_bytes().splitlines()]
@@ -84,8 +85,8 @@ class Appended:
 
 
 @pytest.fixture
-def appended(world):
-    return Appended(world)
+def appended(world, commands):
+    return Appended(world, commands)
 
 
 def check(appended, count):

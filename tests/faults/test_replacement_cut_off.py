@@ -3,8 +3,6 @@
 import json
 import os
 import shlex
-import subprocess
-import sys
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,8 +36,8 @@ def lines(*texts):
 class Cut:
     """A session whose rows agree with its transcript, and replacements of it that do not end well."""
 
-    def __init__(self, world):
-        self.world = world
+    def __init__(self, world, commands):
+        self.world, self.commands = world, commands
         self.folder = world.home / "cli"
         self.folder.mkdir()
         self.transcript = self.folder / f"{SESSION}.jsonl"
@@ -70,14 +68,8 @@ class Cut:
     def until(self, step, deed):
         """Replace "two" by "new" up to a step, and return what the process said."""
         self.input.write_bytes(self.old_export.replace(b'"two"', b'"new"'))
-        done = subprocess.run(
-            [sys.executable, str(UNTIL), step, deed, str(self.input), SESSION],
-            input=b"",
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        return done.stdout.decode()
+        stdout, _ = self.commands.start([step, deed, self.input, SESSION], program=[UNTIL]).communicate()
+        return stdout.decode()
 
     def start(self):
         """Run any command, and return what it told."""
@@ -99,8 +91,8 @@ class Cut:
 
 
 @pytest.fixture
-def cut(world):
-    return Cut(world)
+def cut(world, commands):
+    return Cut(world, commands)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -248,11 +240,7 @@ def test_files_of_others_among_the_journals_stay_and_are_no_reason_to_look(cut):
 
 def test_start_during_a_replacement_leaves_its_journal_alone(cut):
     cut.input.write_bytes(cut.old_export.replace(b'"two"', b'"new"'))
-    process = subprocess.Popen(
-        [sys.executable, str(UNTIL), "renamed", "hold", str(cut.input), SESSION],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+    process = cut.commands.start(["renamed", "hold", cut.input, SESSION], program=[UNTIL], feeds=True)
     assert b"held\n" == process.stdout.readline()
 
     told, busy = cut.start(), cut.replace(cut.old_export).returncode
@@ -268,11 +256,7 @@ def test_many_at_once_leave_one_whole_transcript(cut):
         path = cut.world.home / f"input-{number}"
         path.write_bytes(cut.old_export.replace(b'"two"', b'"new %d"' % number))
         command = ["session", "import-replace", SESSION, "--from-file", str(path)]
-        started.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "oulipoly_tui", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
-        )
+        started.append(cut.commands.start(command))
     for process in started:
         process.communicate(timeout=60)
     codes = [process.returncode for process in started]

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -15,7 +14,7 @@ MESSENGER = "from oulipoly_engine.cli.artifacts.messenger import main; raise Sys
 
 
 @pytest.fixture
-def killed(world, tmp_path):
+def killed(world, tmp_path, commands):
     """Return a function that starts a one-shot over a script, kills its runner, and returns the CLI's process id."""
 
     def kill(script):
@@ -23,13 +22,7 @@ def killed(world, tmp_path):
         world.account("b", "cat")
         world.model("m", "a")
         world.model("n", "b")
-        ours = subprocess.Popen(
-            [sys.executable, "-m", "oulipoly_tui", "-m", "m", "x"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=world.home,
-        )
+        ours = commands.start(["-m", "m", "x"], cwd=world.home)
         until((tmp_path / "pid").exists)
         until(lambda: row(world)["child_pid"] is not None)
         ours.kill()
@@ -97,12 +90,10 @@ def test_cli_that_runs_on_is_told_and_ended(world, killed):
     assert b"process" not in world.run("terminals").stderr
 
 
-def test_cli_that_runs_on_can_be_waited_for(world, killed, tmp_path):
+def test_cli_that_runs_on_can_be_waited_for(world, killed, tmp_path, commands):
     killed(f"while [ ! -e {tmp_path}/go ]; do sleep 0.1; done")
     uuid = row(world)["invocation_uuid"]
-    waiting = subprocess.Popen(
-        [sys.executable, "-m", "oulipoly_tui", "wait", uuid[:6]], stdout=subprocess.PIPE, cwd=world.home
-    )
+    waiting = commands.start(["wait", uuid[:6]], cwd=world.home)
     until(lambda: b"running" in world.run("trace", uuid).stdout)
     assert waiting.poll() is None
 

@@ -1,6 +1,5 @@
 """One-shots at the same time, of a CLI that tells no session: each gets the one that it wrote."""
 
-import subprocess
 import sys
 
 # Writes a Claude transcript: what it was asked, and answers while the other runs do the same. Prints its session.
@@ -21,24 +20,14 @@ print(session)
 """
 
 
-def test_each_gets_its_own(world, tmp_path, markers):
+def test_each_gets_its_own(world, tmp_path, markers, commands):
     root = world.home / ".claude" / "projects" / "-work"
     root.mkdir(parents=True)
     (tmp_path / "cli.py").write_text(CLI.format(root=root))
     world.account("a", f"exec {sys.executable} {tmp_path}/cli.py")
     world.model("m", "a")
     (world.config / "sessions.toml").write_text(f"[a]\nturn_script = 'claude-code-turns {root.parent}'\n")
-    command = [sys.executable, "-m", "oulipoly_tui", "-m", "m"]
-    runs = [
-        subprocess.Popen(
-            [*command, f"prompt {number}"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=world.home,
-        )
-        for number in range(6)
-    ]
+    runs = [commands.start(["-m", "m", f"prompt {number}"], cwd=world.home) for number in range(6)]
 
     said = [run.communicate(timeout=120) for run in runs]
 

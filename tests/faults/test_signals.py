@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -11,16 +9,12 @@ import pytest
 from oulipoly_engine.process.liveness import is_alive
 
 
-def start(world, *arguments, **variables):
-    return subprocess.Popen(
-        [sys.executable, "-m", "oulipoly_tui", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=world.home,
-        env=dict(os.environ) | variables,
-        start_new_session=True,
-    )
+@pytest.fixture
+def start(world, commands):
+    def start(*arguments, **variables):
+        return commands.start(arguments, dict(os.environ) | variables, world.home)
+
+    return start
 
 
 def wait_for(path, within_s=60.0, lines=1):
@@ -46,11 +40,11 @@ CASES += [("exit0", signal.SIGINT), ("deaf", signal.SIGTERM), ("closed", signal.
     ("manners", "number"),
     [pytest.param(MANNERS[name], number, id=f"{name}-{number.name[3:]}") for name, number in CASES],
 )
-def test_a_stopped_one_shot_is_a_failure_and_leaves_nothing(world, markers, tmp_path, number, manners):
+def test_a_stopped_one_shot_is_a_failure_and_leaves_nothing(world, start, markers, tmp_path, number, manners):
     pids = tmp_path / "pids"
     world.account("a", f"{manners}sleep 60 & echo $! $$ > {pids}; wait; sleep 60")
     world.model("m", "a")
-    ours = start(world, "-m", "m", "x")
+    ours = start("-m", "m", "x")
     children = wait_for(pids)
 
     ours.send_signal(number)
@@ -64,7 +58,7 @@ def test_a_stopped_one_shot_is_a_failure_and_leaves_nothing(world, markers, tmp_
     assert not any(is_alive(pid) for pid in children)
 
 
-def test_an_interrupted_run_keeps_the_session_that_its_cli_has_named(world, markers, tmp_path):
+def test_an_interrupted_run_keeps_the_session_that_its_cli_has_named(world, start, markers, tmp_path):
     pids = tmp_path / "pids"
     world.account(
         "a",
@@ -73,7 +67,7 @@ def test_an_interrupted_run_keeps_the_session_that_its_cli_has_named(world, mark
         "event_type = 'thread.started'\nevent_id_path = 'thread_id'",
     )
     world.model("m", "a")
-    ours = start(world, "-m", "m", "x")
+    ours = start("-m", "m", "x")
     wait_for(pids)
 
     ours.send_signal(signal.SIGTERM)
@@ -84,12 +78,12 @@ def test_an_interrupted_run_keeps_the_session_that_its_cli_has_named(world, mark
     assert result["agent_runner_chain_id"] is not None
 
 
-def test_an_interruption_does_not_move_on_to_the_next_account(world, tmp_path):
+def test_an_interruption_does_not_move_on_to_the_next_account(world, start, tmp_path):
     pids = tmp_path / "pids"
     world.account("a", f"trap 'echo usage limit >&2; exit 1' INT; echo $$ > {pids}; sleep 60 & wait; sleep 60")
     world.account("b", "cat")
     world.model("m", "a", "b")
-    ours = start(world, "-m", "m", "x")
+    ours = start("-m", "m", "x")
     wait_for(pids)
 
     ours.send_signal(signal.SIGINT)
@@ -99,14 +93,14 @@ def test_an_interruption_does_not_move_on_to_the_next_account(world, tmp_path):
     assert ["a"] == [row["provider_name"] for row in world.rows("SELECT * FROM invocations")]
 
 
-def test_a_signal_while_the_diagnostics_model_is_asked_ends_the_run_with_a_final_row(world, tmp_path):
+def test_a_signal_while_the_diagnostics_model_is_asked_ends_the_run_with_a_final_row(world, start, tmp_path):
     pids = tmp_path / "pids"
     world.account("a", "echo strange >&2; exit 4")
     world.account("d", f"echo $$ > {pids}; sleep 60")
     world.model("m", "a")
     world.model("judge", "d")
     (world.config / "config.toml").write_text("diagnostics_model = 'judge'\n")
-    ours = start(world, "-m", "m", "x")
+    ours = start("-m", "m", "x")
     child = wait_for(pids)[0]
 
     ours.send_signal(signal.SIGTERM)
@@ -117,14 +111,14 @@ def test_a_signal_while_the_diagnostics_model_is_asked_ends_the_run_with_a_final
     assert not is_alive(child)
 
 
-def test_a_prompt_file_is_taken_away_when_the_run_is_stopped(world, tmp_path):
+def test_a_prompt_file_is_taken_away_when_the_run_is_stopped(world, start, tmp_path):
     pids = tmp_path / "pids"
     world.account("a", f"echo $$ > {pids}; sleep 60", "prompt_mode = 'arg'")
     world.model("m", "a")
     (tmp_path / "p").write_text("x" * 200_000)
     project = tmp_path / "project"
     project.mkdir()
-    ours = start(world, "-m", "m", "-f", str(tmp_path / "p"), "-p", str(project))
+    ours = start("-m", "m", "-f", str(tmp_path / "p"), "-p", str(project))
     wait_for(pids)
     assert list(project.iterdir())
 
@@ -134,12 +128,12 @@ def test_a_prompt_file_is_taken_away_when_the_run_is_stopped(world, tmp_path):
     assert [] == list(project.iterdir())
 
 
-def test_many_runs_at_once_lose_no_row_and_no_count(world):
+def test_many_runs_at_once_lose_no_row_and_no_count(world, start):
     world.account("a", "cat")
     world.account("b", "cat")
     world.model("m", "a", "b")
 
-    running = [start(world, "-m", "m", "x") for _ in range(12)]
+    running = [start("-m", "m", "x") for _ in range(12)]
     for ours in running:
         ours.communicate(timeout=60)
 
@@ -153,13 +147,13 @@ def test_many_runs_at_once_lose_no_row_and_no_count(world):
 
 @pytest.mark.parametrize("arguments", [("--usage",), ("quota-check",), ("session-scan",), ("why", "m", "--refresh")])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
-def test_a_stopped_command_leaves_no_script_behind(world, tmp_path, number, arguments):
+def test_a_stopped_command_leaves_no_script_behind(world, start, tmp_path, number, arguments):
     pids = tmp_path / "pids"
     script = f"echo $$ > {pids}; sleep 60"
     world.account("a", "cat", f"quota_script = '{script}'")
     world.model("m", "a")
     (world.config / "sessions.toml").write_text(f"[a]\nturn_script = '{script}'\n")
-    ours = start(world, *arguments)
+    ours = start(*arguments)
     child = wait_for(pids)[0]
 
     ours.send_signal(number)
@@ -175,7 +169,7 @@ QUESTIONS = {"setup detect": 4, "doctor": 4, "account show claude": 2}  # and ho
 
 @pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: words.replace(" ", "-"))
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
-def test_a_question_to_clis_that_hang_ends_at_once_and_leaves_nothing(world, tmp_path, number, words):
+def test_a_question_to_clis_that_hang_ends_at_once_and_leaves_nothing(world, start, tmp_path, number, words):
     folder, pids = tmp_path / "programs", tmp_path / "pids"
     folder.mkdir()
     for name, login in (("claude", ".credentials.json"), ("codex", "auth.json")):
@@ -184,7 +178,7 @@ def test_a_question_to_clis_that_hang_ends_at_once_and_leaves_nothing(world, tmp
         (world.home / f".{name}").mkdir()
         (world.home / f".{name}" / login).write_text("{}")
     (world.config / "providers.toml").write_text('[claude]\ncommand = "claude"\n[codex]\ncommand = "codex"\n')
-    ours = start(world, *words.split(), PATH=f"{folder}:{os.environ['PATH']}")
+    ours = start(*words.split(), PATH=f"{folder}:{os.environ['PATH']}")
     children = wait_for(pids, lines=QUESTIONS[words])
 
     begun = time.monotonic()

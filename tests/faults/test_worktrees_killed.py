@@ -4,8 +4,6 @@ import os
 import random
 import runpy
 import signal
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -138,14 +136,13 @@ def test_removal_and_restoring_are_killed(worker, repo, trees, kills):
             assert "" == repo.git("status", "--porcelain", "--", ".", ":!staged", ":!a.txt")
 
 
-def test_two_settle_at_once_what_was_killed(worker, repo, trees, kills):
+def test_two_settle_at_once_what_was_killed(worker, repo, trees, kills, commands):
     rng = random.Random(len(kills))
     steps, _ = worker.must("create")
     worker.must("remove")
     for _ in range(max(1, len(kills) // 4)):
         worker.order(f"step:{rng.randint(2, steps)}", "restore")
-        command = [sys.executable, "-m", "oulipoly_tui", "worktree", "list", "--json", "--all"]
-        both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+        both = [commands.start(["worktree", "list", "--json", "--all"]) for _ in range(2)]
         told = [one.communicate(timeout=60) for one in both]
 
         assert [0, 0] == [one.returncode for one in both], told

@@ -1,25 +1,18 @@
 """Several processes and several sessions at once: one host for each session, nothing told twice."""
 
 import json
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import SessionOpened
 
 
-def agents(*words):
-    command = (sys.executable, "-m", "oulipoly_tui", *words)
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
-
-
-def test_two_processes_that_send_at_once_start_one_host(live):
+def test_two_processes_that_send_at_once_start_one_host(live, commands):
     session = live.begin()
     live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
 
-    both = [agents("session", "send", session, text, "--wait", "--json") for text in ("1 + 1", "2 + 2")]
+    both = [commands.start(["session", "send", session, text, "--wait", "--json"]) for text in ("1 + 1", "2 + 2")]
     said = [process.communicate() for process in both]
 
     assert [0, 0] == [process.returncode for process in both], said

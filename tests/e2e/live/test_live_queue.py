@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -83,25 +81,26 @@ def test_waiting_messages_can_be_edited_moved_and_taken_back(live, busy, lives):
     assert ["2", "one", "last"] == live.texts()[1:]
 
 
-def test_following_until_idle_sees_the_running_turn_and_the_queue_to_their_end(live, busy):
+def test_following_until_idle_sees_the_running_turn_and_the_queue_to_their_end(live, busy, commands):
     session, turn, go_on = busy
     go_on()
     live.live.wait(session, turn)
     live.live.send(session, json.dumps([["listen"]]))
     ids = {text: live.live.send(session, text).turn_id for text in ("next", "never")}
-    command = [sys.executable, "-m", "oulipoly_tui", "session", "follow", session, "--until-idle"]
-    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE) as follows:
-        said = [json.loads(follows.stdout.readline())]
-        change(live, session, "remove", ids["never"])
-        live.live.order(session, orders.Interrupt(), starts=False)
-        said += map(json.loads, follows.stdout)
+    words = ["session", "follow", session, "--until-idle"]
+    follows = commands.start([*words, "--json"])
+    said = [json.loads(follows.stdout.readline())]
+    change(live, session, "remove", ids["never"])
+    live.live.order(session, orders.Interrupt(), starts=False)
+    said += map(json.loads, follows.stdout)
 
     assert ["completed", "interrupted", "completed"] == [one["status"] for one in said if one["type"] == "turn_ended"]
     assert ids["next"] == said[-1]["turn_id"]
-    assert 0 == follows.returncode
-    again = subprocess.check_output([*command, "--json", "--after", str(said[-1]["seq"] - 1)])
+    assert 0 == follows.wait()
+    again, _ = commands.start([*words, "--json", "--after", said[-1]["seq"] - 1]).communicate()
     assert [said[-1]] == [json.loads(line) for line in again.splitlines()]
-    assert b"" == subprocess.check_output([*command, "--after", str(said[-1]["seq"])])
+    last = commands.start([*words, "--after", said[-1]["seq"]])
+    assert (b"", 0) == (last.communicate()[0], last.returncode)
 
 
 def test_a_cli_that_has_ended_gets_no_message(live, tmp_path):
@@ -123,15 +122,14 @@ def test_a_cli_that_has_ended_gets_no_message(live, tmp_path):
     assert ["next", "last"] == live.texts()[1:]
 
 
-def test_nobody_waits_for_a_message_that_was_taken_back(live, busy):
+def test_nobody_waits_for_a_message_that_was_taken_back(live, busy, commands):
     session, *_ = busy
-    command = [sys.executable, "-m", "oulipoly_tui", "session", "send", session, "--wait", "--json", "never"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as sends:
-        queue = live.until(session, lambda event: "never" in str(getattr(event, "messages", ""))).messages
-        change(live, session, "remove", queue[0][0])
-        told = json.load(sends.stdout)
+    sends = commands.start(["session", "send", session, "--wait", "--json", "never"])
+    queue = live.until(session, lambda event: "never" in str(getattr(event, "messages", ""))).messages
+    change(live, session, "remove", queue[0][0])
+    told = json.load(sends.stdout)
 
-    assert (1, "revoked", "the message was taken back") == (sends.returncode, told["status"], told["message"])
+    assert (1, "revoked", "the message was taken back") == (sends.wait(), told["status"], told["message"])
     assert "revoked" == live.live.wait(session, queue[0][0]).status
 
 

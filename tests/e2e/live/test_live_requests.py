@@ -1,8 +1,6 @@
 """Requests of live sessions: answered once, by whom, and never when it is too late."""
 
 import json
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
@@ -115,21 +113,17 @@ def test_a_question_can_be_left_unanswered(live):
     assert "interrupted" == live.live.wait(session, turn).status
 
 
-def test_two_answers_at_once_from_two_processes(live):
+def test_two_answers_at_once_from_two_processes(live, commands):
     session, turn = live.begin_turn("hello [[approve:ls]]")
     request = live.request(session)
 
-    words = (sys.executable, "-m", "oulipoly_tui", "requests")
-    both = [
-        subprocess.Popen((*words, verb, request.request_id), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for verb in ("approve", "deny")
-    ]
+    both = [commands.start(["requests", verb, request.request_id]) for verb in ("approve", "deny")]
     said = [process.communicate() for process in both]
 
     won = [process.returncode == 0 for process in both]
     assert [False, True] == sorted(won), said
-    assert "answered\n" == said[won.index(True)][0]
-    assert f"answered already by {row(live, request).answered_by}" in said[won.index(False)][1]
+    assert b"answered\n" == said[won.index(True)][0]
+    assert f"answered already by {row(live, request).answered_by}" in said[won.index(False)][1].decode()
     assert ["approve", "deny"][won.index(True)] == row(live, request).decision
     assert 1 == len(resolved(live, session))
     assert "completed" == live.live.wait(session, turn).status

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -45,13 +44,10 @@ def until(is_true, within_s=60.0):
         time.sleep(0.02)
 
 
-def test_a_session_begun_by_command_works_on_its_own_branch_for_two_turns(live, repository):
+def test_a_session_begun_by_command_works_on_its_own_branch_for_two_turns(live, repository, commands):
     words = ["session", "new", "--runtime", "demo-claude1", "--repo", str(repository), "--prompt", "[[edit:notes.md]]"]
-    done = subprocess.run(
-        [sys.executable, "-m", "oulipoly_tui", *words, "--profile", "full_access", "--wait", "--json"],
-        capture_output=True,
-        check=False,
-    )
+    words += ["--profile", "full_access", "--wait", "--json"]
+    done = commands.run(words, b"", dict(os.environ), Path.cwd(), 60)
     told = json.loads(done.stdout)
 
     assert (0, "completed") == (done.returncode, told["status"]), done.stderr
