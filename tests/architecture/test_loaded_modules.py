@@ -27,6 +27,8 @@ _SERVER = {"fastapi", "starlette", "uvicorn", "cryptography", "http_ece", "py_va
 _OTHER_DATABASES = ("psycopg", "psycopg2", "psycopg2cffi", "pymysql", "MySQLdb", "pysqlite3")
 _PROCESSES = {"subprocess", "selectors", "tempfile", "uuid"}
 _MOST_FILES = 78  # of ours that a one-shot loads, 75 of which it enters; a folder's own file is empty
+_REDACTORS = {"hashlib", "oulipoly_engine.core.text.redact", "oulipoly_engine.store.base.read_only"}
+_SESSIONS = ".config/oulipoly-agent-runner/sessions.toml"
 _UNRECORDED = "00000000-0000-4000-8000-000000000000"
 
 
@@ -54,9 +56,12 @@ def loaded_modules(tmp_path, home):
 @pytest.fixture
 def loaded(loaded_modules):
     """Run our command and return the top-level modules that it imported."""
-    return lambda *arguments, expects=0: {
-        name.partition(".")[0] for name in loaded_modules(*arguments, expects=expects)
-    }
+    return lambda *arguments, expects=0: top(loaded_modules(*arguments, expects=expects))
+
+
+def top(names):
+    """Return the top-level modules of those."""
+    return {name.partition(".")[0] for name in names}
 
 
 @pytest.fixture
@@ -153,15 +158,25 @@ def test_trace_of_an_unknown_id_loads_no_configuration(loaded, configured):
     assert set() == modules & (_CONFIGURATION | _SCREEN | _NETWORK)
 
 
-def test_the_first_one_shot_checks_the_configuration_and_loads_no_writer(loaded, configured):
-    modules = loaded("-m", "still", "hello")
+def test_the_first_one_shot_checks_the_configuration_and_loads_no_writer(loaded_modules, configured):
+    names = loaded_modules("-m", "still", "hello")
 
-    assert {"pydantic", "tomllib", "sqlite3", "subprocess"} <= modules
-    assert set() == modules & ({"tomlkit", "yaml", "difflib"} | _SCREEN | _NETWORK)
+    plain = top(names)
+    assert {"pydantic", "tomllib", "sqlite3", "subprocess"} <= plain
+    assert set() == plain & ({"tomlkit", "yaml", "difflib"} | _SCREEN | _NETWORK)
+    # Of the facade, nothing that it does not ask.
+    parts = {name.removeprefix("oulipoly_engine.facade.") for name in names if "engine.facade." in name}
+    parts = {name for name in parts if not name.startswith("base.")}
+    assert {"runs", "runs.one_shots"} == parts - {"engine", "base", "output", "diagnostics"}
+    assert not [name for name in names if "artifacts" in name]  # it returns nothing
+
+    by_agent = top(loaded_modules("helper", "hello"))  # an agent's file costs the first run yaml and nothing else
+
+    assert {"yaml"} <= by_agent - plain
+    assert set() == by_agent & ({"tomlkit"} | _SCREEN | _NETWORK)
 
 
 _READERS = [
-    pytest.param(["-m", "still", "hello"], id="one-shot"),
     pytest.param(["helper", "hello"], id="one-shot of an agent"),
     pytest.param(["--agent-file", "mine.md", "mine", "hello"], id="one-shot of an agent's file"),
     pytest.param(["-m", "still", "--models-dir", "pools", "hello"], id="one-shot of a pool elsewhere"),
@@ -176,84 +191,56 @@ _READERS = [
 
 
 @pytest.mark.parametrize("arguments", _READERS)
-def test_a_configuration_that_was_read_before_loads_no_checker(loaded, configured, home, arguments):
+def test_a_configuration_that_was_read_before_loads_no_checker(loaded, configured, home, agents, arguments):
     (home / "mine.md").write_text("---\nmodel: still\n---\nBe brief.\n")
     (home / "pools").mkdir()
     (home / "pools" / "still.toml").write_text('[[providers]]\nname = "quiet"\n')
-    loaded(*arguments)
+    agents(*arguments)
 
     modules = loaded(*arguments)
 
     assert set() == modules & (_CONFIGURATION | _SCREEN | _NETWORK)
 
 
-def test_a_one_shot_of_what_was_read_before_reads_no_toml(loaded, configured):
-    loaded("-m", "still", "hello")
+def test_a_one_shot_of_what_was_read_before_reads_no_toml_and_loads_few_files(loaded_modules, configured, home, agents):
+    agents("-m", "still", "hello")
 
-    modules = loaded("-m", "still", "hello")
+    modules = top(loaded_modules("-m", "still", "hello"))
 
     assert {"sqlite3", "subprocess"} <= modules
     assert set() == modules & (_CONFIGURATION | {"tomllib", "difflib"} | _SCREEN | _NETWORK)
 
+    (home / _SESSIONS).unlink()  # after a scan, copies are kept by their hashes
+    agents("-m", "still", "hello")
 
-def test_a_one_shot_loads_no_part_of_the_facade_that_it_does_not_ask(loaded_modules, configured):
     modules = loaded_modules("-m", "still", "hello")
 
-    parts = {name.removeprefix("oulipoly_engine.facade.") for name in modules if "engine.facade." in name}
-    parts = {name for name in parts if not name.startswith("base.")}
-    assert {"runs", "runs.one_shots"} == parts - {"engine", "base", "output", "diagnostics"}
-
-
-@pytest.mark.parametrize("name", ["providers.toml", "models/still.toml", "sessions.toml", "config.toml"])
-def test_an_edit_is_checked_once(loaded, configured, home, name):
-    loaded("-m", "still", "hello")
-    with (home / ".config" / "oulipoly-agent-runner" / name).open("a") as file:
-        file.write("# a remark\n")
-
-    assert "pydantic" in loaded("-m", "still", "hello")
-    assert set() == loaded("-m", "still", "hello") & (_CONFIGURATION | {"tomllib"})
-
-
-@pytest.mark.parametrize("arguments", [["-m", "still", "hello"], ["session", "list"]], ids=["one-shot", "session list"])
-def test_neither_hashes_nor_the_redactor_are_loaded_where_nothing_needs_them(
-    loaded_modules, configured, home, arguments
-):
-    (home / ".config/oulipoly-agent-runner/sessions.toml").unlink()  # after a scan, copies are kept by their hashes
-    loaded_modules(*arguments)
-
-    modules = loaded_modules(*arguments)
-
-    assert set() == modules & {"hashlib", "oulipoly_engine.core.text.redact", "oulipoly_engine.store.base.read_only"}
-
-
-def test_a_one_shot_loads_few_files_of_ours_and_none_of_live_sessions(loaded_modules, configured, home):
-    (home / ".config/oulipoly-agent-runner/sessions.toml").unlink()
-    loaded_modules("-m", "still", "hello")
-
-    names = {name for name in loaded_modules("-m", "still", "hello") if name.startswith("oulipoly_")}
-
+    assert set() == modules & _REDACTORS
+    names = {name for name in modules if name.startswith("oulipoly_")}
     folders = {name.rpartition(".")[0] for name in names}
     assert len(names - folders) <= _MOST_FILES, sorted(names - folders)
     assert [] == [name for name in names if {"live", "drivers", "host", "web"} & set(name.split("."))]
 
 
-def test_a_one_shot_that_returns_nothing_loads_no_artifacts(loaded_modules, configured):
-    modules = loaded_modules("-m", "still", "hello")
+def test_an_edit_is_checked_once(loaded, configured, home, agents):
+    agents("-m", "still", "hello")
+    for name in ("providers.toml", "models/still.toml", "sessions.toml", "config.toml"):
+        with (home / ".config" / "oulipoly-agent-runner" / name).open("a") as file:
+            file.write("# a remark\n")
+        assert "pydantic" in loaded("-m", "still", "hello"), name
 
-    assert not [name for name in modules if "artifacts" in name]
-
-
-def test_an_agent_file_costs_the_first_one_shot_yaml_and_nothing_else(loaded, configured):
-    plain = loaded("-m", "still", "hello")
-
-    by_agent = loaded("helper", "hello")
-
-    assert {"yaml"} <= by_agent - plain
-    assert set() == by_agent & ({"tomlkit"} | _SCREEN | _NETWORK)
+    assert set() == loaded("-m", "still", "hello") & (_CONFIGURATION | {"tomllib"})
 
 
-def test_a_check_reads_every_file_anew(loaded, configured):
-    loaded("config", "check")
+def test_neither_hashes_nor_the_redactor_are_loaded_by_a_list_that_needs_none(loaded_modules, configured, home, agents):
+    (home / _SESSIONS).unlink()
+    agents("session", "list")
+
+    assert set() == loaded_modules("session", "list") & _REDACTORS
+
+
+def test_a_check_reads_every_file_anew(loaded, configured, agents):
+    agents("config", "check")
 
     modules = loaded("config", "check")
 
