@@ -6,7 +6,6 @@ The short form stops before each order to git; the long one, `scripts/test-kills
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -98,11 +97,10 @@ class World:
     def picture(self):
         """What a person would see: both branches, both checkouts, and no lock left."""
         assert not list(self.main.glob(".git/**/*.lock"))
-        shown = [self.git("rev-parse", "main"), self.git("rev-parse", f"aw/{SESSION}")]
-        for folder in (self.main, self.work):
-            shown.append(self.git("status", "--porcelain", "-uall", folder=folder))
+        for folder in (self.main, self.work):  # each has an index of its own
             self.git("fsck", "--no-dangling", "--no-progress", folder=folder)
-        return shown
+        shown = self.git("rev-parse", "main", f"aw/{SESSION}").splitlines()
+        return shown + [self.git("status", "--porcelain", "-uall", folder=folder) for folder in (self.main, self.work)]
 
     def back(self, verb, before):
         """Take back by git what a move has done, for the next one."""
@@ -120,16 +118,12 @@ class World:
 class Parent:
     """The process whose children do what is killed."""
 
-    def __init__(self):
-        words = [sys.executable, "-c", PARENT]
-        self._process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ, text=True
-        )
+    def __init__(self, commands):
+        self._process = commands.start([], program=["-c", PARENT], feeds=True)
 
     def begin(self, verb, last=0):
         """Begin a move that dies before an order; 0: none. Returns its process."""
-        self._process.stdin.write(f"{verb} {last}\n")
-        self._process.stdin.flush()
+        self._process.stdin.write(f"{verb} {last}\n".encode())
         return int(self._process.stdout.readline())
 
     def wait(self):
@@ -137,12 +131,12 @@ class Parent:
         return int(self._process.stdout.readline())
 
     def close(self):
-        self._process.communicate(timeout=60)
+        self._process.communicate()
 
 
 @pytest.fixture
-def parent(world):
-    parent = Parent()
+def parent(world, commands):
+    parent = Parent(commands)
     yield parent
     parent.close()
 
