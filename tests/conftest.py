@@ -1,6 +1,8 @@
 """What every test stands on: a home of its own, an unchanged environment, and no child left behind."""
 
+import functools
 import gc
+import inspect
 import itertools
 import json
 import os
@@ -67,24 +69,92 @@ def pytest_collection_finish():
     gc.enable()
 
 
-@pytest.fixture(scope="session")
-def _migrated(tmp_path_factory):
-    """The bytes of a new state file."""
-    path = tmp_path_factory.mktemp("migrated") / "state.db"
-    db.open_store(path).close()
-    return path.read_bytes()
+def pytest_addoption(parser):
+    """Let a whole table be seen as its rows."""
+    parser.addoption("--each-row", action="store_true", help="collect each row of a table of tests as a test")
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _copied_state_file(_migrated):
+def pytest_pycollect_makeitem(collector, name, obj):
+    """Collect a table of plain values as one test: to find, prepare and report each row took longer than its test.
+
+    A table that asks for fixtures stays as many tests, each with its own, unless the rows may share them (the mark
+    `rows_share_fixtures`). `--each-row`, or a row that the command line names by its id, shows rows as tests.
+    """
+    marks = getattr(obj, "pytestmark", [])
+    config = collector.config
+    if (
+        not name.startswith("test_")
+        or not inspect.isfunction(obj)
+        or inspect.iscoroutinefunction(obj)
+        or getattr(obj, "is_hypothesis_test", False)
+        or config.getoption("each_row")
+        or any("[" in word.partition("::")[2] for word in config.args)
+    ):
+        return None
+    tables = [_rows_of(mark) for mark in marks if mark.name == "parametrize"]
+    if not tables or None in tables:
+        return None
+    rows = [functools.reduce(dict.__or__, parts) for parts in itertools.product(*reversed(tables))]
+    signature = inspect.signature(obj)
+    asked = [value for argument, value in signature.parameters.items() if rows and argument not in rows[0]]
+    if not rows or (asked and all(mark.name != "rows_share_fixtures" for mark in marks)):
+        return None
+
+    @functools.wraps(obj)
+    def walk(**fixtures):
+        __tracebackhide__ = True
+        failures, skips = [], []
+        for row in rows:
+            try:
+                obj(**row, **fixtures)
+            except pytest.skip.Exception as skip:
+                skips.append(skip)
+            except (Exception, pytest.fail.Exception) as failure:
+                failures.append((row, failure))
+        if failures:
+            for row, _ in failures:
+                failures[0][1].add_note(f"In the row {row!r:.1000}")
+            raise failures[0][1]
+        if skips:
+            raise skips[0]
+
+    walk.__signature__ = signature.replace(parameters=asked)
+    walk.pytestmark = [mark for mark in marks if mark.name != "parametrize"]
+    return pytest.Function.from_parent(collector, name=name, callobj=walk)
+
+
+def _rows_of(mark):
+    """Return the rows of a table as arguments, or nothing where rows are more than plain values."""
+    names, values, *more = mark.args
+    if isinstance(names, str):
+        is_single = "," not in names
+        names = [word.strip() for word in names.split(",") if word.strip()]
+    else:
+        is_single = False
+    rows, of_param = [], type(pytest.param())
+    for value in values:
+        if isinstance(value, of_param):
+            if value.marks:
+                return None
+            value = value.values
+        elif is_single:
+            value = (value,)
+        rows.append(dict(zip(names, value, strict=True)))
+    return None if more or mark.kwargs.keys() - {"ids"} else rows
+
+
+@contextmanager
+def _copied_state_file(folder):
     """Begin a new state file of this process with a copy of a migrated one; commands make theirs themselves."""
-    check = db._check_writable
+    check, migrated = db._check_writable, folder / "state.db"
+    db.open_store(migrated).close()
+    data = migrated.read_bytes()
 
     def fill(path):
         with suppress(OSError):
             if not path.exists():
                 with tempfile.NamedTemporaryFile(dir=path.parent) as draft:
-                    draft.write(_migrated)
+                    draft.write(data)
                     draft.flush()
                     os.link(draft.name, path)  # whole or not at all: others may open it at once
         check(path)
@@ -94,13 +164,40 @@ def _copied_state_file(_migrated):
         yield check
 
 
-@pytest.fixture(autouse=True, scope="session")
+@contextmanager
 def _disk_with_room():
     """Have no disk be nearly full: what a screen tells must not depend on the machine that the tests run on."""
     with pytest.MonkeyPatch.context() as patch:
         usage, many = shutil.disk_usage, 1 << 40
         patch.setattr(shutil, "disk_usage", lambda path: usage(path)._replace(free=many, total=many))
         yield
+
+
+@contextmanager
+def _forked_hosts(commands):
+    """Fork the hosts of sessions and terminals: to start one anew takes longer than what a test does with it."""
+    subprocess_of_launcher = SimpleNamespace(**vars(subprocess))
+
+    def start(words, **pipes):
+        if words[-1].endswith("_host") and commands.can_fork(os.environ):
+            return ForkedHost(commands, words)
+        return subprocess.Popen(words, **pipes)
+
+    subprocess_of_launcher.Popen = start
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launcher, "subprocess", subprocess_of_launcher)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _process_of_tests(tmp_path_factory, commands):
+    """Prepare this process for all tests; returns the check of a state file that is not begun with a copy.
+
+    One fixture for all of it, as `_own_home` is: pytest looks up each that is used by itself for each of all tests.
+    """
+    folder = tmp_path_factory.mktemp("migrated")
+    with _disk_with_room(), _forked_hosts(commands), _copied_state_file(folder) as check:
+        yield check
 
 
 @pytest.fixture
@@ -113,27 +210,25 @@ def tmp_path(request, tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path, monkeypatch):
+def _own_home(tmp_path):
+    """Give a test a home of its own, and see to it that the environment is as it was when the test is over."""
     home = tmp_path / "home"
     home.mkdir()
-    for name in list(os.environ):
+    outer = dict(os.environ)
+    for name in outer:
         if name.startswith(("XDG_", "OULIPOLY_", "DEMO_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PYTHONPATH", SOURCES)
+            del os.environ[name]
+    os.environ |= {"HOME": str(home), "PYTHONPATH": SOURCES}
+    before = dict(os.environ)
     paths = from_environment()
     yield
+    changed = {name for name in before.keys() | os.environ.keys() if before.get(name) != os.environ.get(name)}
+    for name in os.environ.keys() - outer.keys():
+        del os.environ[name]
+    os.environ |= outer
     for runtime in filter(is_stand_in, (paths.runtime, paths.live_runtime)):  # of this home alone, below /tmp
         shutil.rmtree(runtime, ignore_errors=True)
-
-
-@pytest.fixture(autouse=True)
-def _unchanged_environment(_own_home):
-    before = dict(os.environ)
-    yield
-    changed = {name for name in before.keys() | os.environ.keys() if before.get(name) != os.environ.get(name)}
-    changed -= {"PYTEST_CURRENT_TEST"}
-    assert not changed
+    assert not changed - {"PYTEST_CURRENT_TEST"}
 
 
 @pytest.fixture(autouse=True)
@@ -401,22 +496,6 @@ class ForkedHost:
         words, env = list(self._words), dict(os.environ)
         done = self._commands.run([], order, env, Path.cwd(), timeout, words=words, host=words[-1])
         return done.stdout, done.stderr
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _forked_hosts(commands):
-    """Fork the hosts of sessions and terminals: to start one anew takes longer than what a test does with it."""
-    subprocess_of_launcher = SimpleNamespace(**vars(subprocess))
-
-    def start(words, **pipes):
-        if words[-1].endswith("_host") and commands.can_fork(os.environ):
-            return ForkedHost(commands, words)
-        return subprocess.Popen(words, **pipes)
-
-    subprocess_of_launcher.Popen = start
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launcher, "subprocess", subprocess_of_launcher)
-        yield
 
 
 @pytest.fixture

@@ -6,5 +6,5 @@ from oulipoly_engine.store.base import db
 
 
 @pytest.fixture(autouse=True)
-def _made_state_file(_copied_state_file, monkeypatch):
-    monkeypatch.setattr(db, "_check_writable", _copied_state_file)
+def _made_state_file(_process_of_tests, monkeypatch):
+    monkeypatch.setattr(db, "_check_writable", _process_of_tests)
