@@ -75,22 +75,29 @@ def _fill(connection):
 
 @pytest.fixture
 def older(tmp_path):
-    """Return a way to make a file of a version, as the migrations up to there make it, and what lies in it."""
+    """Return a way to make a file of a version, as the migrations up to there make it, and what lies in it.
 
-    def make(version):
-        path = tmp_path / f"state-{version}.db"
-        with closing(sqlite3.connect(path)) as connection:
-            for migration in migrations()[:version]:
-                connection.executescript(migration.sql)
-            connection.execute(f"PRAGMA user_version = {version}")
-            connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-            _fill(connection)
-            connection.commit()
-            return path, _rows(connection)
+    Later versions are asked for after earlier ones: the migrations between them are done, and the file is a copy.
+    """
+    with closing(sqlite3.connect(":memory:")) as grown:
 
-    return make
+        def make(version):
+            (done,) = grown.execute("PRAGMA user_version").fetchone()
+            for migration in migrations()[done:version]:
+                grown.executescript(migration.sql)
+            grown.execute(f"PRAGMA user_version = {version}")
+            grown.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+            path = tmp_path / f"state-{version}.db"
+            with closing(sqlite3.connect(path)) as connection:
+                grown.backup(connection)
+                _fill(connection)
+                connection.commit()
+                return path, _rows(connection)
+
+        yield make
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("version", range(1, schema.CURRENT_VERSION + 1))
 def test_a_file_of_any_version_opens_and_keeps_every_row(older, version):
     path, before = older(version)

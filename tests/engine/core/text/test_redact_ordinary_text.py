@@ -27,7 +27,8 @@ def _lines(folder: str, *patterns: str) -> Iterator[str]:
 def test_ordinary_lines_are_left_alone(folder, patterns):
     lines = list(_lines(folder, *patterns))
 
-    alarms = [line for line in lines if redact(line) != line]
+    wrong = {line for line in {*lines} if redact(line) != line}  # many lines are there more than once
+    alarms = [line for line in lines if line in wrong]
 
     assert lines
     assert len(alarms) * _PER_ALARM <= len(lines), "\n".join(alarms)

@@ -80,6 +80,7 @@ def test_a_commit_is_by_whom_the_caller_says(repo, tmp_path):
     assert "Ann|bob@example.com|ISO-8859-1" == repo.git("log", "-1", "--format=%an|%ce|%e", folder=repo.work)
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("message", ["", " \n ", "a\0b", "x" * 100_001])
 def test_a_commit_needs_a_message(repo, message):
     repo.write("x", "x")
@@ -192,6 +193,7 @@ def test_there_is_nothing_to_undo_where_nothing_was_discarded(repo):
         kept.undo(repo.checkout, "refs/heads/main", NOW)
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     "message",
     ["", "[]", '{"side": "worktree"}', '{"side": "worktree", "paths": [1]}', '{"side": "x", "paths": ["a"]}']
@@ -330,20 +332,22 @@ def test_the_hunk_of_a_file_that_is_not_tracked_stages_it(repo):
     assert change_set(repo.place).staged == (ChangeEntry("a b", "A"),)
 
 
-@pytest.mark.parametrize("name", ["new\nline", ":(top)x", "*", "\udcff", "-n"])
-def test_odd_names_are_staged_discarded_and_undone(repo, name):
+def test_odd_names_are_staged_discarded_and_undone(repo):
+    names = ["new\nline", ":(top)x", "*", "\udcff", "-n"]
     repo.write("other", "stays")
-    with open(os.fsencode(repo.work) + b"/" + os.fsencode(name), "wb") as file:  # noqa: PTH123 - a name of bytes
-        file.write(b"one\n")
-    index.stage(repo.checkout, [name])
-    assert [one.path for one in change_set(repo.place).staged] == [name]
-    index.unstage(repo.checkout, [name])
-    index.discard(repo.checkout, [name], "worktree", NOW)
+    for name in names:
+        with open(os.fsencode(repo.work) + b"/" + os.fsencode(name), "wb") as file:  # noqa: PTH123 - a name of bytes
+            file.write(b"one\n")
+    for name in names:  # alone: no name may mean others
+        index.stage(repo.checkout, [name])
+        assert [one.path for one in change_set(repo.place).staged] == [name]
+        index.unstage(repo.checkout, [name])
+    index.discard(repo.checkout, names, "worktree", NOW)
     assert [one.path for one in change_set(repo.place).unstaged] == ["other"]
 
     kept.undo(repo.checkout, "", LATER)
 
-    assert {one.path for one in change_set(repo.place).unstaged} == {"other", name}
+    assert {one.path for one in change_set(repo.place).unstaged} == {"other", *names}
 
 
 def test_a_branch_without_commits_is_staged_unstaged_and_gets_its_first_commit(repo, tmp_path):

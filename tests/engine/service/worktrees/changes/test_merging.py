@@ -190,13 +190,8 @@ def test_files_that_are_not_committed_are_not_left_out_in_silence(repo, journal)
     assert not (repo.main / "forgotten").exists()
 
 
-@pytest.mark.parametrize("way", ["changed", "staged", "untracked", "ignored", "folder", "file for folder", "deleted"])
-def test_nothing_in_the_main_checkout_is_ever_overwritten(repo, journal, way):
-    repo.write("README.md", "# Mine\n")
-    repo.write("new", "x\n")
-    repo.write("deep/er/file", "x\n")
-    repo.commit()
-    before = tip(repo)
+def put_in_the_way(repo, way):
+    """Put something into the main checkout that a merge would overwrite."""
     if way in ("changed", "staged"):
         repo.write("README.md", "# Person\n", repo.main)
         if way == "staged":
@@ -211,14 +206,27 @@ def test_nothing_in_the_main_checkout_is_ever_overwritten(repo, journal, way):
         repo.write("new", "precious", repo.main)
         if way == "ignored":
             repo.write(".git/info/exclude", "new\n/.agent-runner-worktrees/\n", repo.main)
-    status = repo.status(repo.main)
-    assert plan_merge(repo.checkout).preview.in_the_way
-    for attempt in (merging.merge, merging.apply):
-        with pytest.raises(CheckoutDirty, match="would be overwritten"):
-            attempt(journal, repo.checkout)
 
-    assert (tip(repo), repo.status(repo.main)) == (before, status)
-    assert states(journal, repo) == []
+
+def test_nothing_in_the_main_checkout_is_ever_overwritten(repo, journal):
+    repo.write("README.md", "# Mine\n")
+    repo.write("new", "x\n")
+    repo.write("deep/er/file", "x\n")
+    repo.commit()
+    before = tip(repo)
+    for way in ("changed", "staged", "untracked", "folder", "file for folder", "deleted", "ignored"):
+        put_in_the_way(repo, way)
+        status = repo.status(repo.main)
+        assert plan_merge(repo.checkout).preview.in_the_way, way
+        for attempt in (merging.merge, merging.apply):
+            with pytest.raises(CheckoutDirty, match="would be overwritten"):
+                attempt(journal, repo.checkout)
+
+        assert (tip(repo), repo.status(repo.main)) == (before, status), way
+        assert states(journal, repo) == []
+        repo.git("reset", "-q", "--hard")
+        repo.git("clean", "-fdq")
+        assert repo.status(repo.main) == ""
 
 
 def test_a_file_may_become_a_folder_and_a_folder_a_file(repo, journal):

@@ -34,7 +34,7 @@ from oulipoly_engine.store.live import live_queue, live_sessions
 
 
 def plant_a_fifo(repo, path):
-    os.mkfifo(repo.folder / ".git" / "worktrees" / "s1" / "waits")
+    os.mkfifo(repo.folder / ".git" / "worktrees" / path.name / "waits")
 
 
 def pass_over(repo, path):
@@ -87,7 +87,7 @@ def conflict(repo, path):
     repo.write("a.txt", "theirs\n", path)
     repo.write("only theirs", "x\n", path)
     repo.commit("Theirs", path, adds=True)
-    repo.write("a.txt", "ours\n")
+    repo.write("a.txt", f"ours, and not that of {path.name}\n")
     repo.commit("Ours", adds=True)
 
 
@@ -127,23 +127,27 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_what_was_in_a_worktree_comes_back_as_it_was(repo, trees, state):
-    path = Path(trees.create("s1", repo.folder).path)
-    STATES[state](repo, path)
-    before = repo.picture(path)
+def test_what_was_in_a_worktree_comes_back_as_it_was(repo, trees):
+    """Each state has a worktree of one repository: git looks for faults and for garbage once for all of them."""
+    paths = {}
+    for state, spoil in STATES.items():
+        paths[state] = Path(trees.create(f"s{len(paths)}", repo.folder).path)
+        spoil(repo, paths[state])
+    before = {state: repo.picture(path) for state, path in paths.items()}
     branches = repo.branches()
 
-    removed = trees.remove("s1", force=True)
-    gone = (path.exists(), repo.worktrees())
+    salvages = {path.name: trees.remove(path.name, force=True).worktree.salvage for path in paths.values()}
+    assert ([], set()) == ([state for state, path in paths.items() if path.exists()], repo.worktrees())
     repo.assert_sound()
     repo.git("-c", "gc.reflogExpire=now", "gc", "-q", "--prune=now")  # what no reference holds is gone now
-    trees.restore("s1")
+    for path in paths.values():
+        trees.restore(path.name)
 
-    assert (False, set()) == gone
-    assert before == repo.picture(path)
+    for state, path in paths.items():
+        assert before[state] == repo.picture(path), state
     assert branches == repo.branches()
-    assert removed.worktree.salvage.startswith("refs/agent-runner/salvage/s1/2")
+    for name, salvage in salvages.items():
+        assert salvage.startswith(f"refs/agent-runner/salvage/{name}/2")
     repo.assert_sound()
     assert "" == repo.git("status", "--porcelain")
 
@@ -493,27 +497,27 @@ exec {real} "$@"
 """
 
 
-@pytest.mark.parametrize("word", ["hash-object", "write-tree", "commit-tree", "update-ref"])
-def test_nothing_is_removed_where_it_cannot_be_kept(repo, trees, tmp_path, monkeypatch, word):
+def test_nothing_is_removed_where_it_cannot_be_kept(repo, trees, tmp_path, monkeypatch):
     path = Path(trees.create("s1", repo.folder).path)
     repo.write("new", "new\n", path)
     before = repo.picture(path)
     git = tmp_path / "bin" / "git"
     git.parent.mkdir()
-    git.write_text(
-        FAILING_GIT.format(word=word, message="No space left on device", action="exit 128", real=shutil.which("git"))
-    )
-    git.chmod(0o755)
-    path_before = os.environ["PATH"]
-    monkeypatch.setenv("PATH", f"{git.parent}:{path_before}")
+    for word in ("hash-object", "write-tree", "commit-tree", "update-ref"):
+        git.write_text(
+            FAILING_GIT.format(
+                word=word, message="No space left on device", action="exit 128", real=shutil.which("git")
+            )
+        )
+        git.chmod(0o755)
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", f"{git.parent}:{os.environ['PATH']}")
+            with pytest.raises(SalvageFailed, match=r"is not removed: git .*: the disk is full"):
+                trees.remove("s1", force=True)
 
-    with pytest.raises(SalvageFailed, match=r"is not removed: git .*: the disk is full"):
-        trees.remove("s1", force=True)
-
-    monkeypatch.setenv("PATH", path_before)
-    assert before == repo.picture(path)
-    trees.guard("s1")
-    assert "the disk is full" in trees.find("s1").reason
+        assert before == repo.picture(path), word
+        assert "the disk is full" in trees.find("s1").reason
+        trees.guard("s1")
 
 
 def test_something_that_still_writes_is_noticed(repo, trees, tmp_path, monkeypatch):
