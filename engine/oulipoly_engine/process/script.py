@@ -85,8 +85,8 @@ def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callab
         try:
             words: tuple[str, ...] = ("sh", "-c", script.line, "sh", *script.arguments)  # the contract says sh
             stdin = subprocess.DEVNULL
-            if script.ends_with_us:
-                words, stdin = stack.enter_context(stopped_with_us(words))
+            if script.ends_with_us:  # by a shell, which becomes the program: a second one would do no more
+                words, stdin = stack.enter_context(stopped_with_us(script.arguments if script.line == EXEC else words))
             process = subprocess.Popen(  # noqa: S603 - the line is the user's own configuration
                 words,
                 stdin=stdin,
