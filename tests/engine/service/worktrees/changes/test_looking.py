@@ -296,21 +296,28 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_files_with_odd_names_are_files(repo, name):
-    path = os.fsencode(repo.work) + b"/" + os.fsencode(name)
-    with open(path, "wb") as file:  # noqa: PTH123 - a name of bytes
-        file.write(b"one\n")
-    assert [one.path for one in change_set(repo.place).unstaged] == [name]
-    assert "+one" in file_diff(repo.checkout, name).diff
+def test_files_with_odd_names_are_files(repo):
+    lines = {name: f"one of {number};\n" for number, name in enumerate(NAMES)}
+    for name, line in lines.items():
+        with open(os.fsencode(repo.work) + b"/" + os.fsencode(name), "wb") as file:  # noqa: PTH123 - a name of bytes
+            file.write(line.encode())
+    assert sorted(one.path for one in change_set(repo.place).unstaged) == sorted(NAMES)
+    for name, line in lines.items():
+        assert added(file_diff(repo.checkout, name).diff) == [f"+{line}"]
     repo.git("add", "-A", folder=repo.work)
-    assert [one.path for one in change_set(repo.place).staged] == [name]
-    assert "+one" in file_diff(repo.checkout, name, "index").diff
-    assert read_text(repo.checkout, name, "index").content == "one\n"
+    assert sorted(one.path for one in change_set(repo.place).staged) == sorted(NAMES)
+    for name, line in lines.items():
+        assert added(file_diff(repo.checkout, name, "index").diff) == [f"+{line}"]
+        assert read_text(repo.checkout, name, "index").content == line
 
-    put_text(repo.checkout, name, "two\n")
+        put_text(repo.checkout, name, "two\n")
 
-    assert "+two" in file_diff(repo.checkout, name).diff
+        assert added(file_diff(repo.checkout, name).diff) == ["+two\n"]
+
+
+def added(diff):
+    """Return the lines that a diff adds: no name may mean other files as well."""
+    return [line for line in diff.splitlines(keepends=True) if line.startswith(("+one", "+two"))]
 
 
 def test_a_look_starts_nothing_that_the_repository_s_configuration_names(repo, tmp_path):
