@@ -223,6 +223,7 @@ def test_a_what_if_keeps_the_pin_that_there_is(engine):
     assert ["bob", "bob", None, "ada"] == choices
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     "act",
     [

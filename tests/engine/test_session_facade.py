@@ -73,6 +73,7 @@ def sessions_of(home):
         yield opened
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("ask", [pytest.param(ask, id=name) for name, ask in (OF_ONE | ORDERS_OF_ONE).items()])
 @pytest.mark.parametrize("checks_files", [False, True], ids=["app", "command"])
 def test_nothing_about_one_session_makes_the_state_file(sessions_of, ask, checks_files):
@@ -93,6 +94,7 @@ def test_a_list_and_a_search_without_a_state_file_find_nothing_and_make_none(ses
     assert not from_environment().state_db.exists()
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("order", [pytest.param(order, id=name) for name, order in ORDERS.items()])
 def test_read_only_refuses_every_order_before_anything_is_looked_at(sessions_of, order):
     with pytest.raises(RequestRefused, match="read-only"):

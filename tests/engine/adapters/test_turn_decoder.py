@@ -88,6 +88,7 @@ def test_any_record_gives_the_same_turn(name, data):
     assert repr(plainly(name, line)) == repr(quickly(name, line))
 
 
+@pytest.mark.rows_share_fixtures
 @each_adapter
 @pytest.mark.parametrize("seed", range(20))
 def test_a_line_spoiled_anywhere_gives_the_same_turn(name, seed):

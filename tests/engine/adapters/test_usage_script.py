@@ -225,6 +225,7 @@ def test_pipe_as_credential_file_is_refused_without_waiting(tmp_path):
     assert 2 == run("zai-usage", tmp_path / "pipe.json").exit_code
 
 
+@pytest.mark.rows_share_fixtures
 @each_adapter
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", f'"{TOKEN}'.encode(), f'{{"x": "{TOKEN}"'.encode()])
 def test_credential_file_that_is_no_json_object_exits_2_and_is_not_quoted(name, content, credentials):
@@ -234,6 +235,7 @@ def test_credential_file_that_is_no_json_object_exits_2_and_is_not_quoted(name, 
     assert TOKEN not in outcome.stderr
 
 
+@pytest.mark.rows_share_fixtures
 @each_adapter
 @pytest.mark.parametrize("content", [b"{}", b'{"claudeAiOauth": null, "tokens": 7, "Z_AI_API_KEY": " "}'])
 def test_missing_token_exits_3_saying_what_to_do(name, content, credentials):
@@ -252,6 +254,7 @@ def test_token_that_no_header_can_carry_exits_3_and_is_not_quoted(tail, credenti
     assert TOKEN not in outcome.stderr
 
 
+@pytest.mark.rows_share_fixtures
 @each_adapter
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 403, 404, 429, 500, 503])
 def test_other_status_exits_4_naming_it_and_not_the_body(name, status, credentials):
@@ -297,6 +300,7 @@ def test_redirect_never_takes_the_token_to_another_host(credentials):
     assert [] == seen
 
 
+@pytest.mark.rows_share_fixtures
 @each_adapter
 @pytest.mark.parametrize(
     "body",
@@ -318,6 +322,7 @@ def test_success_that_is_not_understood_exits_5_and_is_not_quoted(name, body, cr
     assert TOKEN not in outcome.stderr
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("percent", [True, "13", -1, 4600, [], 1e300])
 def test_percentage_that_cannot_be_true_exits_5(percent, credentials):
     body = {"seven_day": {"utilization": percent, "resets_at": "2099-01-01T00:00:00Z"}}
@@ -325,6 +330,7 @@ def test_percentage_that_cannot_be_true_exits_5(percent, credentials):
     assert 5 == run_against("anthropic-usage", credentials("anthropic-usage"), body).exit_code
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("reset", ["soon", True, -1e18, 9e14, {}])
 def test_reset_that_is_no_time_exits_5(reset, credentials):
     body = {"rate_limit": {"primary_window": {"used_percent": 1, "reset_at": reset}}}
@@ -332,6 +338,7 @@ def test_reset_that_is_no_time_exits_5(reset, credentials):
     assert 5 == run_against("chatgpt-usage", credentials("chatgpt-usage"), body).exit_code
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("code", [401, 429, 0, None, "200", TOKEN, [TOKEN]])
 def test_zai_error_inside_a_success_exits_5(code, credentials):
     outcome = run_against("zai-usage", credentials("zai-usage"), {"code": code, "msg": TOKEN, "success": False})

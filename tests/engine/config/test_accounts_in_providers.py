@@ -127,6 +127,7 @@ def test_event_capture_takes_one_flag_or_several(paths):
     assert ("--format", "json") == several.json_args
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("body", "line", "words"),
     [

@@ -45,6 +45,7 @@ def test_missing_keys_are_empty_and_line_ends_do_not_matter(paths, text):
     assert ("", "", "", "body") == (found.description, found.model, found.output_format, found.body)
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -286,6 +286,7 @@ def test_double_quotes_group_words():
     assert ("a", "b c", "d=e f", "'g", "h'") == split_command('a "b c"  d="e f" \'g h\'')
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("providers", "model", "words"),
     [

@@ -80,6 +80,7 @@ def test_name_that_is_no_file_of_ours_is_unknown(paths, name):
     assert 300 > len(caught.value.message) - len(str(paths.models))
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [

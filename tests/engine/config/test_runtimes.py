@@ -106,6 +106,7 @@ def test_the_names_of_an_older_program_are_read_too(read):
     )
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("text", "line", "key", "words"),
     [

@@ -60,6 +60,7 @@ def rows(tmp_path):
     made.store.close()
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("terms", "expected"),
     [

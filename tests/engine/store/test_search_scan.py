@@ -141,6 +141,7 @@ def chains(tmp_path_factory):
     store.close()
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("limit", [1, 5, 33, 70, 500])
 def test_the_head_of_the_list_is_the_head_of_the_whole_list(chains, limit):
     leading, total = latest(chains, limit)
@@ -189,6 +190,7 @@ def test_sessions_are_narrowed_as_by_a_look_at_every_one(chains, chosen, pinned)
     assert fitting == sessions(chains, fields, pinned=pinned).numbers
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_field_of_the_test_above_but_one_finds_some_sessions_and_leaves_out_others(chains, field):
     found = len(sessions(chains, [field]).numbers)

@@ -135,6 +135,7 @@ def test_any_bytes_are_taken(new_peer, lines):
     leave(peer)
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     "method", [one for one in METHODS if one["kind"] != "ClientRequest"], ids=lambda m: m["method"]
 )

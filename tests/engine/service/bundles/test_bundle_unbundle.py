@@ -504,6 +504,7 @@ def test_another_session_s_rollout_under_this_name_is_refused(here, there):
         there.unpack(here.pack())
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     "data",
     [

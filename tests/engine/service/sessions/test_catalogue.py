@@ -169,6 +169,7 @@ def test_orders_and_pins(bench):
     assert ["beta", "gamma", "alpha"] == bench.titles()
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -195,6 +196,7 @@ def test_a_list_is_narrowed_by_words_and_fields(bench, query, expected):
     assert expected == bench.titles(query)
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

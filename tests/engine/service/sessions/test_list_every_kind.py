@@ -200,6 +200,7 @@ def test_the_board_of_the_app_has_what_the_list_has_and_learns_of_what_is_begun(
     assert ("work", "queued") == (board.facets["queued"].kind, board.facets["queued"].status)
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("text", "names"),
     [

@@ -100,6 +100,7 @@ def test_storage_without_a_transcript_script_uses_the_locator_of_sessions_toml(p
     assert ("other", False) == (location.storage_type.value, location.is_mutable)
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("finds", "words"),
     [
@@ -131,6 +132,7 @@ def test_pipe_is_no_transcript(place):
     assert "it is a FIFO, not a regular file" in problem(place.locator(finds=f"echo {place.folder}/pipe"))
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("lives", "reason"),
     [
@@ -229,6 +231,7 @@ def test_person_finds_a_session_by_the_beginning_of_its_id(store, text):
     assert SESSION == find_typed(store, text, NOW).session_id
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("text", "error"),
     [

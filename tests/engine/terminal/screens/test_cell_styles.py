@@ -34,8 +34,10 @@ SGR = {
 }
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("case", SGR)
-def test_sgr(shown, case):
+def test_sgr(screens, case):
+    shown = screens()
     parameters, look = SGR[case]
 
     shown.feed(f"\x1b[7;1m\x1b[0m\x1b[{parameters}mxy")
@@ -69,12 +71,14 @@ def test_a_wide_character_counts_two_cells(shown):
     assert (5, 0) == shown.cursor
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("text", "width"),
     [("e\u0301", 1), ("👩\u200d👩\u200d👧", 2), ("👍🏽", 2), ("🇩🇪", 2), ("☎\ufe0f", 2), ("한", 2)],
     ids=["combining", "joined", "skin", "flag", "emoji selector", "hangul"],
 )
-def test_a_cluster_is_one_character_of_its_width(shown, text, width):
+def test_a_cluster_is_one_character_of_its_width(screens, text, width):
+    shown = screens()
     shown.feed(f"{text}|")
 
     assert (Run(f"{text}|", CellStyle(), width + 1),) == shown.rows[0]
@@ -88,8 +92,10 @@ def test_a_cluster_that_changes_is_drawn_anew(shown):
     assert ["e\u0300"] == shown.text
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("odd", ["\x7f", "\u00ad", "\u200b", "\u202e", "\u2028", "\ufeff", "\ue000\x7f"], ids=ascii)
-def test_nothing_that_would_break_a_row_is_in_it(shown, odd):
+def test_nothing_that_would_break_a_row_is_in_it(screens, odd):
+    shown = screens()
     shown.feed(f"a{odd}b")
 
     (run,) = shown.rows[0]

@@ -96,6 +96,7 @@ CASES = {
 }
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("case", CASES)
 def test_a_control_function_does_what_xterm_does(screens, case):
     fed, expected = CASES[case]
@@ -105,6 +106,7 @@ def test_a_control_function_does_what_xterm_does(screens, case):
     assert expected == shown.text
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("case", CASES)
 def test_output_means_the_same_however_it_is_cut(screens, case):
     fed, _ = CASES[case]

@@ -40,13 +40,16 @@ KEYS = {
 }
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("case", KEYS)
-def test_keys(shown, case):
+def test_keys(screens, case):
+    shown = screens()
     key, sent = KEYS[case]
 
     assert sent == shown.screen.encode_key(key)
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("mode", "key", "sent"),
     [
@@ -60,7 +63,8 @@ def test_keys(shown, case):
     ],
     ids=["application", "kitty enter", "kitty ctrl", "kitty escape", "kitty text", "kitty popped", "other keys"],
 )
-def test_keys_in_the_modes_that_a_child_can_set(shown, mode, key, sent):
+def test_keys_in_the_modes_that_a_child_can_set(screens, mode, key, sent):
+    shown = screens()
     shown.feed(mode)
 
     assert sent == shown.screen.encode_key(key)
@@ -91,8 +95,10 @@ MICE = {
 }
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("case", MICE)
-def test_mouse(shown, case):
+def test_mouse(screens, case):
+    shown = screens()
     mode, mouse, sent = MICE[case]
 
     shown.feed(mode)

@@ -174,6 +174,7 @@ def _noise(dice, columns, rows):
     return data[: dice.randrange(len(data) // 2, len(data) + 1)]
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("seed", range(6))
 def test_frames_one_after_another_are_the_picture(screens, seed):
     dice = random.Random(seed)

@@ -31,6 +31,7 @@ def test_what_was_said_is_told_once(shown):
     assert SideEffects() == shown.screen.take_side_effects()
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("uri", "folder"),
     [
@@ -43,7 +44,8 @@ def test_what_was_said_is_told_once(shown):
         ("file://[/x", None),
     ],
 )
-def test_folder(shown, uri, folder):
+def test_folder(screens, uri, folder):
+    shown = screens()
     assert folder == side_effects(shown, f"\x1b]7;{uri}\x07").folder
 
 
@@ -77,12 +79,14 @@ def test_a_notice_has_its_title_before_its_text(shown):
     assert ["build", "it works"] == notice.replace(";", ":").split(": ")
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("fed", "percent"),
     [("4;1;42", 42), ("4;0", -1), ("4;3", 0), ("4;2;80", 80), ("4;1;0", 0)],
     ids=lambda value: str(value),
 )
-def test_progress(shown, fed, percent):
+def test_progress(screens, fed, percent):
+    shown = screens()
     said = side_effects(shown, f"\x1b]9;{fed}\x07")
 
     assert (percent, ()) == (said.progress, said.notices)
@@ -116,8 +120,10 @@ REPLIES = {
 }
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("case", REPLIES)
-def test_queries_are_answered(shown, case):
+def test_queries_are_answered(screens, case):
+    shown = screens()
     fed, reply = REPLIES[case]
 
     said = side_effects(shown, fed).replies
@@ -162,8 +168,10 @@ def test_device_attributes_are_answered(shown, query):
     assert reply.endswith(b"c")
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("fed", ["\x1b[8;50;100t", "\x1b[?40h\x1b[?3h", "\x1b[132$|", "\x1b[50*|", "\x1b[60t"])
-def test_the_child_does_not_set_the_size(shown, fed):
+def test_the_child_does_not_set_the_size(screens, fed):
+    shown = screens()
     shown.feed(fed).feed("\x1b[H\x1b[2Jx")
 
     assert (20, 5) == (shown.frame.columns, shown.frame.rows)

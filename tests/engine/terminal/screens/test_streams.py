@@ -5,6 +5,7 @@ import pytest
 STREAMS = ("claude", "codex", "htop", "less", "shell", "top", "vim")
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_recording_ends_in_the_screen_that_tmux_shows(screens, recorded, name):
     data, columns, rows, golden = recorded(name)
@@ -14,6 +15,7 @@ def test_a_recording_ends_in_the_screen_that_tmux_shows(screens, recorded, name)
     assert golden == shown.text
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("size", [7, 4096])
 def test_a_recording_means_the_same_however_it_is_cut(screens, recorded, name, size):
@@ -31,6 +33,7 @@ def test_a_recording_means_the_same_however_it_is_cut(screens, recorded, name, s
     assert whole.frame.cursor == cut.frame.cursor
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_recording_survives_a_restore(screens, recorded, name):
     data, columns, rows, _ = recorded(name)
