@@ -20,6 +20,8 @@ from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.sessions import chains
 from oulipoly_engine.store.transcripts import bodies, entries
 
+pytestmark = pytest.mark.usefixtures("made_state_file")
+
 
 @pytest.fixture
 def path(tmp_path):

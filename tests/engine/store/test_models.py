@@ -20,6 +20,8 @@ from oulipoly_engine.store.live import live_requests, live_sessions
 from oulipoly_engine.store.models.base import Row
 from oulipoly_engine.store.models.damage import find_damage
 
+pytestmark = pytest.mark.usefixtures("made_state_file")
+
 # What has no model: the full-text index with its tables, and what is left of an index of before.
 _SEARCH = ("turn_search", "search_words", "search_pairs", "search_docs", "sqlite_")
 _AT_THE_END = "idx_ledger_calls_at"  # made by the ledger itself

@@ -14,6 +14,8 @@ from oulipoly_engine.store.models.damage import find_damage
 from oulipoly_engine.store.sessions import leaves
 from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 
+pytestmark = pytest.mark.usefixtures("made_state_file")
+
 AT = "2026-11-20T08:30:00.000000Z"
 INSERT = (
     "INSERT INTO session_turns (provider_name, session_id, turn_id, timestamp, role, is_compaction_boundary,"

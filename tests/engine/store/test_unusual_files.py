@@ -19,6 +19,8 @@ from oulipoly_engine.store.base.rebuild import rebuild
 from oulipoly_engine.store.models.damage import find_damage
 from oulipoly_engine.store.quota import quotas
 
+pytestmark = pytest.mark.usefixtures("made_state_file")
+
 REFUSAL = StoreNotWritable("the disk is full")
 
 
