@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.adapters.scripts.turns import FORMATS, Reading, TurnsFailed, chunks
@@ -510,6 +510,7 @@ def _written(name, pieces):
 
 
 @each_adapter
+@settings(max_examples=60, deadline=None)
 @given(pieces=PIECES, data=st.data())
 def test_any_split_of_appends_gives_what_one_pass_gives(name, pieces, data, tmp_path_factory):
     content = _written(name, pieces)

@@ -29,7 +29,7 @@ from oulipoly_engine.records import replace
 
 ACCOUNT = '[a]\ncommand = "{command}"\nenvironment = {{ TOKEN = "t" }}\n'
 _ONE_FOLDER = settings(  # which each example writes anew
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=60
 )
 
 

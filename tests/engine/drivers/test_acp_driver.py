@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.live import events
@@ -11,6 +11,7 @@ from oulipoly_engine.drivers.acp import AcpDriver
 from oulipoly_engine.drivers.base import NotSupported, Opening, Resolution
 
 # Examples of nested JSON take their time on a busy machine.
+UNHURRIED = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 AGENT = {"protocolVersion": 1, "agentInfo": {"name": "tester", "version": "1"}, "agentCapabilities": {}}
 ONCE = {"optionId": "o", "kind": "allow_once", "name": "Allow"}
 ALWAYS = {"optionId": "a", "kind": "allow_always", "name": "Allow every use of rm in this folder"}
@@ -413,6 +414,7 @@ def test_the_end_of_stdout_leaves_the_turn_to_the_host():
     assert "interrupted" == agent.of(events.ItemEnded)[-1].item.status
 
 
+@UNHURRIED
 @given(
     st.lists(st.tuples(UPDATES, st.dictionaries(NAMES, SHAPES, max_size=6)), max_size=8),
     st.dictionaries(st.sampled_from(["toolCall", "options", "requestedSchema", "mode", "message"]), SHAPES),
@@ -431,6 +433,7 @@ def test_whatever_an_agent_writes_nothing_is_raised(updates, params):
     assert all(line["jsonrpc"] == "2.0" for line in agent.take())
 
 
+@UNHURRIED
 @given(JSON, JSON, JSON)
 def test_whatever_an_agent_opens_with_nothing_is_raised(agent, session, capabilities):
     Agent(agent)
@@ -438,6 +441,7 @@ def test_whatever_an_agent_opens_with_nothing_is_raised(agent, session, capabili
     Agent(session={"sessionId": "s", "models": session, "modes": capabilities, "configOptions": [session, agent]})
 
 
+@UNHURRIED
 @given(st.binary())
 def test_a_line_that_is_no_json_raises_nothing(line):
     agent = Agent()

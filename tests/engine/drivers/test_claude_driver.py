@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.live import events
@@ -11,6 +11,7 @@ from oulipoly_engine.drivers.base import NotSupported, Opening, Resolution, Revi
 from oulipoly_engine.drivers.claude import ClaudeDriver
 
 # Examples of nested JSON take their time on a busy machine.
+UNHURRIED = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 NEW = "00000000-0000-4000-8000-000000000001"
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -268,6 +269,7 @@ def test_a_process_that_ends_before_it_is_ready_is_a_failed_session():
     assert ["transport_closed"] == [event.reason for event in one.take().events]
 
 
+@UNHURRIED
 @given(st.lists(st.dictionaries(NAMES, SHAPES, max_size=6).flatmap(lambda d: TYPES.map(lambda t: {**d, "type": t}))))
 def test_whatever_a_program_writes_nothing_is_raised(messages):
     one = driver()
@@ -281,6 +283,7 @@ def test_whatever_a_program_writes_nothing_is_raised(messages):
     assert all(json.loads(line)["type"] for line in output.data.splitlines())
 
 
+@UNHURRIED
 @given(st.binary())
 def test_a_line_that_is_no_json_raises_nothing(line):
     one = driver()

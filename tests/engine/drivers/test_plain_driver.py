@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.live import events
@@ -11,6 +11,7 @@ from oulipoly_engine.drivers.base import NotSupported, Opening, Resolution
 from oulipoly_engine.drivers.plain import PlainDriver
 
 # Examples of nested JSON take their time on a busy machine.
+UNHURRIED = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 
 
 def driver(**fields):
@@ -141,6 +142,7 @@ def test_a_session_cannot_be_resumed():
     assert ["thread_lost"] == [event.reason for event in one.take().events]
 
 
+@UNHURRIED
 @given(st.lists(st.tuples(st.sampled_from(["line", "partial", "tick", "send"]), st.binary()), max_size=20))
 def test_items_open_and_close_within_their_turns(steps):
     one, now, is_running = driver(), 0.0, False

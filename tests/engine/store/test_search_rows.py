@@ -5,7 +5,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
@@ -266,6 +266,7 @@ def test_a_former_index_is_taken_away_in_steps_between_which_others_write(rows, 
 
 
 @given(st.text(max_size=30), st.booleans(), st.booleans())
+@settings(max_examples=100, deadline=None)
 def test_no_text_of_a_user_becomes_syntax(tmp_path_factory, word, is_prefix, is_negated):
     path = tmp_path_factory.getbasetemp() / "syntax.db"
     rows = Rows(path)
@@ -292,6 +293,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
+@settings(max_examples=40, deadline=None)
 def test_index_is_right_after_any_mixture_of_changes(tmp_path_factory, steps):
     rows = Rows(tmp_path_factory.getbasetemp() / "mixture.db")
     rows.change("DELETE FROM session_turns")  # one state file for all examples: making one takes longer than they do

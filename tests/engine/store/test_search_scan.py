@@ -170,6 +170,7 @@ COMPARED = {
     st.lists(st.tuples(st.sampled_from(FIELDS), st.booleans()), max_size=3),
     st.sampled_from((None, True, False)),
 )
+@settings(max_examples=80, deadline=None)
 def test_sessions_are_narrowed_as_by_a_look_at_every_one(chains, chosen, pinned):
     fields = [Field(field.name, field.values, is_negated) for field, is_negated in chosen]
     rows = chains.rows(

@@ -2,7 +2,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
@@ -95,6 +95,7 @@ STEPS = st.lists(st.tuples(st.sampled_from("aadc"), st.integers(0, 25)), max_siz
 
 
 @given(STEPS)
+@settings(max_examples=40, deadline=None)
 def test_counts_are_right_after_any_mixture_of_changes(tmp_path_factory, steps):
     store = open_store(tmp_path_factory.getbasetemp() / "counts.db")
     change(store, "DELETE FROM session_turns")  # one state file for all examples: making one takes longer than they do

@@ -1,6 +1,6 @@
 """Pictures: what a host owes its clients, and what they make of it."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.terminal.host.clients import SizeDecision, Window, decide_size
@@ -25,6 +25,7 @@ def _carry(view, picture):
     view.apply(arrived)
 
 
+@settings(max_examples=60)
 @given(
     frames=st.lists(st.dictionaries(st.integers(0, _ROWS - 1), _row, max_size=_ROWS), max_size=12),
     reads=st.lists(st.booleans(), min_size=12, max_size=12),
