@@ -24,7 +24,7 @@ keys = pytest.mark.keys
 @keys("frame.jump", "ctrl+o")
 @keys("frame.quit", "q")
 async def test_panes_are_gone_to_by_numbers_tab_and_letters_and_zoomed_until_q_quits(app_world, hand):
-    async with hand(size=(200, 50)) as one:
+    async with hand(size=(160, 30)) as one:
         await one.walk(go_round, zoom, jump, go_by_numbers)
         await one.press("q")
         await one.until(lambda: not one.app.is_running)
@@ -93,7 +93,7 @@ async def test_emacs_has_its_own_keys_for_back_and_for_the_palette(app_world, ha
 async def test_commands_help_and_settings_open_and_ctrl_x_stops_what_takes_long(app_world, hand, tmp_path):
     pid = tmp_path / "pid"
     app_world.account("eve", extra=f"quota_script = 'echo $$ > {pid}; exec sleep 60'")
-    async with hand() as one:
+    async with hand(size=(160, 30)) as one:
         await one.walk(
             run_commands,
             read_help,

@@ -37,7 +37,7 @@ def chart_title(one):
 async def test_accounts_are_explained_chosen_kept_back_read_asked_stopped_renamed_and_removed(app_world, hand):
     app_world.account("slow", script="echo begun; exec sleep 60")
     app_world.model("sleepy", "slow")
-    async with hand() as one:
+    async with hand(size=(160, 30)) as one:
         await one.walk(
             explain,
             pin,
@@ -194,7 +194,7 @@ async def rename_and_remove(one, providers):
 @keys("pools.test", "t")
 @keys("pools.log_in", "L")
 async def test_a_model_is_talked_to_and_accounts_are_tested_logged_in_and_added_in_terminals(repl_world, hand):
-    async with hand(reads_quota=True) as one:
+    async with hand(size=(160, 30), reads_quota=True) as one:
         await one.walk(try_and_log_in, talk, add_an_account)
 
 
@@ -226,7 +226,7 @@ async def add_an_account(one):
 @keys("pools.demo", "m")
 @keys("pools.copy", "y")
 async def test_an_empty_world_offers_set_up_demo_and_the_folder_s_name(empty_world, no_cli, hand):
-    async with hand() as one:
+    async with hand(size=(160, 30)) as one:
         await one.press("y")
         await one.until(lambda: one.app.clipboard == str(empty_world.config))
         await one.press("a")
@@ -243,7 +243,7 @@ async def test_an_empty_world_offers_set_up_demo_and_the_folder_s_name(empty_wor
 @keys("quota.burners", "b")
 @keys("quota.pools", "w")
 async def test_quota_is_read_its_chart_changes_its_span_and_who_burned_it_is_listed(app_world, hand):
-    async with hand("quota") as one:
+    async with hand("quota", size=(160, 30)) as one:
         await one.walk(read_and_change_the_span, list_who_burned_it)
 
 

@@ -352,13 +352,25 @@ async def go_on_elsewhere(one):
 
 @keys("sessions.resume", "r")
 @keys("sessions.fork", "f")
-async def test_r_goes_on_in_a_terminal_and_f_in_a_new_conversation(sessions, hosts):
+@keys("transcript.resume", "r")
+@keys("transcript.fork", "f")
+async def test_r_goes_on_in_a_terminal_and_f_in_a_new_session_from_the_list_and_from_the_transcript(sessions, hosts):
     async with sessions("Paint") as one:
-        for key, how in (("r", "resume"), ("f", "fork")):
-            await one.press(key)
-            await one.until(lambda: one.pane == "repl")
-            await one.sees(f"hello eve --{how} {DOOR[:8]}")
-            await one.turn_to("sessions")
+        await go_on_and_fork(one, "sessions", DOOR)
+        await one.choose("sessions", "Mend")
+        await one.press("enter")
+        await one.until(lambda: one.pane == "transcript")
+        await one.choose("sessions", "Paint")  # while the other one stays open
+        await one.sees("4 Transcript · Mend the roof please")
+        await go_on_and_fork(one, "transcript", ROOF)
+
+
+async def go_on_and_fork(one, pane, session_id):
+    for key, how in (("r", "resume"), ("f", "fork")):
+        await one.press(key)
+        await one.until(lambda: one.pane == "repl")
+        await one.sees(f"hello eve --{how} {session_id[:8]}")
+        await one.turn_to(pane)
 
 
 @keys("FailedRun", "r")

@@ -1,4 +1,4 @@
-"""Every key of the Transcript pane in the real app."""
+"""Every key of the Transcript pane in the real app; how it goes on in a terminal is in test_keys_sessions."""
 
 from functools import partial
 from hashlib import sha256
@@ -180,18 +180,6 @@ async def with_list_elsewhere(one):
     await one.choose("sessions", "Paint")
     assert "Paint the door" == one.app.frame.find("sessions").cursor.listed.session.title
     await one.sees("4 Transcript · Mend the roof please")
-
-
-@keys("transcript.resume", "r")
-@keys("transcript.fork", "f")
-async def test_r_goes_on_with_it_in_a_terminal_and_f_in_a_new_session(transcript, hosts):
-    async with transcript() as one:
-        await with_list_elsewhere(one)
-        for key, how in (("r", "resume"), ("f", "fork")):
-            await one.press(key)
-            await one.until(lambda: one.pane == "repl")
-            await one.sees(f"hello eve --{how} {ROOF[:8]}")
-            await one.turn_to("transcript")
 
 
 @keys("transcript.move", "M")
