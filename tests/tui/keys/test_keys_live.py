@@ -24,7 +24,7 @@ def talking(live_world, hand):
     @asynccontextmanager
     async def opens(**options):
         options.setdefault("panes", ("pools", "live"))
-        async with hand(size=(120, 40), **options) as one:
+        async with hand(size=(120, 30), **options) as one:
             begun = one.app.engine.live.begin(NewSession(live_world.project, model="demo-codex"))
             one.app.order("live open", [begun.session.session_id])
             await one.until(lambda: one.app.frame.find("live") is not None)

@@ -27,7 +27,7 @@ async def shown(one):
 @keys("frame.menu", "full_stop")
 @keys("Menu", "escape", "q", "full_stop", "tab", "down", "up")
 async def test_the_menu_offers_what_works_finds_it_by_its_words_and_does_what_a_row_says(sessions, hand):
-    async with sessions("Paint", size=(120, 40)) as one:
+    async with sessions("Paint", size=(120, 30)) as one:
         await close_by_a_click_beside_it(one)
         await do_what_a_row_says_by_enter_and_by_its_key(one)
         await search_by_what_actions_are_called(one)

@@ -19,7 +19,7 @@ def row_of_cursor(rows):
 
 
 async def test_everything_is_done_by_clicks_and_the_wheel(sessions):
-    async with sessions(size=(300, 50), panes=("pools", "quota", "sessions", "transcript")) as one:
+    async with sessions(size=(300, 36), panes=("pools", "quota", "sessions", "transcript")) as one:
         await give_a_pane_the_keys(one)
         await choose_and_open_rows(one)
         await scroll_and_unfold_a_transcript(one)

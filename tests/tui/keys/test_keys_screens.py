@@ -108,7 +108,7 @@ async def test_a_yes_or_no_is_answered_by_letters_and_by_arrows(empty_world, han
 @keys("Jump", "escape", "ctrl+o")
 @keys("WhatIf", "escape", "ctrl+s", "f2")
 async def test_what_lies_over_the_pools_is_walked_over_sent_or_left(app_world, hand):
-    async with hand(panes=("pools", "quota"), size=(120, 40)) as one:
+    async with hand(panes=("pools", "quota"), size=(120, 30)) as one:
         await leave_a_question_and_send_prompts(one)
         await move_in_help(one)
         await leave_jump_mode(one)
@@ -287,7 +287,7 @@ async def change_items_of_a_list(one, rows, file):
 async def test_what_lies_over_the_sessions_is_walked_over_taken_or_left(sessions, talks, tmp_path):
     for number in range(30):
         talks.door.say("user", f"word {number}", minutes_ago=120)
-    async with sessions(panes=("pools", "sessions")) as one:  # wide: what is said is not cut
+    async with sessions(panes=("pools", "sessions"), size=(160, 30)) as one:  # wide: what is said is not cut
         await leave_a_choice(one)
         await walk_over_results_of_a_search(one)
         await choose_look_at_and_write_an_export(one, tmp_path)

@@ -245,7 +245,7 @@ def files(screen):
 async def test_changes_are_staged_and_discarded_commented_and_merged_and_a_worktree_is_removed_and_restored(
     begun, hand, repository, git
 ):
-    async with hand(size=(120, 40), panes=("pools", "sessions")) as one:
+    async with hand(size=(120, 30), panes=("pools", "sessions")) as one:
         await see_no_worktree(one)
         session_id, folder = await begun(one)
         await stage_by_file_hunk_and_line_and_discard_with_an_undo(one, folder, git)
