@@ -210,12 +210,15 @@ def running(home):
 
 
 async def settled(pilot, condition):
-    """Let the app work until a condition holds; fail when it never does."""
+    """Let the app work until a condition holds; fail when it never does.
+
+    No pilot's pause between two looks: it has each widget of the screen answer, and the screen drawn.
+    """
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() >= deadline:
             pytest.fail("what was waited for did not come; the screen is:\n" + "\n".join(screen_text(pilot.app)))
-        await pilot.pause(_STEP_S)
+        await asyncio.sleep(_STEP_S)
     await pilot.pause()
 
 

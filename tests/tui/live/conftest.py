@@ -1,5 +1,6 @@
 """Live sessions of the demo's CLIs in the app: hosts of the test's own, and the guard that none is left."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -60,11 +61,11 @@ class Live:
         return self.pane.query_one(RequestPanel)
 
     async def until(self, condition, patience_s=PATIENCE_S):
-        """Let the app work until a condition holds."""
+        """Let the app work until a condition holds; no pilot's pause between two looks, which each widget answers."""
         end = time.monotonic() + patience_s
         while not condition():
             assert time.monotonic() < end, f"what was waited for did not come\n{self.text()}\n{self.said}"
-            await self.pilot.pause(0.02)
+            await asyncio.sleep(0.02)
         await self.pilot.pause()
 
     async def press(self, *keys):
@@ -115,7 +116,11 @@ class Live:
         return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
     async def sees(self, *words):
-        await self.until(lambda: all(one in self.text() for one in words))
+        def are_seen():
+            text = self.text()
+            return all(one in text for one in words)
+
+        await self.until(are_seen)
 
 
 @pytest.fixture
