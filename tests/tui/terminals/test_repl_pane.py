@@ -1,5 +1,6 @@
 """The REPL pane with real programs in real hosts: where the keys go, what is said, what comes back."""
 
+import asyncio
 import os
 import signal
 import time
@@ -104,6 +105,23 @@ async def test_app_without_terminals_makes_no_pane_for_them(repl_world, running,
         await settled(pilot, lambda: app.snapshot is not None and not app.busy)
 
         assert app.frame.find("repl") is None
+
+
+async def test_a_terminal_is_drawn_though_the_map_of_the_screen_was_read_before_it_was_laid_out(
+    repl_world, running, settled, hosts
+):
+    """After a scroll, Textual tells no widget that it is shown which the map already has when it is read."""
+    async with running((80, 24)) as (app, pilot):
+        await app.frame.turn_to("repl")
+        await settled(pilot, lambda: not app.busy)
+        hosts.start("sh", "-c", "echo once; cat")
+        app.frame.find("repl")._show_survey(app.engine.terminals.look(), quietly=True)
+        compositor, view = app.screen._compositor, app.query_one(TerminalView)
+        while view not in compositor.full_map:
+            compositor._full_map_invalidated = True  # as a scroll leaves it
+            await asyncio.sleep(0)
+
+        await settled(pilot, lambda: "once" in shown(app))
 
 
 async def leave(app, pilot, settled):

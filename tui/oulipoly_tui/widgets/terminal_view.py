@@ -196,6 +196,11 @@ class TerminalView(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Return one row, with cursor or selection on top."""
+        if not self._is_shown:
+            # What is drawn is shown. Textual does not say so where its map of the screen is read, after something was
+            # scrolled, between our mounting and the next layout: the host would go on sending no pictures.
+            self._is_shown = True
+            self.call_later(self.on_show)
         if self._copying is not None:
             return self._past_line(self._copying, y)
         base, width = self._own_style, self.size.width
