@@ -528,7 +528,7 @@ def make_worktree(tmp, state):
         connection.commit()
 
 
-def run_in_a_world(form, tmp):
+def run_in_a_world(form, tmp, commands_of_a_user):
     """Run every command in a world of its own, and return its arguments, exit code, stdout and stderr."""
     home, runtime = tmp / f"home{HOSTILE}", tmp / "run"
     home.mkdir()
@@ -536,7 +536,7 @@ def run_in_a_world(form, tmp):
     fill(home)
     environ = {name: text for name, text in os.environ.items() if not name.startswith(("XDG_", "OULIPOLY_"))}
     environ |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "PAGER": "cat -", "NO_COLOR": "1"}
-    run("pipe", [["session-scan"]], tmp, environ)
+    commands_of_a_user.run(["session-scan"], b"", environ, tmp, 150)
     state = home / ".local" / "share" / "oulipoly-agent-runner" / "state.db"
     spoil(state)
     make_worktree(tmp, state)
@@ -570,8 +570,8 @@ def test_every_command_is_read():
 
 
 @pytest.mark.parametrize("form", ["pipe", "pty"])
-def test_no_command_prints_a_name_raw(form, tmp_path):
-    said = run_in_a_world(form, tmp_path)
+def test_no_command_prints_a_name_raw(form, tmp_path, request):
+    said = run_in_a_world(form, tmp_path, request.getfixturevalue("commands"))
 
     assert [] == [(argv, fault) for argv, _, *streams in said if (fault := raw_in(b"".join(streams), argv))]
 
