@@ -669,13 +669,14 @@ class LiveWorld:
     def processes(self):
         """Return the processes that carry this world in their environment, but for ourselves: pid to words."""
         found, mark = {}, str(self.demo.root).encode()
-        for folder in Path("/proc").iterdir():
-            if not folder.name.isdecimal() or int(folder.name) == os.getpid():
+        for pid in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208 - asked again and again
+            if int(pid) == os.getpid():
                 continue
             with suppress(OSError):
-                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
-                if state != "Z" and mark in (folder / "environ").read_bytes():
-                    found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - as above
+                    is_ours = mark in file.read()  # none of a process that has ended
+                if is_ours:
+                    found[int(pid)] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
         return found
 
     def close(self):

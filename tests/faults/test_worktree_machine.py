@@ -43,7 +43,7 @@ class Machine(RuleBasedStateMachine):
         self.repo = Repository(self.folder / "repo")
         self.engine = Engine()
         self.trees = self.engine.worktrees
-        self.worker = Worker(self.repo)
+        self.worker = Worker(self.repo, self.commands)
         self.pictures = {}
         self.number = 0
 
@@ -158,17 +158,18 @@ class Machine(RuleBasedStateMachine):
         self.repo.assert_sound()
 
 
-def test_any_order():
-    run(3, 8)
+def test_any_order(commands):
+    run(commands, 3, 8)
 
 
 @pytest.mark.kills
 @pytest.mark.timeout(1800)
-def test_any_order_long():
-    run(25, 15)
+def test_any_order_long(commands):
+    run(commands, 25, 15)
 
 
-def run(examples, steps):
+def run(commands, examples, steps):
+    Machine.commands = commands
     run_state_machine_as_test(
         Machine,
         settings=settings(

@@ -25,8 +25,8 @@ def repo(tmp_path):
 
 
 @pytest.fixture
-def worker(repo):
-    with closing(Worker(repo)) as worker:
+def worker(repo, commands):
+    with closing(Worker(repo, commands)) as worker:
         yield worker
 
 
