@@ -67,19 +67,10 @@ class PoolsPane(Pane):
     def take(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot."""
         self._snapshot = snapshot
-        was_empty = self.has_class("-empty")
-        self.set_class(not snapshot.pools, "-empty")
+        self.set_empty(is_empty=not snapshot.pools)
         if not snapshot.pools:
             self._show_empty(snapshot)
-        had_keys = self.has_focus_within or self.screen.focused is None
-        if had_keys and was_empty == bool(snapshot.pools):  # what had the keys is hidden now
-            self.call_after_refresh(self._take_keys_back)
         self._draw()
-
-    def _take_keys_back(self) -> None:
-        app = app_of(self)
-        if app.frame.current is self:  # the user has not gone to another pane, whose focus is still to come
-            self.focus_inside()
 
     def take_event(self, event: Event) -> None:
         """Take the output and the end of one-shots."""

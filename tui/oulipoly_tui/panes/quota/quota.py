@@ -72,12 +72,14 @@ class QuotaPane(Pane):
             yield BurnChart(id="quota-chart")
             yield Lines(id="quota-burners")
         yield Lines(id="quota-record")
-        yield Lines(_EMPTY, id="quota-empty")
+        empty = Lines(_EMPTY, id="quota-empty")
+        empty.can_focus = True
+        yield empty
 
     def take(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot, and ask for the window's history again if it was read meanwhile."""
         before, self._snapshot = self._snapshot, snapshot
-        self.set_class(not snapshot.accounts, "-empty")
+        self.set_empty(is_empty=not snapshot.accounts)
         self._draw_rows()
         if before is None or _readings(before) != _readings(snapshot) or snapshot.at.minute != before.at.minute:
             self._ask()
@@ -133,8 +135,8 @@ class QuotaPane(Pane):
         return was_open
 
     def focus_inside(self) -> None:
-        """Give the keys to the list."""
-        self.query_one("#quota-list", VirtualList).focus()
+        """Give the keys to the list, or to what stands in its place."""
+        self.query_one("#quota-empty" if self.has_class("-empty") else "#quota-list").focus()
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave the chart out where it finds no room."""

@@ -89,7 +89,9 @@ class SessionsPane(Pane):
         yield Static("nothing fits: / changes the filter, esc forgets it", markup=False, id="sessions-nothing")
         yield HeadingLine(id="sessions-head")
         yield VirtualList(id="sessions-list")
-        yield Lines(_EMPTY, id="sessions-empty")
+        empty = Lines(_EMPTY, id="sessions-empty")
+        empty.can_focus = True
+        yield empty
 
     def on_mount(self) -> None:
         """Look for new and lost transcripts now and then."""
@@ -170,8 +172,8 @@ class SessionsPane(Pane):
         return False
 
     def focus_inside(self) -> None:
-        """Give the keys to the list."""
-        self.query_one("#sessions-list", VirtualList).focus()
+        """Give the keys to the list, or to what stands in its place."""
+        self.query_one("#sessions-empty" if self.has_class("-empty") else "#sessions-list").focus()
 
     def lacks(self, need: Need) -> bool:
         """Return whether there is no session to act on, or nothing to take back."""
@@ -378,7 +380,7 @@ class SessionsPane(Pane):
             return
         rows = self.query_one("#sessions-list", VirtualList)
         width = max(20, (rows.outer_size.width or self.size.width) - GUTTER)
-        self.set_class(not board.rows and not reading.works and reading.trace is None, "-empty")
+        self.set_empty(is_empty=not board.rows and not reading.works and reading.trace is None)
         if self.reading.trace is not None:
             from oulipoly_tui.view.sessions.trace import trace_rows  # noqa: PLC0415 - only that view needs it
 
