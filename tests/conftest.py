@@ -303,7 +303,7 @@ class Commands:
         if not self.can_fork(env) or sum(map(len, words)) > _MOST_WORDS:
             feeding = subprocess.PIPE if feeds else subprocess.DEVNULL
             streams = {"stdin": feeding, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-            return subprocess.Popen(words, env=env, cwd=cwd, **streams)
+            return subprocess.Popen(words, env=env, cwd=cwd, bufsize=0, **streams)
         pipes = [os.pipe() for _ in range(4)]
         ours, theirs = zip(pipes[0][::-1], *pipes[1:], strict=True)
         self._send(request | more, theirs)
