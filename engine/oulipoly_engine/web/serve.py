@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Self
@@ -66,10 +66,12 @@ class Server:
         self.url = f"{'http' if certificate is None else 'https'}://{name}:{self.port}"
         self.public_url = self.url
         self.app: FastAPI = make_app(engine, serving)
-        self._uvicorn: _Uvicorn | None = None
+        self._uvicorn = _Uvicorn(self._configure(), self.app.state.hub.close, own_socket)
+        self._signals = ExitStack()
 
     def __enter__(self) -> Self:
-        """Note that it serves, for other commands."""
+        """Note that it serves, for other commands; from now on a signal ends it in order, even before `run`."""
+        self._signals.enter_context(self._uvicorn.capture_signals())
         self._engine.web.note_server(self.public_url, self.fingerprint)
         return self
 
@@ -81,10 +83,10 @@ class Server:
         self._own_socket.close()
         self._engine.web.forget_server()
         self._engine.close()
+        self._signals.close()
 
-    def run(self) -> bool:
-        """Serve until INT, TERM, HUP or QUIT. Returns whether a file of the program has changed instead."""
-        config = uvicorn.Config(
+    def _configure(self) -> uvicorn.Config:
+        return uvicorn.Config(
             self.app,
             log_config=None,
             log_level="error",  # not what strangers send: anybody could fill the terminal
@@ -99,15 +101,17 @@ class Server:
             timeout_graceful_shutdown=_PATIENCE_S,
             ssl_certfile=None if self._certificate is None else self._certificate.chain,
         )
+
+    def run(self) -> bool:
+        """Serve until INT, TERM, HUP or QUIT. Returns whether a file of the program has changed instead."""
         hub: Hub = self.app.state.hub
-        self._uvicorn = server = _Uvicorn(config, hub.close, self._own_socket)
         attention = Attention(self._engine, hub, Notices(self._engine, self.public_url))
         ended = threading.Event()
         changed: list[bool] = []
         if self.reloads:
-            threading.Thread(target=_watch, args=(ended, changed, server), daemon=True).start()
+            threading.Thread(target=_watch, args=(ended, changed, self._uvicorn), daemon=True).start()
         try:
-            server.run(sockets=[self._socket])
+            self._uvicorn.run(sockets=[self._socket])
         finally:
             ended.set()
             attention.close()
@@ -115,8 +119,7 @@ class Server:
 
     def stop(self) -> None:
         """Have `run` return; from any thread."""
-        if self._uvicorn is not None:
-            self._uvicorn.should_exit = True
+        self._uvicorn.should_exit = True
 
 
 class _Protocol(H11Protocol):
@@ -233,7 +236,9 @@ def start(
     behind_proxy = behind_proxy or bool(proxies)
     own = ipaddress.ip_address(address)
     hosts = ["127.0.0.1", "localhost", "::1", *(name.lower() for name in names)]
-    if not own.is_loopback:
+    if own.is_loopback:
+        hosts.append(str(own))  # 127.0.0.2, for one
+    else:
         shown = _own_address(address) if own.is_unspecified else address
         hosts += [shown, socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"]
         if not proxies:

@@ -74,9 +74,13 @@ def test_the_environment_says_what_the_command_line_does_not(agents, home):
         port = free.getsockname()[1]
     with running(OULIPOLY_SERVE_HOST="127.0.0.2", OULIPOLY_SERVE_PORT=str(port)) as (process, told):
         assert f"http://127.0.0.2:{port}" == told["url"]
-        assert 200 == httpx.get(f"{told['url']}/health", headers={"host": "localhost"}, **WAYS).status_code
+        assert 200 == httpx.get(f"{told['url']}/health", **WAYS).status_code
         process.send_signal(signal.SIGTERM)
         assert 0 == process.wait(20)  # as cleanly as at SIGINT
+    with running("--port", "0") as (process, _):  # and so, whatever it has begun, once it has said where it is
+        process.send_signal(signal.SIGTERM)
+        assert 0 == process.wait(20)
+    assert Engine().web.servers() == ()
     done = agents("serve", env={"OULIPOLY_SERVE_PORT": "many"})
     assert (2, True) == (done.returncode, b"OULIPOLY_SERVE_PORT" in done.stderr)
 
