@@ -232,23 +232,24 @@ def test_a_mark_names_no_time_and_its_problem_goes_with_it(crowd, snapshot_of):
     assert [] == [one.subject for one in cleared.problems if "quota_exhausted" in one.text]
 
 
-def test_every_time_is_the_user_s_own(crowd, snapshot_of, monkeypatch):
+def test_every_time_is_the_user_s_own(crowd, snapshot_of):
     def fill(store):
         _fill(store)
         made = quotas.Attempts(NOW, "the vendor said 500", 3, NOW + timedelta(minutes=30))
         with store.write():
             quotas.save_attempts(store, "ahead", made)
 
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    time.tzset()
-    snapshot = snapshot_of(crowd, NOW, fill)
-    found = of_app(snapshot, (), keymap.resolve("default", {}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        snapshot = snapshot_of(crowd, NOW, fill)
+        found = of_app(snapshot, (), keymap.resolve("default", {}))
 
-    details = "\n".join(plain(line) for line in member_details(snapshot, snapshot.pools[0], 7))
-    assert "has exhausted its 5h window until Sat 00:00" in details
-    assert ["left alone until Fri 21:30; press u on it in Pools to read it again at once"] == [
-        one.fix for one in found if one.cause == "the vendor said 500"
-    ]
+        details = "\n".join(plain(line) for line in member_details(snapshot, snapshot.pools[0], 7))
+        assert "has exhausted its 5h window until Sat 00:00" in details
+        assert ["left alone until Fri 21:30; press u on it in Pools to read it again at once"] == [
+            one.fix for one in found if one.cause == "the vendor said 500"
+        ]
 
 
 def test_unknown_is_a_question_mark_never_zero(crowd, snapshot_of):

@@ -11,7 +11,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from oulipoly_tui.actions.action import Action, own
-from oulipoly_tui.base.app_interface import app_of
 from oulipoly_tui.base.messages import KeysChanged, MenuWanted, Wish
 from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.widgets.lines import VirtualList
@@ -156,18 +155,6 @@ class Pane(Widget, can_focus=False):
             if widget.focusable:
                 widget.focus()
                 return
-
-    def set_empty(self, *, is_empty: bool) -> None:
-        """Show what stands in the place of a list without rows, or the list again; the keys go along."""
-        had_keys = self.has_focus_within or self.screen.focused is None
-        if had_keys and self.has_class("-empty") != is_empty:  # what had the keys is hidden now
-            self.call_after_refresh(self._take_keys_back)
-        self.set_class(is_empty, "-empty")
-
-    def _take_keys_back(self) -> None:
-        app = app_of(self)
-        if app.frame.current is self and app.screen is app.frame:
-            self.focus_inside()
 
     def wish(self, name: str, *arguments: str) -> None:
         """Ask the app for a command of the table."""

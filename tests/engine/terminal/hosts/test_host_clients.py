@@ -111,6 +111,7 @@ def test_client_without_acknowledgements_is_owed_one_picture_only(hosts):
     watcher.client.send = lambda message: None  # from here on it acknowledges nothing
     other = hosts.watch(terminal, name="other")
     for number in range(5):
+        other.until(lambda: other.text.rstrip().endswith("$"), "a prompt")
         other.types(f"echo n{number}m\n")
         other.shows(f"\nn{number}m")
 

@@ -14,6 +14,7 @@ from textual.containers import Container
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of, engine_of
+from oulipoly_tui.base.emptiness import set_empty
 from oulipoly_tui.base.messages import ReplWanted
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.screens import dialogs
@@ -67,7 +68,7 @@ class PoolsPane(Pane):
     def take(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot."""
         self._snapshot = snapshot
-        self.set_empty(is_empty=not snapshot.pools)
+        set_empty(self, is_empty=not snapshot.pools)
         if not snapshot.pools:
             self._show_empty(snapshot)
         self._draw()

@@ -15,6 +15,7 @@ from textual.markup import escape
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_tui.base.app_interface import app_of
+from oulipoly_tui.base.emptiness import set_empty
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.view import row_values
 from oulipoly_tui.view.quota.consumers import ORDER, burner_lines
@@ -79,7 +80,7 @@ class QuotaPane(Pane):
     def take(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot, and ask for the window's history again if it was read meanwhile."""
         before, self._snapshot = self._snapshot, snapshot
-        self.set_empty(is_empty=not snapshot.accounts)
+        set_empty(self, is_empty=not snapshot.accounts)
         self._draw_rows()
         if before is None or _readings(before) != _readings(snapshot) or snapshot.at.minute != before.at.minute:
             self._ask()

@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.records import replace
 from oulipoly_tui.base.app_interface import app_of
+from oulipoly_tui.base.emptiness import set_empty
 from oulipoly_tui.base.pane import Pane, bindings
 from oulipoly_tui.commands.frame_keys import open_target
 from oulipoly_tui.panes.session_keys import SessionKeys
@@ -380,7 +381,7 @@ class SessionsPane(Pane):
             return
         rows = self.query_one("#sessions-list", VirtualList)
         width = max(20, (rows.outer_size.width or self.size.width) - GUTTER)
-        self.set_empty(is_empty=not board.rows and not reading.works and reading.trace is None)
+        set_empty(self, is_empty=not board.rows and not reading.works and reading.trace is None)
         if self.reading.trace is not None:
             from oulipoly_tui.view.sessions.trace import trace_rows  # noqa: PLC0415 - only that view needs it
 
