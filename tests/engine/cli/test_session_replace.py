@@ -11,6 +11,7 @@ import pytest
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.facade import output
+from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.sessions import chains
 
@@ -79,6 +80,22 @@ def test_pipe_from_export_to_import_replaces_and_prints_the_receipt(sessions):
     )
     assert receipt["postimage_sha256"] == hashlib.sha256(sessions.run("export").stdout).hexdigest()
     assert lines("one", "twö").replace(b"tw\\u00f6", "twö".encode()) == sessions.transcript.read_bytes()
+
+
+def test_a_list_that_is_kept_shows_what_was_replaced_and_put_back(sessions):
+    sessions.run("import-replace", stdin=sessions.edited())
+    catalogue = Engine().sessions.catalogue
+    board, titles = None, []
+    for change in (
+        lambda: None,
+        lambda: sessions.run("import-replace", stdin=sessions.edited().replace(b'"one"', b'"once"')),
+        lambda: sessions.run("undo"),
+    ):
+        change()
+        board = catalogue.board(board)
+        titles += [row.session.title for row in board.rows]
+
+    assert ["one", "once", "one"] == titles
 
 
 def test_a_person_reads_what_undo_did(sessions, capfd, monkeypatch):

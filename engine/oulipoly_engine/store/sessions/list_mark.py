@@ -6,7 +6,7 @@ from oulipoly_engine.store.base.db import Store
 
 Mark = tuple[object, ...]
 
-# SQL: six tables asked at once for numbers put together to texts would be unreadable with models.
+# SQL: seven tables asked at once for numbers put together to texts would be unreadable with models.
 _MARK = (
     "SELECT (SELECT COALESCE(MAX(id), 0) FROM session_turns),"
     " (SELECT COUNT(*) || ' ' || COALESCE(MAX(last_used_at), '') FROM session_chains),"
@@ -15,7 +15,9 @@ _MARK = (
     " (SELECT COUNT(*) || ' ' || COALESCE(MAX(changed_at), '') FROM conversation_notes),"
     " (SELECT COUNT(*) || ' ' || COALESCE(SUM(turns), 0) || ' ' || COALESCE(SUM(described_turns), 0)"
     " FROM session_facts),"
-    " (SELECT COUNT(*) || ' ' || COALESCE(MAX(id), 0) || ' ' || COALESCE(SUM(is_pruned), 0) FROM archive_copies)"
+    " (SELECT COUNT(*) || ' ' || COALESCE(MAX(id), 0) || ' ' || COALESCE(SUM(is_pruned), 0) FROM archive_copies),"
+    # Entries that are replaced keep their places, and may be as many as before.
+    " (SELECT COUNT(committed_at) FROM replacements)"
 )
 
 
