@@ -102,8 +102,8 @@ def test_a_walk_by_keyboard_and_another_process_s_wish_on_the_way(built, start, 
     assert (0, None) == (app.exitstatus, app.signalstatus)
 
 
-def test_an_app_that_was_stopped_and_resized_again_and_again_goes_on(built, start):
-    app = start(built, COLUMNS="80", LINES="24")  # exported by some shells, and no word about the terminal
+def test_an_app_that_was_stopped_goes_on_with_its_keys(built, start):
+    app = start(built)
     app.expect("demo-codex1")
     for number in [signal.SIGTSTP, signal.SIGSTOP] * 8:  # at once again: the next stop comes while it goes on
         app.kill(number)
@@ -111,6 +111,18 @@ def test_an_app_that_was_stopped_and_resized_again_and_again_goes_on(built, star
             time.sleep(0.001)
         app.kill(signal.SIGCONT)
         app.expect(re.escape("\x1b[?1049h"))
+    app.send("?")
+    app.expect("Read an account's")
+    back(app)
+    app.send("q")
+    ended(app)
+
+    assert 0 == app.exitstatus
+
+
+def test_an_app_that_is_resized_again_and_again_has_the_last_size(built, start):
+    app = start(built, COLUMNS="80", LINES="24")  # exported by some shells, and no word about the terminal
+    app.expect("demo-codex1")
     sizes = product((20, 33, 300, 50, 79, 161), (5, 60, 12))
     for width, height in sizes:
         app.setwinsize(height, width)
