@@ -109,6 +109,7 @@ class Driver(ABC):
     kind: ClassVar[str]  # codex, claude, acp, plain, codex-proto
     resumes: ClassVar[bool] = True  # else a session's next process is told what was said before, as a preface
     names_turns: ClassVar[bool] = False  # `TurnStarted` comes with the CLI's own id, once it works on the turn
+    cuts_at_answers: ClassVar[bool] = False  # a fork ends at any message of the agent, by its id in the transcript
     says_steers_again: ClassVar[bool] = False  # a message for the running turn, once the turn has read it
     longest_line: ClassVar[int] = 64 << 20  # bytes; a longer one is reported and left out (contract, B.10)
 

@@ -9,14 +9,17 @@ from oulipoly_engine.cli.main import main
 OLDER = {
     "attach": "terminal attach",
     "forecast": "quota forecast",
+    "fork": "session fork",
     "kill": "terminal kill",
     "migrate": "state rebuild",
     "migrate-config": "config migrate",
     "migrate-db": "state backfill",
     "quota-check": "quota check",
     "session-scan": "session scan",
+    "sessions": "session list",
     "terminal": "terminal new",
     "terminals": "terminal list",
+    "tree": "session tree",
 }
 
 

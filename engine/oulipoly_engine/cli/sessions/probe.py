@@ -6,7 +6,7 @@ from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.sessions.probe import state_document
+from oulipoly_engine.facade.probe import state_document
 
 
 @person.for_scripts

@@ -9,6 +9,7 @@ _SESSIONS = Argument("sessions", is_rest=True)
 _NOTE = Argument("text", is_rest=True, is_optional=True)
 _FILE = Argument("file", is_rest=True)
 _ACCOUNT = Argument("account", "accounts", is_optional=True)
+_MESSAGE = Argument("message")
 
 COMMANDS = (
     # find and read
@@ -22,6 +23,22 @@ COMMANDS = (
     ),
     reads(
         "session show", "read session", "read a session", (SESSION,), ("show messages", "view session"), scope="view"
+    ),
+    reads(
+        "session tree",
+        "tree",
+        "show all branches of a session, and where it goes on",
+        (Argument("session", is_optional=True),),
+        ("branches", "history tree", "messages"),
+        scope="view",
+    ),
+    reads(
+        "session compare",
+        "compare branches",
+        "show what two branches of a session share, and what each has alone",
+        (SESSION, _MESSAGE, Argument("other", is_optional=True)),
+        ("diff branches",),
+        scope="view",
     ),
     writes(
         "session scan",
@@ -114,7 +131,23 @@ COMMANDS = (
         "fork",
         "begin another session with the past of this one, which stays as it is",
         (SESSION,),
-        ("branch session", "duplicate", "clone", "rewind", "branch"),
+        ("branch session", "duplicate", "clone"),
+        scope="operate",
+    ),
+    writes(
+        "session branch",
+        "branch",
+        "go on behind an earlier message of a session; all that was said stays in its tree",
+        (SESSION, _MESSAGE),
+        ("rewind", "go back", "checkpoint", "undo compaction"),
+        scope="operate",
+    ),
+    writes(
+        "session label",
+        "label",
+        "give a message of a session a label, to find it in the tree",
+        (SESSION, _MESSAGE, _NOTE),
+        ("mark", "bookmark message", "tag"),
         scope="operate",
     ),
     writes(

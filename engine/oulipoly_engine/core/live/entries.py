@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live.sessions import Branch
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, BodyChunk, EntryLine, encode_body, is_instant
 from oulipoly_engine.records import Record, replace
 
@@ -20,20 +21,31 @@ class Stretch(Record):
     native_id: str  # the CLI's own id; empty: it has told none yet
     begin: int = 0  # the number of the event behind which it begins
     former_ids: tuple[str, ...] = ()  # under which processes before have had it
+    behind: Branch | None = None  # where a person went back, and it begins
 
 
-def find_stretches(events: Iterable[ev.Numbered], native_id: str) -> tuple[Stretch, ...]:
+def find_stretches(
+    events: Iterable[ev.Numbered], native_id: str, branches: Iterable[Branch] = ()
+) -> tuple[Stretch, ...]:
     """Return the stretches of a session by the events that tell native ids, the first one first; at least one.
 
     native_id: under which it goes on now.
 
     A CLI that changes its id begins a new session of its own, as Claude does by /clear. One whose next process opens
-    the session under another id goes on with the same one.
+    the session under another id goes on with the same one, unless a person went back in it before.
     """
     stretches = [Stretch("")]
+    branched = {branch.native_id: branch for branch in branches}
     for numbered in events:
         last = stretches[-1]
+        # One that its CLI had recorded before was never named while it was live.
+        recorded = (branch.native_id for branch in branched.values() if branch.seq < numbered.seq)
+        known = last.native_id or next(recorded, "")
         match numbered.event:
+            case ev.SessionOpened(new_id) | ev.NativeIdChanged(new_id) if (
+                new_id and known in branched and new_id != known
+            ):
+                stretches.append(Stretch(new_id, branched[known].seq, behind=branched[known]))
             case ev.NativeIdChanged(new_id) if last.native_id and new_id != last.native_id:
                 stretches.append(Stretch(new_id, numbered.seq))
             case ev.SessionOpened(new_id) | ev.NativeIdChanged(new_id) if new_id:

@@ -13,6 +13,15 @@ from oulipoly_engine.records import Record
 _TITLE_LIMIT = 80  # characters
 
 
+class Branch(Record):
+    """Where a person went back in a session, so that its CLI goes on in a session of its own there."""
+
+    native_id: str  # that the CLI had until then
+    entry_id: str  # behind which it goes on
+    seq: int  # of the last event before
+    at: str  # RFC 3339
+
+
 class SessionOptions(Record):
     """What a session was begun with, and what its next process needs to know: kept as JSON in the state file.
 
@@ -35,6 +44,8 @@ class SessionOptions(Record):
     fork_at: str = ""  # the CLI's own id of the last turn to take over; empty: all
     fork_turn: str = ""  # the same turn, by our id
     preface: str = ""  # goes before the next message: what was said, for a CLI that does not know it
+    branches: tuple[Branch, ...] = ()
+    is_recorded: bool = False  # its CLI had it before it was a live session
 
 
 class LiveSession(Record):
@@ -59,6 +70,11 @@ class LiveSession(Record):
     ended: str = ""  # closed, failed, canceled, timed_out; empty: it has not ended, or went on since
     exit_code: int | None = None  # of the last process of a session that has ended
     closed_at: datetime | None = None
+
+    @property
+    def is_branching(self) -> bool:
+        """Tell whether a person went back, and its CLI has not yet begun a session of its own there."""
+        return any(branch.native_id == self.native_id for branch in self.opening.branches)
 
 
 class Turn(Record):

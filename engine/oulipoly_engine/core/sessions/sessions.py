@@ -104,12 +104,15 @@ class Session(Record):
     @property
     def forked_from(self) -> str | None:
         """Return the CLI's id of the session whose past it begins with, None of one that is not a fork."""
-        return self.active.forked_from or None
+        origin = self.active.forked_from or None
+        return None if any(part.session_id == origin for part in self.parts) else origin  # a branch of its own
 
     @property
     def title(self) -> str | None:
         """Return what it may be called: the name that a person gave, else the first words of its user."""
-        return self.name or next((part.title for part in (self.active, *self.parts) if part.title is not None), None)
+        is_branched = self.parts[0].session_id != self.active.session_id  # one session of ours, two of its CLI
+        parts = self.parts if is_branched else (self.active, *self.parts)
+        return self.name or next((part.title for part in parts if part.title is not None), None)
 
     @property
     def shown_model(self) -> str | None:

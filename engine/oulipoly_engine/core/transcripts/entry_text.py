@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 from oulipoly_engine.records import Record
 
 _PLAIN = "text"
+_CONTEXT = "context"
+PREFACE = "What follows was said before, in another session or process."  # begins what we say before a first message
+PREFACE_END = "\n</session>\n\n"
 
 
 class Passage(Record):
@@ -23,18 +28,36 @@ class Passage(Record):
 
 def passages(body: str | None) -> tuple[Passage, ...]:
     """Return the chunks of a body that carry text; none for a missing or damaged one."""
-    if body is None:
-        return ()
-    try:
-        chunks = json.loads(body)
-    except (ValueError, RecursionError):
-        return ()
-    items = chunks if isinstance(chunks, list) else [chunks]
     return tuple(
-        Passage(str(item.get("type", _PLAIN)), item["text"])
-        for item in items
-        if isinstance(item, dict) and isinstance(item.get("text"), str) and item["text"]
+        passage
+        for item in _chunks(body)
+        if isinstance(item.get("text"), str) and item["text"]
+        for passage in _split_preface(Passage(str(item.get("type", _PLAIN)), item["text"]))
     )
+
+
+def _split_preface(passage: Passage) -> Iterator[Passage]:
+    """Yield what we have said of another session apart from the message behind it: nobody has typed it."""
+    end = passage.text.rfind(PREFACE_END) + len(PREFACE_END) if passage.text.startswith(PREFACE) else 0
+    if end > len(PREFACE_END):
+        yield Passage(_CONTEXT, passage.text[:end])
+        passage = Passage(passage.kind, passage.text[end:])
+    if passage.text:
+        yield passage
+
+
+def chunk_kinds(body: str | None) -> tuple[str, ...]:
+    """Return the kinds of the chunks of a body, each once, those without text too."""
+    return tuple(dict.fromkeys(str(item.get("type", _PLAIN)) for item in _chunks(body)))
+
+
+def _chunks(body: str | None) -> list[dict[str, Any]]:
+    try:
+        chunks = [] if body is None else json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    items = chunks if isinstance(chunks, list) else [chunks]
+    return [item for item in items if isinstance(item, dict)]
 
 
 def text_of(body: str | None) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from oulipoly_engine.core.text.columns import fit, plain, wrap
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.transcripts.entry_text import Passage, passages
+from oulipoly_engine.core.transcripts.entry_text import Passage, chunk_kinds, passages
 
 _INDENT = "    "
 _NO_TEXT = "(no text is stored of it: a tool's call, thinking or an image)"
@@ -39,3 +39,13 @@ def summary(passage: Passage, columns: int, *, raw: bool) -> str:
     head = passage.text[:2_000]
     begins = plain(head if raw else redact(head))
     return fit(f"[{plain(passage.kind)}: {size}] {begins}", max(20, columns))
+
+
+def preview(body: str | None, columns: int) -> str:
+    """Return how an entry begins, on one line without secrets: what was said in it, else what a tool was given."""
+    chunks = passages(body)
+    chosen = next((passage for passage in chunks if passage.is_plain), next(iter(chunks), None))
+    if chosen is None:
+        return fit(" ".join(f"[{plain(kind)}]" for kind in chunk_kinds(body)) or "(no text)", columns)
+    begins = fit(plain(redact(chosen.text[:2_000].strip())), columns)
+    return begins if chosen.is_plain else fit(f"[{plain(chosen.kind)}] {begins}", columns)

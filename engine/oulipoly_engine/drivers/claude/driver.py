@@ -49,6 +49,7 @@ class ClaudeDriver(Driver):
 
     kind = "claude"
     names_turns = True
+    cuts_at_answers = True
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)

@@ -9,7 +9,7 @@ from typing import Any
 
 from oulipoly_engine.core.checks.alerts import Alert, of_request
 from oulipoly_engine.core.commands.needs import Need
-from oulipoly_engine.core.live.events import AnyEvent, OrderFailed, TurnEnded, TurnStarted
+from oulipoly_engine.core.live.events import AnyEvent, OrderFailed, SessionOpened, TurnEnded, TurnStarted
 from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.orders import Close, Compact, Order, Review, verb_of
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionLost, SessionOpening
@@ -22,18 +22,24 @@ from oulipoly_engine.facade.live.requests import LiveRequests
 from oulipoly_engine.facade.live.turn_results import last_end, wait_for_end
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
-from oulipoly_engine.service.live.forks import find_refusal, give_preface
+from oulipoly_engine.service.live.forks import (
+    find_moved_leaf,
+    find_refusal,
+    give_preface,
+    leave_branch,
+    prepare_branch,
+)
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.service.live.launch import LiveLauncher, options_of
 from oulipoly_engine.service.live.protocol import SESSION_ENDS
 from oulipoly_engine.service.live.session_host import LiveHost
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_events, live_sessions
+from oulipoly_engine.store.live import live_entries, live_events, live_sessions
 from oulipoly_engine.store.quota import quotas
 
 _START_S = 30.0  # for the host of another process, which is coming or going
 _ANSWER_S = 10.0  # that a CLI may take to say what it makes of an order
-_LOOK_S = 0.5  # between two looks at whether a host still lives
+_LOOK_S = 0.5  # between two looks at whether a host still lives, or a session has been opened
 
 
 class LiveConnections(LiveRequests):
@@ -69,11 +75,40 @@ class LiveConnections(LiveRequests):
         refuse_fenced(session)
         if session.generation:
             self._refuse_exhausted(store, session, catalogue)
+        session = self._begin_branch(store, session)
         if find_refusal(store, session):
             session = give_preface(store, session, self._home.now())
         launcher = LiveLauncher(store, self._home.files.accounts(), self._home.paths, self._home.clock)
         cli = catalogue.clis.get(runtime.id)
-        return launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
+        last = self._last_number(session.session_id)
+        host = launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
+        if session.is_branching and session.opening.fork_of:
+            self._wait_for_opened(session.session_id, last)
+            if find_refusal(store, self.find(session.session_id)):
+                return self._start(store, self.find(session.session_id))
+        return host
+
+    def _wait_for_opened(self, session_id: str, after: int = 0) -> None:
+        """Wait until a session is open, or its process has ended. after: the number of the last event before."""
+        is_open = False
+        with suppress(HostUnreachable, HostGone), hosts.reach(self._home.paths, session_id, self._client) as client:
+            client.follow(after, deltas=False)
+            while not is_open:
+                is_open = any(isinstance(numbered.event, SessionOpened) for numbered in client.wait(_LOOK_S))
+        if not is_open:
+            wait_for_end(self._home.paths, session_id)
+
+    def _begin_branch(self, store: Store, session: LiveSession) -> LiveSession:
+        """Have a session whose leaf is not its end go on behind that; return it as it is then."""
+        live_entries.enter(store, session.session_id)
+        leaf = find_moved_leaf(store, session)
+        if leaf is None:
+            return leave_branch(store, session, self._home.now()) if session.is_branching else session
+        if any(
+            branch.native_id == session.native_id and branch.entry_id == leaf for branch in session.opening.branches
+        ):
+            return session
+        return prepare_branch(store, session, leaf, self._home.now())
 
     def _refuse_exhausted(self, store: Store, session: LiveSession, catalogue: Catalogue) -> None:
         """Raise AccountExhausted where a session's account has no quota left; names a runtime that has."""
@@ -121,6 +156,21 @@ class LiveConnections(LiveRequests):
             found = live_sessions.find(store, identity) if identity else ()
         none = f"there is no live session {identity!r}: `agents session list --live` lists them"
         return find_only(found, lambda one: one.session_id, identity, "live sessions", LiveSessionNotFound(none))
+
+    def find_or_adopt(self, identity: str) -> LiveSession:
+        """Return the session that is meant; a recorded one is made a live session first. Raises as `find`, `adopt`."""
+        try:
+            return self.find(identity)
+        except LiveSessionNotFound:
+            from oulipoly_engine.facade.live.recorded import adopt  # noqa: PLC0415 - hardly any is
+            from oulipoly_engine.facade.sessions.catalogue import catalogue, describe  # noqa: PLC0415 - as above
+
+            with self._home.lend_store() as store:
+                describe(catalogue(self._home, store), 0.0)  # its folder may not be known yet
+                session = adopt(store, identity, self.catalogue(), self._home.files.accounts(), self._home.now())
+            if session is None:
+                raise
+            return session
 
     def connect(self, identity: str, *, starts: bool = False) -> LiveClient:
         """Return a connection to a session's host. starts: one is started where none lives.

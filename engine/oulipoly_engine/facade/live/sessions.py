@@ -53,7 +53,6 @@ from oulipoly_engine.store.live import live_events, live_queue, live_requests, l
 __all__ = ["HostGone", "HostUnreachable", "LiveClient", "LiveSessions", "LiveStatus", "NewSession", "OrderRefused"]
 
 _AGAIN_S = 0.02
-_LOOK_S = 0.5  # between two looks at whether a session has been opened
 _TRIES = 3  # to give a message to hosts that end meanwhile
 
 
@@ -197,11 +196,11 @@ class LiveSessions(LiveConnections):
         """
         self._home.refuse_if_read_only("send a message")
         order = orders.Send(text, if_idle=if_idle)
-        return self._send(self.find(identity), order, waits=waits, look=look)
+        return self._send(self.find_or_adopt(identity), order, waits=waits, look=look)
 
     def start(self, identity: str) -> None:
         """Start the process of a session where none lives. Raises RunnerError."""
-        self._connect(self.find(identity)).close()
+        self._connect(self.find_or_adopt(identity)).close()
 
     def _send(
         self,
@@ -349,7 +348,7 @@ class LiveSessions(LiveConnections):
     def fork(self, identity: str, *, at_turn: str = "", runtime: str = "", title: str = "") -> Begun:
         """Begin another session with the past of one, to a turn, an entry, or its end. Raises RunnerError."""
         self._home.refuse_if_read_only("fork a live session")
-        source = self.find(identity)
+        source = self.find_or_adopt(identity)
         with self._home.lend_store() as store:
             session, why, losses = prepare_fork(
                 store, source, self.catalogue(), self._home.now(), at_turn, runtime, title
@@ -371,16 +370,6 @@ class LiveSessions(LiveConnections):
         with self._home.lend_store_to_read() as store:
             end = find_end(store, session)
         return None if end is None else end.entry_id
-
-    def _wait_for_opened(self, session_id: str) -> None:
-        """Wait until a session is open, or its process has ended."""
-        is_open = False
-        with suppress(HostUnreachable, HostGone), hosts.reach(self._home.paths, session_id, self._client) as client:
-            client.follow(0, deltas=False)
-            while not is_open:
-                is_open = any(isinstance(numbered.event, ev.SessionOpened) for numbered in client.wait(_LOOK_S))
-        if not is_open:
-            wait_for_end(self._home.paths, session_id)
 
     # Recovery --------------------------------------------------------------------------------------------------------
     def left_turns(self) -> tuple[LeftTurn, ...]:

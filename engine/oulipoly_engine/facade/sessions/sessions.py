@@ -9,6 +9,7 @@ from oulipoly_engine.facade.base.home import Part
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.archive import SessionArchive
+    from oulipoly_engine.facade.sessions.branches import SessionBranches
     from oulipoly_engine.facade.sessions.bundles import SessionBundles
     from oulipoly_engine.facade.sessions.catalogue import SessionCatalogue
     from oulipoly_engine.facade.sessions.edits import SessionEdits
@@ -45,6 +46,13 @@ class Sessions(Part):
         from oulipoly_engine.facade.sessions.transcripts import SessionTranscripts
 
         return SessionTranscripts(self._home)
+
+    @cached_property
+    def branches(self) -> SessionBranches:
+        """Return the trees: branches, labels and leaves."""
+        from oulipoly_engine.facade.sessions.branches import SessionBranches
+
+        return SessionBranches(self._home)
 
     @cached_property
     def scans(self) -> SessionScans:

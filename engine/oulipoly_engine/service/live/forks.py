@@ -6,12 +6,13 @@ import uuid
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
-from oulipoly_engine.core.live.sessions import LiveSession, Turn, first_line, why_elsewhere
-from oulipoly_engine.core.transcripts.entry_text import passages
+from oulipoly_engine.core.live.sessions import Branch, LiveSession, Turn, first_line, why_elsewhere
+from oulipoly_engine.core.transcripts.entry_text import PREFACE, PREFACE_END, passages
 from oulipoly_engine.core.transcripts.turn_script import MESSAGE
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RuntimeUnknown, TurnNotFound
@@ -35,8 +36,8 @@ _LAST_EVENTS = 50  # among which the end of a fork's last process is
 _REFUSALS = (failures.CLOSED, failures.HANDSHAKE_FAILED, failures.THREAD_LOST, failures.THREAD_MISMATCH)
 _MOST_EVENTS = 20_000  # among which the end of a turn is
 _INTRODUCTION = (
-    "What follows was said before, in another session or process. Take it as what was said between us so far; the "
-    "tools that were used there are only named. My next message stands behind it."
+    f"{PREFACE} Take it as what was said between us so far; the tools that were used there are only named. My next "
+    "message stands behind it."
 )
 
 
@@ -61,11 +62,20 @@ def prepare_fork(
     is_other = runtime.id != source.runtime_id or bool(why_elsewhere(source, runtime))
     point = _find_point(store, source, at_turn)
     last = point.turn
-    cut = _find_cut(store, source, last) if last is not None else ""
+    cut = _find_cut(store, source, point)
     is_named = driver_of(runtime.kind).names_turns
-    has_begun = live_sessions.has_begun(store, source.session_id, are_named=is_named)
+    has_begun = live_sessions.has_begun(store, source.session_id, are_named=is_named) or source.opening.is_recorded
     missing = _why_not_native(source, point, cut, has_turns=has_begun, is_other=is_other)
-    opening = replace(source.opening, capabilities=None, fork_of="", fork_at="", fork_turn="", preface="")
+    opening = replace(
+        source.opening,
+        capabilities=None,
+        fork_of="",
+        fork_at="",
+        fork_turn="",
+        preface="",
+        branches=(),
+        is_recorded=False,
+    )
     if is_other:  # its model and its arguments are another CLI's
         opening = replace(opening, model=runtime.model, effort=runtime.effort, args=runtime.args)
     if missing:
@@ -93,6 +103,37 @@ def prepare_fork(
     return session, why, losses
 
 
+def prepare_branch(store: Store, session: LiveSession, entry_id: str, now: datetime) -> LiveSession:
+    """Have the next process of a session begin behind one of its entries; return the session as it is then.
+
+    All that was said is stored as entries before. Its CLI begins a session of its own there: by a fork where it can,
+    else with what was said up to there as a preface.
+    """
+    point = _find_point(store, session, entry_id)
+    cut = _find_cut(store, session, point)
+    missing = _why_not_native(session, replace(point, is_end=False), cut, has_turns=True, is_other=False)
+    native_id = session.native_id or ""
+    kept = tuple(branch for branch in session.opening.branches if branch.native_id != native_id)
+    branch = Branch(native_id, entry_id, live_events.last_number(store, session.session_id), to_text(now))
+    changes: dict[str, object] = {"branches": (*kept, branch), "fork_of": "", "fork_at": "", "fork_turn": ""}
+    if missing:
+        changes |= {"preface": make_preface(store, point.place)}
+    else:
+        part = native_id if point.place is None else point.place.session_id  # it may lie in a branch of before
+        fork_turn = "" if point.turn is None else point.turn.turn_id
+        changes |= {"fork_of": part, "fork_at": cut, "fork_turn": fork_turn, "preface": ""}
+    return replace(session, opening=live_sessions.change_opening(store, session.session_id, now, **changes))
+
+
+def leave_branch(store: Store, session: LiveSession, now: datetime) -> LiveSession:
+    """Have a session go on at its end again, where nothing was said since a person went back; return it."""
+    kept = tuple(branch for branch in session.opening.branches if branch.native_id != session.native_id)
+    opening = live_sessions.change_opening(
+        store, session.session_id, now, branches=kept, fork_of="", fork_at="", fork_turn="", preface=""
+    )
+    return replace(session, opening=opening)
+
+
 def find_refusal(store: Store, session: LiveSession) -> str:
     """Return why the CLI could not make a fork by itself; empty: it could, has not tried, or may be able to later.
 
@@ -100,7 +141,8 @@ def find_refusal(store: Store, session: LiveSession) -> str:
     """
     is_named = driver_of(session.runtime_kind).names_turns
     is_tried = bool(session.opening.fork_of) and session.generation > 0
-    if not is_tried or live_sessions.has_begun(store, session.session_id, are_named=is_named):
+    has_begun = not session.is_branching and live_sessions.has_begun(store, session.session_id, are_named=is_named)
+    if not is_tried or has_begun:
         return ""
     reason, why = "", ""
     for numbered in live_events.before(store, session.session_id, None, _LAST_EVENTS):
@@ -116,11 +158,19 @@ def find_refusal(store: Store, session: LiveSession) -> str:
 
 def give_preface(store: Store, session: LiveSession, now: datetime) -> LiveSession:
     """Have a fork that the CLI refuses begin with what was said; returns it as it is then."""
-    source = live_sessions.find(store, session.forked_from or "")[0]
+    source = session
+    if not session.is_branching:
+        source = live_sessions.find(store, session.forked_from or "")[0]
     live_entries.enter(store, source.session_id)
     turns = live_sessions.turns_of(store, source.session_id)
-    last = next((turn for turn in turns if turn.turn_id == session.opening.fork_turn), None)
-    preface = make_preface(store, None if last is None else _find_end_of(store, turns, last))
+    options = session.opening
+    last = next((turn for turn in turns if turn.turn_id == options.fork_turn), None)
+    if last is not None:
+        place = _find_end_of(store, turns, last)
+    else:  # behind an answer
+        sessions = {(account, options.fork_of) for account in _accounts_of(store, source)}
+        place = next(iter(find_beginning_with(store, sessions, options.fork_at)), None)
+    preface = make_preface(store, place)
     opening = live_sessions.change_opening(
         store, session.session_id, now, fork_of="", fork_at="", fork_turn="", preface=preface
     )
@@ -156,7 +206,7 @@ def make_preface(store: Store, place: EntryPlace | None) -> str:
     text = "\n\n".join(reversed(lines))
     if len(text) > PREFACE_LIMIT:
         text = f"[the beginning is left out]\n\n{text[-PREFACE_LIMIT:]}"
-    return f"{_INTRODUCTION}\n\n<session>\n{text}\n</session>\n\n"
+    return f"{_INTRODUCTION}\n\n<session>\n{text}{PREFACE_END}"
 
 
 def _write_entry(entry: Entry) -> Iterator[str]:
@@ -190,6 +240,15 @@ def find_end(store: Store, session: LiveSession) -> EntryPlace | None:
         leaf = leaves.find_leaf(store, account, session.native_id or "")
         if leaf is not None:
             return EntryPlace(account, session.native_id or "", leaf)
+    return None
+
+
+def find_moved_leaf(store: Store, session: LiveSession) -> str | None:
+    """Return the entry that a person went back to; None: a session goes on at its end."""
+    for account in sorted(_accounts_of(store, session)):
+        leaf = leaves.find_moved(store, account, session.native_id or "")
+        if leaf is not None:
+            return leaf
     return None
 
 
@@ -232,12 +291,22 @@ def _find_end_of(store: Store, turns: Sequence[Turn], last: Turn) -> EntryPlace 
     return next((place for place in places if place is not None), None)
 
 
-def _find_cut(store: Store, source: LiveSession, turn: Turn) -> str:
-    """Return where the CLI can cut behind a turn, in its own terms."""
-    for one in reversed(live_events.before(store, source.session_id, None, _MOST_EVENTS)):
-        if isinstance(one.event, ev.TurnEnded) and one.event.turn_id == turn.turn_id:
-            return one.event.fork_at or turn.native_turn_id or ""
+def _find_cut(store: Store, source: LiveSession, point: _Point) -> str:
+    """Return where the CLI can cut, in its own terms: behind a turn, or an answer; empty: it cannot there."""
+    turn = point.turn
+    if turn is None:
+        return _find_answer(source, point.place)
+    for numbered in reversed(live_events.before(store, source.session_id, None, _MOST_EVENTS)):
+        if isinstance(numbered.event, ev.TurnEnded) and numbered.event.turn_id == turn.turn_id:
+            return numbered.event.fork_at or turn.native_turn_id or ""
     return turn.native_turn_id or ""
+
+
+def _find_answer(source: LiveSession, place: EntryPlace | None) -> str:
+    """Return an answer's id where the CLI cuts at answers and has it by that id; empty: it does not."""
+    if place is None or place.is_live or place.role != "assistant":
+        return ""
+    return place.entry_id if driver_of(source.runtime_kind).cuts_at_answers else ""
 
 
 def _why_not_native(source: LiveSession, point: _Point, cut: str, *, has_turns: bool, is_other: bool) -> str:
@@ -253,7 +322,7 @@ def _why_not_native(source: LiveSession, point: _Point, cut: str, *, has_turns: 
         return "its CLI cannot fork"
     if point.is_end:
         return ""
-    if point.turn is None:
+    if point.turn is None and not cut:
         return "its CLI forks at the end of a turn only"
     if "fork_at_turn" not in able or not cut:
         return "its CLI forks at the end only"

@@ -159,7 +159,8 @@ class LiveLauncher(Record):
         written down only, and never begun by the CLI, is none.
         """
         is_named = driver_of(runtime.kind).names_turns
-        return live_sessions.has_begun(self.store, session.session_id, are_named=is_named)
+        has_begun = live_sessions.has_begun(self.store, session.session_id, are_named=is_named)
+        return has_begun or session.opening.is_recorded
 
     def _add_preface(self, session: LiveSession) -> None:
         """Have the next message tell a CLI that resumes nothing what was said before."""
@@ -169,8 +170,9 @@ class LiveLauncher(Record):
 
     def _opening(self, session: LiveSession, runtime: Runtime, *, has_past: bool) -> Opening:
         options = session.opening
-        resume = session.native_id or "" if has_past and driver_of(runtime.kind).resumes else ""
-        fork = "" if has_past else options.fork_of
+        goes_on = has_past and not session.is_branching
+        resume = session.native_id or "" if goes_on and driver_of(runtime.kind).resumes else ""
+        fork = "" if goes_on else options.fork_of
         return Opening(
             cwd=session.workspace,
             # Claude takes no id twice, even if all that it knows under it is a message that we believe lost.

@@ -210,6 +210,10 @@ class SessionTurns:
         return replace(event, turn_id=turn_id) if hasattr(event, "turn_id") else event
 
     def _know(self, native_id: str) -> None:
+        if native_id and native_id == self.session.native_id and self.session.is_branching:
+            # Its CLI gives new sessions the id of old ones: what is said from here on hangs on the leaf all the same.
+            kept = tuple(branch for branch in self.session.opening.branches if branch.native_id != native_id)
+            self._change_opening(branches=kept)
         if native_id and native_id != self.session.native_id:
             self._change(native_id=native_id)
             invocations.note_session(self._store, self._process.row_id, native_id)

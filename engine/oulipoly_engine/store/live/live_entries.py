@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
+import msgspec
+
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.entries import Stretch, entry_of, find_stretches
+from oulipoly_engine.core.live.sessions import Branch
 from oulipoly_engine.core.transcripts.turn_script import EntryLine, hang_lines
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, prepare
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Query, fn
@@ -41,12 +44,19 @@ def enter(store: Store, session_id: str) -> int:
         if not rows:
             return 0
         session = _Session(*rows[0])
+        branches = _read_branches(session.opening)
+        if session.native_id in {branch.native_id for branch in branches}:
+            return 0  # what is said from there on belongs to a session whose id its CLI has not told yet
         stretches: Sequence[Stretch] = (Stretch(session.native_id),)
         if not session.entered or any(live_events.pages_of_types(store, session_id, _NAMING, session.entered)):
             naming = chain.from_iterable(live_events.pages_of_types(store, session_id, _NAMING))
-            stretches = find_stretches(naming, session.native_id)
+            stretches = find_stretches(naming, session.native_id, branches)
             _take_former_ids_along(store, session.account, stretches)
         owners = {each.native_id: _find_owner(store, session, each.native_id) for each in stretches}
+        for each in stretches:
+            if each.behind is not None:
+                owners[each.native_id] = _find_owner(store, session, each.behind.native_id)
+                chains.begin_part(store, owners[each.native_id], each.native_id, each.behind)
         ends: dict[str, str | None] = {}
         new = 0
         for page in live_events.pages_of_types(store, session_id, _SAYING, session.entered):
@@ -71,6 +81,20 @@ class _Session(Record):
     created_at: str
     updated_at: str
     entered: int
+    opening: str  # JSON
+
+
+class _Branches(Record):
+    """What is asked of an opening."""
+
+    branches: tuple[Branch, ...] = ()
+
+
+def _read_branches(opening: str) -> tuple[Branch, ...]:
+    if '"branches":' not in opening:  # hardly any has one
+        return ()
+    kept: _Branches = msgspec.json.decode(opening, type=prepare(_Branches))
+    return kept.branches
 
 
 @compile_query
@@ -78,7 +102,8 @@ def _select_session(session_id: Parameter) -> Query:
     row = LiveSessionRow
     account = fn.COALESCE(row.account, row.runtime_id)
     columns = row.native_id, row.model_name, row.created_at, row.updated_at, row.entered
-    return row.select(account, row.account.is_null(), *columns).where(row.session_id == session_id, row.native_id != "")
+    mine = (row.session_id == session_id) & (row.native_id != "")
+    return row.select(account, row.account.is_null(), *columns, row.opening).where(mine)
 
 
 @compile_query

@@ -24,6 +24,7 @@ class ChainRow(Row, table_name="session_chains"):
     last_used_at = TextField()
     model_name = TextField(index=True)
     leaf = TextField(null=True)  # the entry that it goes on behind; None: the last of the main line
+    deleted_at = TextField(null=True)  # when a person has deleted it: no list has it, until that is undone
 
 
 class SegmentRow(Row, table_name="session_chain_segments"):
@@ -37,6 +38,7 @@ class SegmentRow(Row, table_name="session_chain_segments"):
     ended_at = TextField(null=True)
     last_turn_id = TextField(null=True)
     transition_reason = TextField()
+    begins_behind = TextField(null=True)  # of a branch that its CLI keeps as a session of its own: an entry's id
 
 
 SegmentRow.add_index(SegmentRow.chain_id, SegmentRow.provider_name, SegmentRow.session_id, unique=True)
@@ -67,6 +69,15 @@ class NoteRow(Row, table_name="conversation_notes"):
     note = TextField(null=True)
     pinned_at = TextField(null=True)
     changed_at = TextField()
+
+
+class EntryLabelRow(Row, table_name="entry_labels", primary_key=CompositeKey("chain_id", "entry_id")):
+    """What a person calls an entry."""
+
+    chain_id = TextField(constraints=[references("session_chains", "chain_id")])
+    entry_id = TextField()
+    label = TextField()
+    labelled_at = TextField()
 
 
 class FactsRow(Row, table_name="session_facts", primary_key=CompositeKey("account", "session_id")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, Chain, Segment
@@ -18,6 +19,9 @@ from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.sessions import copied_history
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.sessions import Branch
 
 
 def has_any(store: Store) -> bool:
@@ -127,6 +131,26 @@ def change_native_id(store: Store, account: str, former_id: str, native_id: str)
         return
     mine = (row.provider_name == account) & (row.session_id == former_id)
     store.run(row.update({row.session_id: native_id}).where(mine))
+
+
+def begin_part(store: Store, account: str, native_id: str, branch: Branch) -> None:
+    """Have a session go on in another one of its CLI where a person went back; nothing where that is known.
+
+    A chain that was made for that one meanwhile is taken over. Runs inside the caller's write transaction.
+    """
+    chain_id = chain_of(store, account, branch.native_id)
+    other = chain_of(store, account, native_id)
+    if chain_id is None or other == chain_id:
+        return
+    if other is not None:
+        from oulipoly_engine.store.sessions import split  # noqa: PLC0415 - a scan was sooner than its host
+
+        split.join(store, chain_id, other, branch.at)
+    _close_open(store, chain_id, branch.at)
+    _open(store, SegmentMove(chain_id, account, account, native_id, "branch", from_text(branch.at)), branch.at)
+    row = SegmentRow
+    mine = (row.chain_id == chain_id) & (row.provider_name == account) & (row.session_id == native_id)
+    store.run(row.update({row.begins_behind: branch.entry_id}).where(mine))
 
 
 def backfill(store: Store) -> int:

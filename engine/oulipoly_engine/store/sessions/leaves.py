@@ -52,22 +52,39 @@ def follow_end(store: Store, account: str, session_ids: Collection[str]) -> None
 
 @compile_query
 def _select_kept(account: Parameter, session_id: Parameter) -> Query:
+    own = SegmentRow.alias()
     row = EntryRow
     segment = SegmentRow
     chain = ChainRow
     is_leaf = (row.provider_name == segment.provider_name) & (row.session_id == segment.session_id)
     return (
-        segment.select(row.entry_id)
-        .join(chain, on=chain.chain_id == segment.chain_id)
+        own.select(row.entry_id)
+        .join(chain, on=chain.chain_id == own.chain_id)
+        .join(segment, on=segment.chain_id == chain.chain_id)  # the leaf may lie in a part before
         .join(row, on=is_leaf & (row.entry_id == chain.leaf))
-        .where(segment.session_id == session_id, segment.provider_name == account)
+        .where(own.session_id == session_id, own.provider_name == account)
         .order_by(chain.last_used_at.desc())
+        .limit(1)
     )
 
 
 @compile_query
 def _select_last(account: Parameter, session_id: Parameter) -> Query:
     return _last_entry(account, session_id)
+
+
+def move_to(store: Store, chain_id: str, entry_id: str | None) -> None:
+    """Have a session go on behind an entry; None: behind the end of its main line."""
+    with store.write():
+        store.run(ChainRow.update({ChainRow.leaf: entry_id}).where(ChainRow.chain_id == chain_id))
+
+
+def find_moved(store: Store, account: str, session_id: str) -> str | None:
+    """Return the entry that a person went back to; None: the session goes on at the end of its main line."""
+    kept = store.rows(_select_kept(account, session_id))
+    if not kept or kept == store.rows(_select_last(account, session_id)):
+        return None
+    return str(kept[0][0])
 
 
 def find_leaf(store: Store, account: str, session_id: str) -> str | None:

@@ -6,7 +6,7 @@ from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import fn
-from oulipoly_engine.store.models.sessions import ChainRow, NoteRow, SegmentRow
+from oulipoly_engine.store.models.sessions import ChainRow, EntryLabelRow, NoteRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import ReplacementRow
 
 
@@ -48,6 +48,10 @@ def join(store: Store, chain_id: str, other_id: str, at: str) -> None:
     _join_heads(store, chain_id, other_id)
     row = ReplacementRow
     store.run(row.update(chain_id=chain_id).where(row.chain_id == other_id))
+    labels = EntryLabelRow
+    own = labels.select(labels.entry_id).where(labels.chain_id == chain_id)
+    others = (labels.chain_id == other_id) & labels.entry_id.not_in(own)
+    store.run(labels.update(chain_id=chain_id).where(others))
     store.run(ChainRow.delete().where(ChainRow.chain_id == other_id))
 
 

@@ -1,6 +1,7 @@
 """A session's entries by position: any page of a long one costs the same as the first.
 
-Positions are those of time, then of arrival, sub-agent sessions left out or in as asked.
+Positions are those of time, then of arrival, sub-agent sessions left out or in as asked. Branches of one session may be
+sessions of their own for its CLI: what was said before in others of these is read along, each entry once.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from collections.abc import Sequence
 
 from oulipoly_engine.core.transcripts.entry_tree import EntryLink
 from oulipoly_engine.core.transcripts.turn_script import MESSAGE, kind_of
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import ModelSelect, Query
+from oulipoly_engine.store.models.sessions import SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
 
@@ -32,6 +34,34 @@ class Entry(Record):
     body: str | None  # JSON list of content chunks; None for a row stored without its body
     kind: str = MESSAGE  # or compaction
     turn_id: str | None = None  # ours, that it belongs to
+
+
+class _Part(Record):
+    """What a CLI keeps as one session."""
+
+    account: str
+    session_id: str
+    begins_behind: str | None = None  # an entry of a part before; None: it is the first one
+
+
+@compile_query
+def _parts(session_id: Parameter, account: Parameter) -> Query:
+    """Ask for a session of a CLI, and for those that belong to the same session of ours because a person went back."""
+    own = SegmentRow.alias()
+    row = SegmentRow
+    is_branched = row.begins_behind.is_null(is_null=False) | own.begins_behind.is_null(is_null=False)
+    return (
+        own.select(row.provider_name, row.session_id, row.begins_behind)
+        .join(row, on=(row.chain_id == own.chain_id) & (is_branched | (row.id == own.id)))
+        .where(own.session_id == session_id, own.provider_name == account)
+        .order_by(row.started_at, row.id)
+    )
+
+
+def _find_parts(store: Store, account: str, session_id: str) -> list[_Part]:
+    """Return the parts of a session in their order, at least the one that is asked for."""
+    parts = [_Part(*row) for row in store.rows(_parts(session_id, account))]
+    return parts if len(parts) > 1 else [_Part(account, session_id)]
 
 
 def _of_session(session_id: Parameter, account: Parameter) -> ModelSelect[EntryRow]:
@@ -54,7 +84,7 @@ class EntryPages:
     def __init__(self, store: Store, account: str, session_id: str, *, with_side_chains: bool = True) -> None:
         self._store = store
         self._key = (session_id, account)
-        self._places = _all_places if with_side_chains else _main_places
+        self._has_side_chains = with_side_chains
         self._rows = array("q")
         self.refresh()
 
@@ -64,8 +94,14 @@ class EntryPages:
 
     def refresh(self) -> None:
         """Look again which turns there are."""
-        rows = self._store.rows(self._places(*self._key))
-        self._rows = array("q", (row for (row,) in rows))
+        parts = _find_parts(self._store, self._key[1], self._key[0])
+        if len(parts) == 1:
+            rows = self._store.rows((_all_places if self._has_side_chains else _main_places)(*self._key))
+            self._rows = array("q", (row for (row,) in rows))
+        else:
+            placed = _read_links(self._store, parts)
+            kept = placed if self._has_side_chains else [link for link in placed if not link.is_sidechain]
+            self._rows = array("q", (link.row_id for link in kept))
 
     def page(self, start: int, count: int) -> tuple[Entry, ...]:
         """Return up to `count` entries from a position on; fewer at the end, and where some went since `refresh`."""
@@ -123,7 +159,9 @@ def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Entry, ...]:
 def _links(session_id: Parameter, account: Parameter) -> Query:
     row = EntryRow
     return (
-        row.select(row.id, row.entry_id, row.parent_entry_id, row.is_sidechain, row.timestamp, row.source_file)
+        row.select(
+            row.id, row.entry_id, row.parent_entry_id, row.is_sidechain, row.timestamp, row.source_file, row.turn_id
+        )
         .where(row.session_id == session_id, row.provider_name == account)
         .order_by(row.timestamp, row.id)
     )
@@ -131,5 +169,28 @@ def _links(session_id: Parameter, account: Parameter) -> Query:
 
 def links(store: Store, account: str, session_id: str) -> tuple[EntryLink, ...]:
     """Return how a session's entries hang together, in the order in which they were written; no bodies are read."""
-    rows = store.rows(_links(session_id, account))
-    return tuple(EntryLink(row, entry, parent, bool(side), at, source) for row, entry, parent, side, at, source in rows)
+    return _read_links(store, _find_parts(store, account, session_id))
+
+
+def _read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:
+    """Return the entries of parts, those once that a part has taken over from the one before.
+
+    What a CLI has copied into a branch is known by standing before the first words of ours there.
+    """
+    placed: dict[str, EntryLink] = {}
+    for part in parts:
+        begins_behind = part.begins_behind
+        rows = store.rows(_links(part.session_id, part.account))
+        begin = next((place for place, row in enumerate(rows) if row[-1] is not None), 0) if begins_behind else 0
+        for row, entry, parent, side, at, source, _ in rows[begin:]:
+            if entry in placed:
+                continue
+            link = EntryLink(row, entry, parent, bool(side), at, source)
+            if begins_behind is not None and not side:
+                link = link if parent in placed else replace(link, parent_entry_id=begins_behind)
+                begins_behind = None
+            placed[entry] = link
+    links_in_order = [*placed.values()]
+    if len(parts) > 1:
+        links_in_order.sort(key=lambda link: (link.timestamp, link.row_id))
+    return tuple(links_in_order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from oulipoly_engine.core.transcripts.entry_tree import path_to
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
@@ -24,13 +25,19 @@ class EntryPlace(Record):
     session_id: str  # the CLI's own
     entry_id: str
     turn_id: str | None = None  # ours, that it belongs to
+    role: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Tell whether we have made it of what we heard, so that its CLI does not know it by its id."""
+        return self.entry_id.startswith(LIVE_IDS)
 
 
 @compile_query
 def _last_of_turn(turn_id: Parameter) -> Query:
     row = EntryRow
     mine = (row.turn_id == turn_id) & (row.is_sidechain == 0)
-    columns = row.provider_name, row.session_id, row.entry_id, row.turn_id
+    columns = row.provider_name, row.session_id, row.entry_id, row.turn_id, row.role
     return row.select(*columns).where(mine).order_by(row.timestamp.desc(), row.id.desc()).limit(1)
 
 
@@ -55,7 +62,7 @@ def find_sessions_of_turns(store: Store, turn_ids: Collection[str]) -> set[tuple
 def _beginning_with(account: Parameter, session_id: Parameter, begin: Parameter, end: Parameter) -> Query:
     row = EntryRow
     mine = (row.provider_name == account) & (row.session_id == session_id) & (row.is_sidechain == 0)
-    columns = row.provider_name, row.session_id, row.entry_id, row.turn_id
+    columns = row.provider_name, row.session_id, row.entry_id, row.turn_id, row.role
     return row.select(*columns).where(mine, row.entry_id >= begin, row.entry_id < end).order_by(row.entry_id).limit(2)
 
 

@@ -1,0 +1,99 @@
+"""`session tree`, `branch`, `label`, `compare`: all that was said in a session, and where it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.cli.base.parser import Parser
+from oulipoly_engine.cli.base.questions import parse_agreed
+from oulipoly_engine.cli.base.telling import tell
+from oulipoly_engine.cli.sessions import arguments as person
+from oulipoly_engine.core.sessions.tree_lines import format_line, short_id
+from oulipoly_engine.core.text.columns import fit
+from oulipoly_engine.facade.sessions.branches import FILTERS, branch_json, comparison_json, to_json
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from oulipoly_engine.cli.base.context import Context
+
+_ENTRY = "the message's id, as `session tree` names it; its beginning is enough"
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Serve one of the verbs."""
+    verb = name.partition(" ")[2]
+    add, serve = _VERBS[verb]
+    parser = Parser(prog=f"{context.program} {name}", command=name)
+    is_tree = verb == "tree"
+    which = "; without it the session that was used last" if is_tree else ""
+    parser.add_argument(
+        "session",
+        metavar="ID",
+        nargs="?" if is_tree else None,
+        help=f"the session's id; its beginning is enough{which}",
+    )
+    add(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parse_agreed(parser, name, arguments)
+    person.read_new(context)
+    return serve(context, options)
+
+
+def _add_tree(parser: Parser) -> None:
+    parser.add_argument("--filter", choices=FILTERS, default=FILTERS[0], help="which messages; all: sub-agents' too")
+
+
+def _tree(context: Context, options: Namespace) -> int:
+    branches = context.engine.sessions.branches
+    tree = branches.tree(branches.find_latest() if options.session is None else options.session, options.filter)
+    columns = person.columns()
+    lines = (fit(format_line(entry, is_leaf=entry.entry_id == tree.leaf), columns) for entry in tree.entries)
+    return tell(options, to_json(tree), *lines, notes=() if tree.entries else ("no message of it is stored",))
+
+
+def _add_entry(parser: Parser) -> None:
+    parser.add_argument("entry", metavar="MESSAGE", help=_ENTRY)
+
+
+def _branch(context: Context, options: Namespace) -> int:
+    tree, leaf = context.engine.sessions.branches.branch(options.session, options.entry)
+    line = f"{tree.chain_id}  goes on behind {short_id(leaf)}; all that was said stays in its tree"
+    return tell(options, branch_json(tree, leaf), line)
+
+
+def _add_label(parser: Parser) -> None:
+    _add_entry(parser)
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="an empty one takes the label away")
+
+
+def _label(context: Context, options: Namespace) -> int:
+    text = " ".join(options.text).strip()
+    entry_id = context.engine.sessions.branches.label(options.session, options.entry, text)
+    line = f"{short_id(entry_id)} is labelled {text}" if text else f"{short_id(entry_id)} has no label"
+    return tell(options, {"entry_id": entry_id, "label": text or None}, line)
+
+
+def _add_compare(parser: Parser) -> None:
+    parser.add_argument("left", metavar="MESSAGE", help=_ENTRY)
+    parser.add_argument("right", metavar="OTHER", nargs="?", default="", help="another one; default: where it goes on")
+
+
+def _compare(context: Context, options: Namespace) -> int:
+    tree, comparison = context.engine.sessions.branches.compare(options.session, options.left, options.right)
+    entries = {entry.entry_id: entry for entry in tree.entries}
+    columns = person.columns()
+    lines = [f"{len(comparison.shared)} messages are in both"]
+    for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
+        alone = [entries[entry_id].placed(None, 0, f"{sign} ") for entry_id in entry_ids]
+        lines += [fit(format_line(entry, is_leaf=entry.entry_id == tree.leaf), columns) for entry in alone]
+    return tell(options, comparison_json(tree, comparison), *lines)
+
+
+_VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespace], int]]] = {
+    "tree": (_add_tree, _tree),
+    "branch": (_add_entry, _branch),
+    "label": (_add_label, _label),
+    "compare": (_add_compare, _compare),
+}

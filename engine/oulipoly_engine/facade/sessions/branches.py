@@ -1,0 +1,217 @@
+"""The tree of a session: its entries with all branches, the leaf, labels, and two branches beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from oulipoly_engine.core.commands.needs import Need
+from oulipoly_engine.core.live.orders import Close
+from oulipoly_engine.core.sessions.tree_lines import Comparison, TreeEntry, arrange, compare, find_ids, keep_only
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.transcripts import entry_tree
+from oulipoly_engine.core.transcripts.entry_text import chunk_kinds
+from oulipoly_engine.core.transcripts.entry_view import preview
+from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
+from oulipoly_engine.facade.sessions.base import SessionPart
+from oulipoly_engine.host.link import HostGone, HostUnreachable
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.hosts import OrderRefused
+from oulipoly_engine.service.live.protocol import Client
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_entries, live_sessions
+from oulipoly_engine.store.sessions import labels
+from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
+from oulipoly_engine.store.sessions.sessions import latest
+from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, links
+
+FILTERS = ("default", "no-tools", "user", "labelled", "all")
+_PAGE = 500  # entries read at once
+_PREVIEW = 60  # columns
+_LONGEST_LABEL = 60  # characters
+_HOST_PATIENCE_S = 5.0  # with a live session's host, which may be stopped
+
+
+class SessionTree(Record):
+    """A session with all its branches."""
+
+    chain_id: str
+    session_id: str  # its CLI's own
+    leaf: str | None  # the entry that it goes on behind; None: nothing was said yet
+    entries: tuple[TreeEntry, ...]  # depth first, each behind its parent
+
+    @property
+    def entry_ids(self) -> tuple[str, ...]:
+        """Return the ids of the entries."""
+        return tuple(entry.entry_id for entry in self.entries)
+
+    @property
+    def parents(self) -> dict[str, str]:
+        """Return the parent of each entry that has one."""
+        return {entry.entry_id: entry.parent_id for entry in self.entries if entry.parent_id is not None}
+
+
+class SessionBranches(SessionPart):
+    """The trees of one user's sessions."""
+
+    def find_latest(self) -> str:
+        """Return the id of the session that was used last. Raises SessionNotFound."""
+        with self._open_existing("") as store:
+            chain_ids, _ = latest(store, 1)
+        if not chain_ids:
+            raise SessionNotFound(
+                "no session is known yet: `agents session scan` finds those that the CLIs have stored"
+            )
+        return next(iter(chain_ids))
+
+    def tree(self, text: str, kept: str = "default") -> SessionTree:
+        """Return a session's tree. kept: one of FILTERS; what hangs below an entry that is left out hangs higher.
+
+        Raises SessionNotFound, SessionAmbiguous and UsageInvalid.
+        """
+        if kept not in FILTERS:
+            raise UsageInvalid(f"there is no filter {kept!r}: {', '.join(FILTERS)}")
+        with self._session(text) as (store, session):
+            placed = links(store, session.account, session.session_id)
+            parents = entry_tree.parent_ids(placed)
+            names = labels.of_chain(store, session.chain_id)
+            rows = [link.row_id for link in placed]
+            entries = {entry.entry_id: _place(entry, names.get(entry.entry_id, "")) for entry in _read(store, rows)}
+            leaf = find_leaf(store, session.account, session.session_id)
+        ids = [*entries]
+        chosen = [entry_id for entry_id in ids if _is_kept(entries[entry_id], kept)]
+        parents = keep_only(ids, parents, {*chosen})
+        arranged = (
+            entries[entry_id].placed(parents.get(entry_id), depth, prefix)
+            for entry_id, depth, prefix in arrange(chosen, parents)
+        )
+        return SessionTree(session.chain_id, session.session_id, leaf, tuple(arranged))
+
+    def branch(self, text: str, entry: str) -> tuple[SessionTree, str]:
+        """Have a session go on behind an entry, all that was said stays; return the tree, and the leaf's id.
+
+        entry: the beginning of its id. Raises TurnNotFound, and as `tree`.
+        """
+        self._home.refuse_if_read_only("branch a session")
+        tree = self.tree(text, "all")
+        entry_id = choose(tree, entry)
+        with self._home.lend_store() as store:
+            for live in live_sessions.find(store, tree.chain_id):
+                self._end_process(live.session_id)
+                live_entries.enter(store, live.session_id)
+            move_to(store, tree.chain_id, entry_id)
+        self._tell()
+        return tree, entry_id
+
+    def _end_process(self, session_id: str) -> None:
+        """End a live session's process, which knows what was said to the end. Raises RequestRefused while a turn runs.
+
+        The next message starts one that goes on behind the leaf.
+        """
+        try:
+            with hosts.connect(self._home.paths, session_id, Client("agents")) as client:
+                client.order(Close(if_idle=True), _HOST_PATIENCE_S)
+        except OrderRefused as error:
+            raise RequestRefused(Need.NO_TURN) from error
+        except (HostUnreachable, HostGone):
+            pass
+
+    def label(self, text: str, entry: str, label: str) -> str:
+        """Give an entry a label, an empty one takes it away; return the entry's id. Raises as `branch`."""
+        self._home.refuse_if_read_only("label a message")
+        name = plain(label).strip()
+        if len(name) > _LONGEST_LABEL:
+            raise UsageInvalid(f"a label may have {_LONGEST_LABEL} characters, not {len(name)}")
+        tree = self.tree(text, "all")
+        entry_id = choose(tree, entry)
+        with self._home.lend_store() as store:
+            labels.put(store, tree.chain_id, entry_id, name, self._home.now())
+        self._tell()
+        return entry_id
+
+    def compare(self, text: str, left: str, right: str) -> tuple[SessionTree, Comparison]:
+        """Return what the ways to two entries share, and what each has alone; right: empty is the leaf.
+
+        Raises as `branch`.
+        """
+        tree = self.tree(text, "all")
+        other = choose(tree, right or tree.leaf or "")
+        return tree, compare(choose(tree, left), other, tree.parents)
+
+
+def to_json(tree: SessionTree) -> dict[str, object]:
+    """Return what every face tells of a tree by the same keys."""
+    entries = [
+        {
+            "id": entry.entry_id,
+            "parent_id": entry.parent_id,
+            "kind": entry.kind,
+            "role": entry.role,
+            "depth": entry.depth,
+            "preview": entry.preview,
+            "label": entry.label or None,
+            "timestamp": entry.at,
+            "is_sidechain": entry.is_sidechain,
+        }
+        for entry in tree.entries
+    ]
+    return {"session_id": tree.session_id, "chain_id": tree.chain_id, "leaf": tree.leaf, "entries": entries}
+
+
+def branch_json(tree: SessionTree, leaf: str) -> dict[str, object]:
+    """Return what every face tells of a branch. tree: as it was before."""
+    return {"session_id": tree.session_id, "chain_id": tree.chain_id, "leaf": leaf, "former_leaf": tree.leaf}
+
+
+def comparison_json(tree: SessionTree, comparison: Comparison) -> dict[str, object]:
+    """Return what every face tells of two branches."""
+    entries = {entry.entry_id: entry for entry in tree.entries}
+    alone = {}
+    for side, entry_ids in (("left", comparison.left), ("right", comparison.right)):
+        of_side = [entries[entry_id] for entry_id in entry_ids]
+        alone[side] = [{"id": entry.entry_id, "role": entry.role, "preview": entry.preview} for entry in of_side]
+    return {"session_id": tree.session_id, "shared": [*comparison.shared], **alone}
+
+
+def choose(tree: SessionTree, text: str) -> str:
+    """Return the id of the entry that a person means. Raises TurnNotFound."""
+    meant = find_ids(tree.entry_ids, text)
+    if len(meant) == 1:
+        return meant[0]
+    known = "more than one message" if meant else "no message"
+    raise TurnNotFound(f"the session has {known} {text!r}: `agents session tree {tree.chain_id[:8]}` names them")
+
+
+def _read(store: Store, rows: Sequence[int]) -> Iterator[Entry]:
+    for begin in range(0, len(rows), _PAGE):
+        yield from by_row(store, rows[begin : begin + _PAGE])
+
+
+def _place(entry: Entry, label: str) -> TreeEntry:
+    kinds = {*chunk_kinds(entry.body)}
+    role = "tool_result" if kinds == {"tool_result"} else entry.role
+    return TreeEntry(
+        entry.entry_id,
+        None,
+        entry.kind,
+        role,
+        entry.timestamp,
+        preview(entry.body, _PREVIEW),
+        label,
+        is_sidechain=entry.is_sidechain,
+        has_words=not kinds or bool(kinds & {"text", "context"}),
+    )
+
+
+def _is_kept(entry: TreeEntry, kept: str) -> bool:
+    match kept:
+        case "all":
+            return True
+        case "labelled":
+            return bool(entry.label)
+        case "user":
+            return entry.role == "user" and not entry.is_sidechain
+        case "no-tools":
+            return entry.has_words and not entry.is_sidechain
+        case _:
+            return not entry.is_sidechain
