@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from types import SimpleNamespace
 
 import httpx
@@ -282,7 +283,9 @@ async def test_an_event_between_the_reading_of_the_store_and_the_following_reach
     listener = streams.Listener("a device")
     seen = b""
     async with asyncio.timeout(60):
-        async for data in streams.follow(streams.Hub(engine), engine, "s1", listener, 0, 60.0):
+        async for data in streams.follow(
+            streams.Hub(engine), "s1", partial(live.events_after, "s1"), listener, 0, 60.0
+        ):
             seen += data
             if b"id: 2" in seen:
                 break

@@ -100,6 +100,7 @@ COMMANDS = {
 PLACES = {
     "GET /sessions": ("/sessions?q=", "application/json"),
     "GET /sessions/ID/messages": ("/sessions/{session}/messages", "application/json"),
+    "GET /sessions/ID/events": ("/sessions/{session}/events", "application/json"),
     "list page": ("/sessions", "text/html"),
     "page": ("/sessions/{session}", "text/html"),
 }

@@ -302,7 +302,7 @@ def test_changes_are_staged_committed_and_merged_by_forms(browser, repository):
 def test_whatever_is_wrong_is_said_on_a_page(browser):
     for place, said in (
         ("/sessions/nothing-here", "no session has the id nothing-here: <code>agents session scan</code>"),
-        ("/sessions/nothing-here/trace", "<code>agents session list --live</code> lists them"),
+        ("/sessions/nothing-here/queue", "<code>agents session list --live</code> lists them"),
     ):
         assert said in browser.page(place, 404)
         assert "error" in browser.client.get(place, headers={"accept": "application/json"}).json()

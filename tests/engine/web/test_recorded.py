@@ -123,8 +123,17 @@ def test_a_link_for_somebody_else_sees_no_recorded_session(listed, browse):
     assert [] == names(link, "?kind=recorded")
     assert {(None, None)} == {(row["note"], row["transcript"]) for row in link.get("/sessions?q=").json()}
     assert 2 == link.get("/sessions", headers=html).text.count('class="row"')
-    for place in ("/sessions/past1", "/sessions/past1/messages", "/sessions/past1/entries/1"):
-        assert 404 == link.get(place).status_code == link.get(place, headers=html).status_code
+    for place in ("", "/messages", "/entries/1", "/events", "/trace"):
+        answers = [link.get(f"/sessions/past1{place}", headers=headers) for headers in ({}, html)]
+        assert [404, 404] == [answer.status_code for answer in answers]
+
+
+@pytest.mark.parametrize("place", ["", "/messages", "/events", "/trace"])
+def test_an_id_of_no_session_is_not_there(listed, browse, place):
+    client = browse("view")
+
+    assert 200 == client.get(f"/sessions/past1{place}").status_code
+    assert [404, 404] == [client.get(f"/sessions/{identity}{place}").status_code for identity in ("past", "past9")]
 
 
 def test_the_page_lists_every_kind_by_the_words_of_the_command(listed, browse):

@@ -7,6 +7,7 @@ found by `core.ledger.claude`. Source: 2.0.14 to 2.1.329, seen 2026-11.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -36,8 +37,12 @@ from oulipoly_engine.core.transcripts.dialogue import (
 )
 from oulipoly_engine.core.transcripts.line_decoder import ABSENT, UNFIT, Content, Count, LineDecoder, body_of, plain
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
+from oulipoly_engine.records import replace
 
+SHELL = "Bash"  # its tool that runs a command
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,10})\b")
 NO_MODEL = "<synthetic>"  # the CLI's own words where an answer was due: no API call
+INTERRUPTED = "[Request interrupted"  # begins what it writes in the user's name when a turn is broken off
 NOT_TYPED = (
     "<local-command-caveat>",
     "<local-command-stdout>",
@@ -251,7 +256,7 @@ def _block(block: Mapping[str, Any]) -> Iterator[Part]:
     elif kind in ("thinking", "redacted_thinking"):
         yield Part(Kind.THINKING, str(block.get("thinking") or ""))
     elif kind.endswith("tool_use"):
-        yield Part(Kind.CALL, arguments_text(block.get("input")), str(block.get("name") or "tool"))
+        yield _call(block)
     elif kind.endswith("tool_result"):
         yield from _result(block)
     elif kind in ("image", "document"):
@@ -262,7 +267,26 @@ def _block(block: Mapping[str, Any]) -> Iterator[Part]:
         yield Part(Kind.CONTEXT, arguments_text(block), kind)
 
 
+def _call(block: Mapping[str, Any]) -> Part:
+    tool = str(block.get("name") or "tool")
+    arguments = block.get("input")
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    part = Part(Kind.CALL, arguments_text(arguments), tool, call_id=str(block.get("id") or ""))
+    if tool == SHELL and isinstance(command, str):
+        return replace(part, command=command)
+    return part
+
+
 def _result(block: Mapping[str, Any]) -> Iterator[Part]:
     is_error = block.get("is_error") is True
+    call_id = str(block.get("tool_use_id") or "")
     for part in _parts(block.get("content")):
-        yield part if part.kind is Kind.IMAGE else Part(Kind.RESULT, part.text, is_error=is_error)
+        code = read_exit_code(part.text) if is_error else None
+        result = Part(Kind.RESULT, part.text, is_error=is_error, call_id=call_id, exit_code=code)
+        yield part if part.kind is Kind.IMAGE else result
+
+
+def read_exit_code(text: str) -> int | None:
+    """Return the exit code that the result of a command which failed begins with; None: it tells none."""
+    code = _EXIT_CODE.match(text)
+    return int(code[1]) if code else None

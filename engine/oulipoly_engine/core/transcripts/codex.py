@@ -7,7 +7,9 @@ lines tell of are found by `core.ledger.codex`. Source: rollouts of 0.60 to 0.16
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -34,10 +36,26 @@ from oulipoly_engine.core.transcripts.dialogue import (
     image_part,
     note_once,
 )
-from oulipoly_engine.core.transcripts.line_decoder import ABSENT, UNFIT, Content, Count, LineDecoder, body_of, plain
+from oulipoly_engine.core.transcripts.line_decoder import (
+    ABSENT,
+    UNFIT,
+    Content,
+    Count,
+    LineDecoder,
+    body_of,
+    json_object,
+    plain,
+)
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.errors import TranscriptMalformed
 
+# Its tools that run a command, and the argument that is the command.
+_SHELLS = {
+    **dict.fromkeys(("shell", "shell_command", "container.exec", "local_shell_call"), "command"),
+    "exec_command": "cmd",
+}
+_PROGRAMS = ("sh", "bash", "zsh", "dash")
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})$", re.MULTILINE)
 NOT_TYPED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>", "<skills_instructions>")
 
 
@@ -74,6 +92,7 @@ class Payload(msgspec.Struct, gc=False):
     forked_from_id: str | None = None
     source: Any = None  # of a session_meta
     message: Content = ABSENT  # of a compaction
+    call_id: str | None = None  # of a tool and its call
     name: str | None = None  # of a tool's call, as the next three
     arguments: Content = ABSENT
     input: Content = ABSENT
@@ -259,18 +278,46 @@ def _read_call(payload: Payload) -> Iterator[Part]:
         except (ValueError, RecursionError):
             value = given
         given = value if isinstance(value, dict) else given
-    yield Part(Kind.CALL, arguments_text(given), payload.name or payload.type or "")
+    tool = payload.name or payload.type or ""
+    command = _read_command(given.get(_SHELLS.get(tool))) if isinstance(given, dict) else ""
+    yield Part(Kind.CALL, arguments_text(given), tool, call_id=payload.call_id or "", command=command)
+
+
+def _read_command(command: object) -> str:
+    if isinstance(command, list):
+        words = [word for word in command if isinstance(word, str)]
+        return find_script(words) or shlex.join(words)
+    return command if isinstance(command, str) else ""
+
+
+def find_script(words: Sequence[str]) -> str:
+    """Return what a shell is given to do, `ls` of `/bin/bash -lc ls`; empty: the words are another command."""
+    is_shell = len(words) == 3 and words[0].rpartition("/")[2] in _PROGRAMS and words[1] in ("-c", "-lc")
+    return words[2] if is_shell else ""
 
 
 def _read_result(payload: Payload) -> Iterator[Part]:
     given = plain(payload.output)
+    call_id = payload.call_id or ""
     if isinstance(given, list):
         for part in _parts(given):
-            yield part if part.kind is Kind.IMAGE else Part(Kind.RESULT, part.text)
+            yield part if part.kind is Kind.IMAGE else Part(Kind.RESULT, part.text, call_id=call_id)
         return
     text = given.get("content") if isinstance(given, dict) else given
     is_error = isinstance(given, dict) and given.get("success") is False
-    yield Part(Kind.RESULT, arguments_text(given if text is None else text), is_error=is_error)
+    shown = arguments_text(given if text is None else text)
+    yield Part(Kind.RESULT, shown, is_error=is_error, call_id=call_id, exit_code=_read_exit_code(shown))
+
+
+def _read_exit_code(text: str) -> int | None:
+    """Return the exit code that a command's result tells, in its head or (0.60 to 0.120) beside its output."""
+    answer = json_object(text.encode("utf-8", "replace")) if text.startswith("{") else None
+    metadata = (answer or {}).get("metadata")
+    if isinstance(metadata, dict):
+        code = metadata.get("exit_code")
+        return code if type(code) is int else None
+    match = _EXIT_CODE.search(text.partition("\nOutput:")[0])
+    return int(match[1]) if match else None
 
 
 def _read_thinking(payload: Payload) -> Iterator[Part]:

@@ -35,6 +35,9 @@ class Part(Record):
     text: str  # of an image: its size
     label: str = ""  # a tool's name, an image's media type, a context's kind
     is_error: bool = False  # of a result
+    call_id: str = ""  # of a call and its result, where the CLI tells it
+    command: str = ""  # of a call: what a shell was to run, with its secrets; empty: it is none, or it cannot be known
+    exit_code: int | None = None  # of a command's result, where it tells one
 
 
 class Entry(Record):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.records import Record
+from oulipoly_engine.core.text.redact import redact, redact_beginning
+from oulipoly_engine.core.transcripts.claude import INTERRUPTED
+from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
+from oulipoly_engine.core.transcripts.turn_script import EntryRefused, instant
+from oulipoly_engine.records import Record, replace
 
-RunStatus = Literal["running", "waiting_approval", "success", "error", "timeout"]
+RunStatus = Literal["running", "waiting_approval", "success", "error", "timeout", "unknown"]
 ToolLabel = Literal["read", "list", "search", "exec"]
 STEP_STATUSES = ("pending", "in_progress", "completed")
 
@@ -22,6 +26,7 @@ _FIND_TESTS = frozenset(("-name", "-iname", "-path", "-regex"))
 _SED_ACTS = ("-i", "--in-place")
 _JOINTS = frozenset((";", "&&", "||", "&", "|", "|&", "\n"))
 _BOLD_LINE = re.compile(r"\s*\*\*(.+?)\*\*[ \t]*(?:\n+|$)")
+_LONGEST_COMMAND = 100_000  # characters: taking a shell's line apart costs a microsecond each
 _BREAK = re.compile(r"\n\s*\n(?=\*\*[^\n]+?\*\*[ \t]*(?:\n|$))")
 
 
@@ -64,15 +69,65 @@ class RunTrace(Record):
     message: str = ""  # why it failed
 
 
-def build_trace(events: Iterable[ev.Numbered]) -> tuple[RunTrace, ...]:
-    """Return the runs of a session, oldest first, from its events in their order; others belong to none."""
+def build_trace(events: Iterable[ev.Numbered], unended: RunStatus = "running") -> tuple[RunTrace, ...]:
+    """Return the runs of a session, oldest first, from its events in their order; others belong to none.
+
+    unended: what is said of a run, or a command, whose end no event tells.
+    """
     runs: dict[str, _Run] = {}
     for numbered in events:
         run_id = getattr(numbered.event, "turn_id", "")
         if run_id:
-            run = runs.setdefault(run_id, _Run(run_id))
+            run = runs.setdefault(run_id, _Run(run_id, unended))
             run.take(numbered.event, _milliseconds(numbered.at))
     return tuple(run.trace() for run in runs.values())
+
+
+def trace_entries(entries: Iterable[Entry]) -> tuple[RunTrace, ...]:
+    """Return the runs of a session of which its transcript alone tells, without their secrets.
+
+    A run is what follows a person's message, and has its id. How it has ended no transcript says, nor what became of a
+    command without a result: both are `unknown`.
+    """
+    return build_trace(_make_events(entries), "unknown")
+
+
+def _make_events(entries: Iterable[Entry]) -> Iterator[ev.Numbered]:
+    """Yield events of what entries hold for a trace. A result belongs to the run of its call."""
+    run_id = ""
+    calls: dict[str, ev.ItemStarted] = {}
+    for entry in entries:
+        if entry.is_sidechain:
+            continue
+        try:
+            at = instant(entry.at)
+        except EntryRefused:
+            continue
+        said = [part for part in entry.parts if part.kind is Kind.TEXT and not part.text.startswith(INTERRUPTED)]
+        if said and entry.role == "user":
+            run_id = entry.entry_id or f"line {entry.line}"
+            yield ev.Numbered(entry.line, at, ev.TurnStarted(turn_id=run_id))
+        for part in entry.parts:
+            event = _make_event(part, run_id, calls.get(part.call_id))
+            if event is not None:
+                yield ev.Numbered(entry.line, at, event)
+            if isinstance(event, ev.ItemStarted):
+                calls[part.call_id] = event
+
+
+def _make_event(part: Part, run_id: str, call: ev.ItemStarted | None) -> ev.ItemStarted | ev.ItemEnded | None:
+    match part.kind:
+        case Kind.THINKING:
+            return ev.ItemEnded(ev.Item("", "reasoning", text=redact(part.text)), run_id)
+        case Kind.CALL if part.command:
+            command = redact_beginning(part.command, _LONGEST_COMMAND)
+            return ev.ItemStarted(ev.Item(part.call_id, "command", title=command), run_id)
+        case Kind.RESULT if call is not None:
+            has_failed = part.is_error or bool(part.exit_code)
+            ended = replace(call.item, status="failed" if has_failed else "completed", exit_code=part.exit_code)
+            return ev.ItemEnded(ended, call.turn_id)
+        case _:
+            return None
 
 
 def check_plan(steps: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -101,9 +156,10 @@ def label_command(command: str) -> tuple[ToolLabel, int]:
 class _Run:
     """One run while it is put together."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, unended: RunStatus) -> None:
         self._run_id = run_id
-        self._status: RunStatus = "running"
+        self._unended = unended
+        self._status = unended
         self._sections: list[Section] = []
         self._tools: dict[str, ToolRow] = {}
         self._began: dict[str, int] = {}
@@ -141,7 +197,8 @@ class _Run:
     def _take_command(self, item: ev.Item, duration_ms: int | None) -> None:
         label, others = label_command(item.title)
         more = f"+{others} cmd{'s' if others > 1 else ''}" if others else ""
-        self._tools[item.id] = ToolRow(item.id, label, item.title, more, item.status, item.exit_code, duration_ms)
+        status = self._unended if item.status == "running" else item.status
+        self._tools[item.id] = ToolRow(item.id, label, item.title, more, status, item.exit_code, duration_ms)
 
     def trace(self) -> RunTrace:
         """Return the run as it is."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from oulipoly_engine.core.live.events import FileChange, Item, ItemKind
 from oulipoly_engine.core.text.redact import redact_beginning
+from oulipoly_engine.core.transcripts.claude import SHELL, read_exit_code
 from oulipoly_engine.drivers.json_values import Json, count, listing, mapping, text_of
 from oulipoly_engine.drivers.turn_items import change_of
 
@@ -15,13 +15,12 @@ _EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _PLANS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode"})
 _SHOWN_FIRST = ("file_path", "path", "pattern", "query", "url", "subject", "prompt", "description", "skill")
 _TITLE_LENGTH = 200  # characters
-_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
 _STEP_STATES = frozenset({"pending", "in_progress", "completed"})
 
 
 def kind_of(tool: str) -> ItemKind:
     """Return what a tool's call is."""
-    if tool == "Bash":
+    if tool == SHELL:
         return "command"
     if tool in _EDITS:
         return "file_change"
@@ -45,7 +44,7 @@ def item_of(tool_use_id: str, tool: str, given: Mapping[str, Json], cwd: str) ->
 
 def title_of(tool: str, given: Mapping[str, Json]) -> str:
     """Return a call in one line: the command itself, or the tool with what it was given first."""
-    if tool == "Bash" and text_of(given.get("command")):
+    if tool == SHELL and text_of(given.get("command")):
         return text_of(given.get("command"))
     shown = next((text_of(given[name]) for name in _SHOWN_FIRST if text_of(given.get(name))), "")
     first = redact_beginning(shown.splitlines()[0], _TITLE_LENGTH) if shown.strip() else ""
@@ -106,8 +105,7 @@ def _hunk(hunk: Mapping[str, Json]) -> str:
 
 def _exit_code(text: str, details: Mapping[str, Json], *, is_error: bool) -> int | None:
     if is_error:
-        code = _EXIT_CODE.match(text)
-        return int(code[1]) if code else None
+        return read_exit_code(text)
     return 0 if "stdout" in details and "backgroundTaskId" not in details else None
 
 

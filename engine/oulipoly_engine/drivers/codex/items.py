@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping
 
 from oulipoly_engine.core.live.events import FileChange, Item, ItemKind, ItemStatus
+from oulipoly_engine.core.transcripts.codex import find_script
 from oulipoly_engine.drivers import json_values as fields
 from oulipoly_engine.drivers.json_values import Json
 from oulipoly_engine.drivers.turn_items import whole_file_diff
@@ -33,7 +34,6 @@ _KINDS: Mapping[str, ItemKind] = {
 }
 _STATUSES: Mapping[str, ItemStatus] = {"failed": "failed", "declined": "declined", "interrupted": "interrupted"}
 _STEP_STATUSES = {"inprogress": "in_progress", "completed": "completed"}
-_SHELLS = ("sh", "bash", "zsh", "dash")
 _LONGEST_TITLE = 200
 
 
@@ -116,9 +116,7 @@ def shell_script(command: str) -> str:
         words = shlex.split(command)
     except ValueError:
         return command
-    if len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] in ("-c", "-lc"):
-        return words[2]
-    return command
+    return find_script(words) or command
 
 
 def one_line(text: str) -> str:

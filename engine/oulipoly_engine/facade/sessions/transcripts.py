@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.errors import ConfigInvalid, StorageUnsupported
 from oulipoly_engine.facade.base import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
@@ -16,13 +16,16 @@ from oulipoly_engine.store.sessions.sessions import list_sessions
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts.entry_tree import EntryTree
+    from oulipoly_engine.core.worktrees.trace import RunTrace
     from oulipoly_engine.service.following.session_follower import TranscriptFollower
     from oulipoly_engine.service.reading.pages import Pages
     from oulipoly_engine.service.sessions.catalogue import ListedSession
     from oulipoly_engine.service.transcripts.quick_ingest import QuickIngestResult
-    from oulipoly_engine.store.transcripts.entry_pages import EntryPages
+    from oulipoly_engine.store.transcripts.entry_pages import Entry, EntryPages
 
 # ruff: noqa: PLC0415 - each of these is asked alone
+
+_TRACE_ENTRIES = 5000
 
 
 class StoredTranscript(Record):
@@ -77,6 +80,30 @@ class SessionTranscripts(SessionPart):
                 entry_tree.parent_ids(placed),
                 find_leaf(store, session.account, session.session_id),
             )
+
+    def list_behind(self, text: str, row_id: int, count: int) -> tuple[Entry, ...]:
+        """Return the entries of a session that were stored behind a row, in that order. Raises as `open_stored`."""
+        from oulipoly_engine.store.transcripts.entry_pages import list_behind
+
+        with self._session(text) as (store, session):
+            return list_behind(store, session.account, session.session_id, row_id, count)
+
+    def trace(self, text: str) -> tuple[RunTrace, ...]:
+        """Return what the last turns of a session have done, as far as its CLI has written that. Raises as `open`.
+
+        A session of which nothing is left to read has done nothing.
+        """
+        from oulipoly_engine.core.worktrees.trace import trace_entries
+
+        with self._session(text) as (_, session):
+            pass
+        try:
+            pages = self.open(session.account, session.session_id)
+        except StorageUnsupported:
+            return ()
+        with closing(pages):
+            last = pages.page(len(pages) - _TRACE_ENTRIES, _TRACE_ENTRIES, redacting=False)
+        return trace_entries(placed.entry for placed in last if placed.entry is not None)
 
     def glance(self, rest_s: float = 0.0) -> QuickIngestResult | None:
         """Store what the CLIs have just written, for a moment; None: nothing can be stored, or no state file is there.

@@ -116,6 +116,19 @@ class EntryPages:
 
 
 @compile_query
+def _rows_behind(session_id: Parameter, account: Parameter, row_id: Parameter, count: Parameter) -> Query:
+    row = EntryRow
+    mine = (row.session_id == session_id) & (row.provider_name == account) & (row.is_sidechain == 0)
+    return row.select(row.id).where(mine, row.id > row_id).order_by(row.id).limit(count)
+
+
+def list_behind(store: Store, account: str, session_id: str, row_id: int, count: int) -> tuple[Entry, ...]:
+    """Return the entries that were stored behind a row, in the order in which they were; none of sub-agents."""
+    rows = store.rows(_rows_behind(session_id, account, row_id, count))
+    return by_row(store, [each for (each,) in rows])
+
+
+@compile_query
 def _by_row(row_ids: Parameter) -> Query:
     row = EntryRow
     return row.select(

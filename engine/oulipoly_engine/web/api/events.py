@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
@@ -9,9 +10,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from oulipoly_engine.core.live.events import to_json
-from oulipoly_engine.web.api.engine import Anyone, TheEngine, find_work, serves
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.web.access.viewer import Viewer
+from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, find_work, serves
 from oulipoly_engine.web.api.event_stream import EventStream
-from oulipoly_engine.web.api.streams import PAGE, Hub, Listener, follow, follow_all
+from oulipoly_engine.web.api.listing import find_recorded, read_events
+from oulipoly_engine.web.api.streams import PAGE, Hub, Listener, Reader, follow, follow_all
 from oulipoly_engine.web.base import answer_bodies
 from oulipoly_engine.web.base.answers import Json
 from oulipoly_engine.web.base.bodies import SessionId
@@ -40,16 +44,26 @@ async def of_session(
     last_event_id: Annotated[str, Header(pattern=r"^[0-9]{0,15}$")] = "",
 ) -> Response:
     """Return the events after a number; to who accepts `text/event-stream` also all that come."""
-    work = await run_in_threadpool(find_work, engine, session_id)
-    identity, after = work.session.session_id, int(last_event_id or after)
+    identity, read = await run_in_threadpool(_find_reader, engine, viewer, session_id)
+    after = int(last_event_id or after)
     if _STREAM in request.headers.get("accept", ""):
         hub: Hub = request.app.state.hub
         listener = Listener(viewer.device_id, viewer.name)
-        return EventStream(follow(hub, engine, identity, listener, after, _PULSE_S), listener)
-    page = await run_in_threadpool(engine.live.events_after, identity, after, limit)
+        return EventStream(follow(hub, identity, read, listener, after, _PULSE_S), listener)
+    page = await run_in_threadpool(read, after, limit)
     return Json(
         {"events": [to_json(one) for one in page], "after": page[-1].seq if page else after, "more": len(page) == limit}
     )
+
+
+def _find_reader(engine: Engine, viewer: Viewer, identity: str) -> tuple[str, Reader]:
+    """Return a session's whole id, and what reads its events. Raises NotFound."""
+    try:
+        session_id = find_work(engine, identity).session.session_id
+    except NotFound:
+        chain_id = find_recorded(engine, viewer, identity)
+        return chain_id, partial(read_events, engine, chain_id)
+    return session_id, partial(engine.live.events_after, session_id)
 
 
 @router.get(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.live.events import ItemEnded, Numbered, fit
+from oulipoly_engine.core.live.item_texts import make_item
 from oulipoly_engine.core.sessions.facets import LIVE_KINDS, SessionKind
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.core.text.redact import redact
@@ -17,7 +19,7 @@ from oulipoly_engine.errors import SessionAmbiguous, SessionIdInvalid, SessionNo
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.sessions.catalogue import to_json
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.web.access.viewer import Viewer
 from oulipoly_engine.web.api.engine import NotFound
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _LONGEST_OUTPUT = 2_000  # characters of what a tool gave, where a message holds nothing else
 _PAGE = 500  # entries read at once
+_GLANCE_EVERY_S = 5.0  # at transcripts, for who asks again and again what is new
 _OWN_KEYS = ("note", "transcript")  # of a row: what somebody else has no use for
 
 
@@ -68,16 +71,37 @@ def read_list(
     return [SessionOfList(listed, statuses.get(listed.facets.live_id)) for listed in table.rows]
 
 
-@contextmanager
-def open_recorded(engine: Engine, viewer: Viewer, identity: str) -> Iterator[StoredTranscript]:
-    """Lend a session that was not begun here. Raises NotFound, to a link for somebody else of each."""
+def find_recorded(engine: Engine, viewer: Viewer, identity: str) -> str:
+    """Return the whole id of a session that was not begun here. Raises NotFound, to a link for somebody else always."""
     if not viewer.may_see_recorded:
         raise NotFound(f"there is no live session {identity!r}")
     try:
-        with engine.sessions.transcripts.open_stored(identity, with_side_chains=False) as stored:
-            yield stored
+        return engine.sessions.catalogue.find(identity).chain_id
     except (SessionIdInvalid, SessionNotFound, SessionAmbiguous) as error:
         raise NotFound(error.message) from error
+
+
+def open_recorded(engine: Engine, viewer: Viewer, identity: str) -> AbstractContextManager[StoredTranscript]:
+    """Lend a session that was not begun here. Raises as `find_recorded`."""
+    chain_id = find_recorded(engine, viewer, identity)
+    return engine.sessions.transcripts.open_stored(chain_id, with_side_chains=False)
+
+
+def read_events(engine: Engine, chain_id: str, after: int, limit: int) -> tuple[Numbered, ...]:
+    """Return what was said in a session that was not begun here, as events, behind the one of a number.
+
+    The numbers are those of entries in the state file: what is stored later has a higher one, whatever time it is of.
+    """
+    transcripts = engine.sessions.transcripts
+    transcripts.glance(_GLANCE_EVERY_S)
+    return tuple(make_event(entry.row_id, entry) for entry in transcripts.list_behind(chain_id, after, limit))
+
+
+def make_event(number: int, entry: Entry) -> Numbered:
+    """Return the event by which a live session would tell what an entry says, without its secrets."""
+    item = make_item(entry.entry_id, entry.role, entry.body, is_compaction=entry.is_compaction_boundary)
+    shown = replace(item, text=redact(item.text), title=redact(item.title))
+    return Numbered(number, entry.timestamp, fit(ItemEnded(shown, entry.turn_id or "")))
 
 
 def find_place(entries: EntryPages, entry_id: str) -> int:

@@ -38,6 +38,7 @@ from oulipoly_engine.web.api.engine import (
 from oulipoly_engine.web.api.listing import (
     SessionOfList,
     find_place,
+    find_recorded,
     listed_row,
     message_row,
     milliseconds,
@@ -382,9 +383,13 @@ def _read(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 @router.get("/sessions/{session_id}/trace", **serves("session trace"), response_model=list[answer_bodies.Trace])
-def trace(session_id: SessionId, engine: TheEngine, _viewer: Anyone) -> Json:
+def trace(session_id: SessionId, engine: TheEngine, viewer: Anyone) -> Json:
     """Show what the last turns have done: thoughts, commands, plan and tokens."""
-    work = find_work(engine, session_id)
+    try:
+        work = find_work(engine, session_id)
+    except NotFound:
+        chain_id = find_recorded(engine, viewer, session_id)
+        return Json(msgspec.to_builtins(engine.sessions.transcripts.trace(chain_id)))
     return Json(msgspec.to_builtins(engine.work.trace(work.session.session_id)))
 
 

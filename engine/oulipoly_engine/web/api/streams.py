@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -28,12 +28,15 @@ from oulipoly_engine.web.access.viewer import OWN_USER
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
 
+Reader = Callable[[int, int], tuple[Numbered, ...]]  # of (number, most): the events behind it, oldest first
+
 MOST_WAITING = 2000  # events that a listener may be behind
 PAGE = 500  # events of one look into the store
 _LOOK_S = 1.0  # between two looks of a thread at whether anybody listens
 _MOST_TEXT = 256 << 10  # characters of what is being said
 _NO_HOST_S = 1.0  # between two tries to reach the host of a session that has none
 _NO_CHANGE_S = 10.0  # the same while nothing changes in the state file
+_BEHIND_ALL = 1 << 62  # a number that no event has
 _encoder = msgspec.json.Encoder()
 
 
@@ -237,7 +240,8 @@ class _Follower:
                 self._open.clear()
                 self._read_store()  # what it has said at its end
                 self._wait()
-            except RunnerError:
+            except RunnerError:  # it is none of ours: only the state file tells what its CLI has written
+                self._tell_to_look()
                 self._wait()
 
     def _names(self) -> list[str]:
@@ -250,6 +254,12 @@ class _Follower:
         if not self._nobody.wait(_NO_HOST_S):
             self._woken.wait(_NO_CHANGE_S)
             self._woken.clear()
+
+    def _tell_to_look(self) -> None:
+        """Have each listener read what is new, if anything is."""
+        with self._lock:
+            for listener in self.listeners:
+                listener.hear([(_BEHIND_ALL, True, b"")])
 
     def _read_store(self) -> None:
         with suppress(RunnerError):
@@ -295,7 +305,7 @@ def to_line(numbered: Numbered) -> bytes:
 
 
 async def follow(
-    hub: Hub, engine: Engine, session_id: str, listener: Listener, after: int, pulse_s: float
+    hub: Hub, session_id: str, read: Reader, listener: Listener, after: int, pulse_s: float
 ) -> AsyncGenerator[bytes, None]:
     """Yield the events after a number and all that come, as an event stream; without any, now and then a pulse.
 
@@ -307,7 +317,7 @@ async def follow(
         is_behind = True
         while True:
             while is_behind:  # also where the thread has told a number too far
-                page = await run_in_threadpool(engine.live.events_after, session_id, after, PAGE)
+                page = await run_in_threadpool(read, after, PAGE)
                 after = page[-1].seq if page else after
                 if page:
                     yield b"".join(_message(to_line(one), one.seq) for one in page)
@@ -322,7 +332,7 @@ async def follow(
                     is_behind = True
                 elif not is_new and number >= after:
                     told.append(_message(line))
-            yield b"".join(told) if taken else b": still here\n\n"
+            yield b"".join(told) or b": still here\n\n"
     finally:
         hub.leave(session_id, listener)
 

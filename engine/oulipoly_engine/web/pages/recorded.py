@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.live.events import ItemEnded, Numbered
-from oulipoly_engine.core.live.item_texts import make_item
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.web.api.engine import NotFound
-from oulipoly_engine.web.api.listing import open_recorded
+from oulipoly_engine.web.api.listing import make_event, open_recorded
 from oulipoly_engine.web.pages.entries import make_entries, newest_that_fit
 from oulipoly_engine.web.pages.words import standing_of_listed
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from oulipoly_engine.facade.sessions.types import Entry as StoredEntry
     from oulipoly_engine.web.pages.page import Page
 
 _ENTRIES = 100  # that one look reads
@@ -29,7 +26,7 @@ def show_recorded(page: Page) -> Response:
         end = len(stored.entries) if before is None else before
         start = max(0, end - _ENTRIES)
         rows = stored.entries.page(start, end - start)
-        events = [_make_event(number, row) for number, row in enumerate(rows, start + 1)]
+        events = [make_event(number, row) for number, row in enumerate(rows, start + 1)]
         entries = newest_that_fit(make_entries(events, {}))
         listed = stored.listed
     return page.show(
@@ -49,8 +46,3 @@ def read_whole_text(page: Page, number: int) -> tuple[str, str]:
         if not rows:
             raise NotFound(f"this session has nothing to show at {number}")
         return stored.listed.session.title or "", redact(text_of(rows[0].body))
-
-
-def _make_event(number: int, row: StoredEntry) -> Numbered:
-    item = make_item(row.entry_id, row.role, row.body, is_compaction=row.is_compaction_boundary)
-    return Numbered(number, row.timestamp, ItemEnded(item))

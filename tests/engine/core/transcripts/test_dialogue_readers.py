@@ -131,6 +131,50 @@ def test_codex_items_become_parts():
     assert (["gpt"], "parent") == (findings.models, findings.forked_from)
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "command"),
+    [
+        ("shell", {"arguments": '{"command": ["bash", "-lc", "echo hi; pwd"]}'}, "echo hi; pwd"),
+        ("shell", {"arguments": '{"command": ["rg", "-n", "a b"]}'}, "rg -n 'a b'"),
+        ("shell_command", {"arguments": '{"command": "ls"}'}, "ls"),
+        ("exec_command", {"arguments": '{"cmd": "ls"}'}, "ls"),
+        (None, {"type": "local_shell_call", "action": {"type": "exec", "command": ["ls"]}}, "ls"),
+        ("exec_command", {"arguments": '{"command": "ls"}'}, ""),
+        ("exec", {"type": "custom_tool_call", "input": "tools.exec_command({cmd: 'ls'})"}, ""),
+        ("spawn_agent", {"arguments": '{"command": "ls"}'}, ""),
+        ("shell", {"arguments": '{"command": {"a": 1}}'}, ""),
+        ("shell", {"arguments": "[not JSON"}, ""),
+        ("shell", {}, ""),
+    ],
+)
+def test_what_a_call_of_codex_runs_is_known_where_its_tool_is(name, given, command):
+    payload = {"type": "function_call", "name": name, "call_id": "c1"} | given
+    (part,) = read(codex_lines, codex("response_item", **payload))[0][0].parts
+
+    assert ("c1", command) == (part.call_id, part.command)
+
+
+@pytest.mark.parametrize(
+    ("output", "code"),
+    [
+        ('{"output": "hi", "metadata": {"exit_code": 2}}', 2),
+        ("Wall time: 0.0 seconds\nProcess exited with code 2\nOutput:\nhi", 2),
+        ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nhi", 0),
+        ("Wall time: 0.0 seconds\nOutput:\nProcess exited with code 0\n", None),  # said by the command
+        ('{"output": "Exit code: 0\\n", "metadata": {"exit_code": true}}', None),
+        (f"Exit code: {'9' * 5000}", None),
+        ('{"metadata": []}', None),
+        ("{", None),
+        ('{"output": "\ud800"}', None),
+    ],
+)
+def test_the_exit_code_of_a_result_of_codex_is_that_of_its_head(output, code):
+    payload = {"type": "function_call_output", "call_id": "c1", "output": output}
+    (part,) = read(codex_lines, codex("response_item", **payload))[0][0].parts
+
+    assert ("c1", code) == (part.call_id, part.exit_code)
+
+
 def test_without_a_wish_calls_are_named_and_results_left_out():
     call = [{"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]
     result = [{"type": "tool_result", "content": "a.py"}]

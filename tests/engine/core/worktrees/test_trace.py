@@ -3,7 +3,8 @@
 import pytest
 
 from oulipoly_engine.core.live import events as ev
-from oulipoly_engine.core.worktrees.trace import Section, build_trace, label_command, split_sections
+from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
+from oulipoly_engine.core.worktrees.trace import Section, build_trace, label_command, split_sections, trace_entries
 
 
 def numbered(*told):
@@ -87,3 +88,52 @@ def test_runs_stand_apart_and_other_events_belong_to_none():
     assert [("a", "success", ev.Usage(5)), ("b", "running", None)] == [
         (one.run_id, one.status, one.usage) for one in build_trace(numbered(*told))
     ]
+
+
+def entry(second, role, *parts, **more):
+    """Return an entry of a transcript."""
+    return Entry(role, f"2026-11-23T10:00:{second:02}Z", parts, **{"entry_id": f"e{second}", "line": second} | more)
+
+
+def call(call_id, command):
+    return Part(Kind.CALL, "", "Bash", call_id=call_id, command=command)
+
+
+SAID, CONTEXT, ANSWER = Part(Kind.TEXT, "do it"), Part(Kind.CONTEXT, "<x>"), Part(Kind.RESULT, "", call_id="c1")
+INTERRUPTED = Part(Kind.TEXT, "[Request interrupted by user]")
+
+
+@pytest.mark.parametrize(
+    ("entries", "runs"),
+    [
+        pytest.param((entry(1, "assistant", call("c1", "ls")),), [], id="before every message"),
+        pytest.param((entry(1, "user", SAID), entry(2, "user", CONTEXT)), [("e1", [])], id="nothing is typed"),
+        pytest.param((entry(1, "user", SAID), entry(2, "user", INTERRUPTED)), [("e1", [])], id="interrupted"),
+        pytest.param((entry(1, "user", SAID, entry_id=""),), [("line 1", [])], id="without an id"),
+        pytest.param(
+            (entry(1, "user", SAID), entry(2, "assistant", call("c1", "ls")), entry(3, "user", SAID)),
+            [("e1", [("ls", "unknown", None)]), ("e3", [])],
+            id="without a result",
+        ),
+        pytest.param(
+            (
+                entry(1, "user", SAID),
+                entry(2, "assistant", call("c1", "ls"), call("c2", "")),
+                entry(3, "user", SAID),
+                entry(4, "user", ANSWER),
+            ),
+            [("e1", [("ls", "completed", 2000)]), ("e3", [])],
+            id="a message before the result",
+        ),
+        pytest.param(
+            (entry(1, "user", SAID), entry(2, "assistant", call("c1", "ls"), is_sidechain=True)),
+            [("e1", [])],
+            id="of a sub-agent",
+        ),
+    ],
+)  # fmt: skip
+def test_a_transcript_is_a_run_for_each_message(entries, runs):
+    trace = trace_entries(entries)
+
+    assert {"unknown"} >= {run.status for run in trace}
+    assert runs == [(run.run_id, [(row.command, row.status, row.duration_ms) for row in run.tools]) for run in trace]
