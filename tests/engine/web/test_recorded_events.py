@@ -130,6 +130,17 @@ def test_what_a_cli_has_done_is_its_trace(recorded, browse, session, shown):
     assert all(tool["duration_ms"] >= 0 for tool in tools)
 
 
+def test_the_command_shows_what_rest_has(recorded, browse, world):
+    document = json.loads(world.run("trace", CODEX, "--json").stdout)
+    lines = world.run("trace", CODEX[:8]).stdout.decode().splitlines()
+
+    assert browse("view").get(f"/sessions/{document['chain_id']}/trace").json() == document["turns"]
+    assert ["  echo hi; pwd (completed, exit code 0)", "  thought: stub thought"] == [lines[1], lines[6]]
+    assert TOKEN.encode() not in world.run("trace", HOSTILE).stdout
+    for words in (("past",), (HOSTILE, "--why")):  # nothing of that id, and what only a run can show
+        assert b"no recorded runs begin with" in world.run("trace", *words).stderr
+
+
 def test_no_secret_goes_out_and_nothing_is_made_up(recorded, browse):
     client = browse("view")
     answers = [client.get(f"/sessions/{HOSTILE}/{place}") for place in ("events", "trace")]

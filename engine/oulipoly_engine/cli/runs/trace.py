@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.sessions.arguments import with_negations
@@ -13,6 +15,8 @@ from oulipoly_engine.core.balance.decision_text import why_lines
 from oulipoly_engine.core.runs import trace as tree
 from oulipoly_engine.core.sessions.session_table import ID_LENGTH, age_or_day
 from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.worktrees.trace import run_lines
+from oulipoly_engine.errors import InvocationNotFound, SessionIdInvalid, SessionNotFound
 from oulipoly_engine.facade import output
 
 if TYPE_CHECKING:
@@ -26,14 +30,15 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print the tree of an invocation, or the list of those that a query fits."""
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="Show a run and everything it started; with a query, or with nothing, the latest runs.",
+        description="Show a run and everything it started, or what a session has done; with a query, or with nothing, "
+        "the latest runs.",
         epilog="fields: account: model: session: date: is:failed; words: of models, accounts, reasons, ids",
     )
     parser.add_argument(
         "invocation",
         metavar="RUN|QUERY",
         nargs="*",
-        help="the id that OULIPOLY_INVOCATION shows, or that of a live session or its turn; else what runs must fit",
+        help="the id that OULIPOLY_INVOCATION shows, or that of a session or a turn; else what runs must fit",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON document")
@@ -51,11 +56,17 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         if options.transcript or options.why or options.inline_transcript:
             parser.error("a list of runs shows no transcript and no decision: name one run by its id")
         return _list_runs(context, " ".join(words), as_json=options.json)
-    root = context.engine.trace.tree(
-        words[0],
-        max_depth=options.max_depth,
-        inline_transcript=options.inline_transcript or options.transcript,
-    )
+    try:
+        root = context.engine.trace.tree(
+            words[0],
+            max_depth=options.max_depth,
+            inline_transcript=options.inline_transcript or options.transcript,
+        )
+    except InvocationNotFound:
+        is_of_run = options.transcript or options.why or options.inline_transcript
+        if not is_of_run and _show_session(context, words[0], as_json=options.json):
+            return 0
+        raise
     now = context.clock.now()
     if options.json:
         output.write_json(tree.to_json(root, now))
@@ -67,6 +78,22 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         for text in tree.transcript_lines(root):
             output.write_block(f"{text}\n")
     return 0
+
+
+def _show_session(context: Context, identity: str, *, as_json: bool) -> bool:
+    """Print what a session has done that no run of ours tells of; False: there is none."""
+    sessions = context.engine.sessions
+    try:
+        chain_id = sessions.catalogue.find(identity).chain_id
+    except (SessionNotFound, SessionIdInvalid):
+        return False
+    runs = sessions.transcripts.trace(chain_id)
+    if as_json:
+        output.write_json({"chain_id": chain_id, "turns": msgspec.to_builtins(runs)})
+        return True
+    for run in runs:
+        output.write_lines(run_lines(run))
+    return True
 
 
 def _is_query(word: str) -> bool:

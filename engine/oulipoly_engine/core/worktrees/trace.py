@@ -130,6 +130,16 @@ def _make_event(part: Part, run_id: str, call: ev.ItemStarted | None) -> ev.Item
             return None
 
 
+def run_lines(run: RunTrace) -> Iterator[str]:
+    """Yield a run as text: its id, its thoughts, its commands."""
+    yield run.run_id
+    for section in run.sections:
+        yield f"  thought: {section.title or section.text}"
+    for row in run.tools:
+        code = "" if row.exit_code is None else f", exit code {row.exit_code}"
+        yield f"  {row.command} ({row.status}{code})"
+
+
 def check_plan(steps: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Return the steps of a plan; none where one of them is empty or has a state that is not known."""
     told = tuple((text.strip(), status) for text, status in steps)
