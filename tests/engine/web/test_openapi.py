@@ -271,7 +271,7 @@ def test_every_answer_to_any_request_is_as_the_document_says(world, session):
         judge()
         asked.add((operation.method, operation.path))
 
-    assert 50 == len(asked)
+    assert 54 == len(asked)
 
 
 class Walker:
@@ -308,6 +308,8 @@ class Walker:
         of_session = {
             "": [{"block_while_running": False}],
             "/fork": [{}, {"runtime_id": "demo-claude1"}, {"at_turn": "gone"}],
+            "/branch": [{"entry_id": "live"}],
+            "/label": [{"entry_id": "live", "label": "good"}],
             "/messages": texts,
             "/steer": texts,
             "/queue": texts,

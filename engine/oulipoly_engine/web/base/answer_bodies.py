@@ -31,6 +31,63 @@ class Status(BaseModel):
     status: str
 
 
+# Trees ---------------------------------------------------------------------------------------------------------------
+class TreeEntry(BaseModel):
+    """A message in the tree."""
+
+    id: str
+    parent_id: str | None = Field(description="The message that it follows on, of those that are shown.")
+    kind: str
+    role: str
+    depth: int
+    preview: str
+    label: str | None
+    timestamp: str
+    is_sidechain: bool = Field(description="Whether a sub-agent said it.")
+
+
+class SessionTree(BaseModel):
+    """A session with all its branches, each message behind its parent."""
+
+    session_id: str
+    chain_id: str
+    leaf: str | None = Field(description="The message that the session goes on behind.")
+    entries: list[TreeEntry]
+
+
+class Branched(BaseModel):
+    """Where a session goes on now."""
+
+    session_id: str
+    chain_id: str
+    leaf: str
+    former_leaf: str | None
+
+
+class Labelled(BaseModel):
+    """What a message is called now."""
+
+    entry_id: str
+    label: str | None
+
+
+class ComparedEntry(BaseModel):
+    """A message of one branch alone."""
+
+    id: str
+    role: str
+    preview: str
+
+
+class Comparison(BaseModel):
+    """Two branches."""
+
+    session_id: str
+    shared: list[str] = Field(description="The ids of the messages that both have.")
+    left: list[ComparedEntry]
+    right: list[ComparedEntry]
+
+
 # The computer --------------------------------------------------------------------------------------------------------
 class Health(BaseModel):
     """That the server answers; the counts are for devices."""

@@ -95,6 +95,19 @@ class Fork(Body):
     title: Name = ""
 
 
+class NewBranch(Body):
+    """Where a session is to go on."""
+
+    entry_id: Name = Field(description="A message's id, or its beginning.")
+
+
+class NewLabel(Body):
+    """What a message is to be called."""
+
+    entry_id: Name = Field(description="A message's id, or its beginning.")
+    label: Annotated[str, StringConstraints(max_length=60)] = Field("", description="Empty: it has none any more.")
+
+
 class SessionForked(BaseModel):
     """A session that was begun with the past of another."""
 

@@ -1,0 +1,67 @@
+"""The tree of a session: all branches, where it goes on, labels, and two branches beside each other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.facade.sessions.branches import branch_json, comparison_json, to_json
+from oulipoly_engine.web.access.viewer import Viewer
+from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, find_work, serves
+from oulipoly_engine.web.api.listing import find_recorded
+from oulipoly_engine.web.base import answer_bodies, bodies
+from oulipoly_engine.web.base.answers import Json
+from oulipoly_engine.web.base.bodies import SessionId
+
+router = APIRouter(tags=["sessions"])
+
+_Message = Annotated[str, Query(max_length=500, description="A message's id, or its beginning.")]
+
+
+@router.get("/sessions/{session_id}/tree", **serves("session tree"), response_model=answer_bodies.SessionTree)
+def tree(
+    session_id: SessionId,
+    engine: TheEngine,
+    viewer: Anyone,
+    kept: Annotated[
+        Literal["default", "no-tools", "user", "labelled", "all"], Query(alias="filter", description="Which messages.")
+    ] = "default",
+) -> Json:
+    """Show all branches of a session."""
+    return Json(to_json(engine.sessions.branches.tree(_find(engine, viewer, session_id), kept)))
+
+
+@router.get("/sessions/{session_id}/compare", **serves("session compare"), response_model=answer_bodies.Comparison)
+def compare(session_id: SessionId, engine: TheEngine, viewer: Anyone, left: _Message, right: _Message = "") -> Json:
+    """Compare the branches that two messages lie on; without `right` with the one that the session goes on in."""
+    told = engine.sessions.branches.compare(_find(engine, viewer, session_id), left, right)
+    return Json(comparison_json(*told))
+
+
+@router.post("/sessions/{session_id}/branch", **serves("session branch"), response_model=answer_bodies.Branched)
+def branch(session_id: SessionId, body: bodies.NewBranch, engine: TheEngine, viewer: Anyone) -> Json:
+    """Have a session go on behind a message; all that was said stays. 409 while a turn runs."""
+    before, leaf = engine.sessions.branches.branch(_find(engine, viewer, session_id), body.entry_id)
+    return Json(branch_json(before, leaf))
+
+
+@router.post("/sessions/{session_id}/label", **serves("session label"), response_model=answer_bodies.Labelled)
+def label(session_id: SessionId, body: bodies.NewLabel, engine: TheEngine, viewer: Anyone) -> Json:
+    """Give a message a label; an empty one takes it away."""
+    entry_id = engine.sessions.branches.label(_find(engine, viewer, session_id), body.entry_id, body.label)
+    return Json({"entry_id": entry_id, "label": body.label.strip() or None})
+
+
+def _find(engine: Engine, viewer: Viewer, identity: str) -> str:
+    """Return the whole id of a session of which something was said. Raises NotFound."""
+    try:
+        chain_id = find_work(engine, identity).session.session_id
+    except NotFound:
+        return find_recorded(engine, viewer, identity)
+    try:
+        return engine.sessions.catalogue.find(chain_id).chain_id
+    except RunnerError as error:
+        raise NotFound(error.message) from error
