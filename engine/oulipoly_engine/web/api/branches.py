@@ -37,8 +37,7 @@ def tree(
 @router.get("/sessions/{session_id}/compare", **serves("session compare"), response_model=answer_bodies.Comparison)
 def compare(session_id: SessionId, engine: TheEngine, viewer: Anyone, left: _Message, right: _Message = "") -> Json:
     """Compare the branches that two messages lie on; without `right` with the one that the session goes on in."""
-    told = engine.sessions.branches.compare(_find(engine, viewer, session_id), left, right)
-    return Json(comparison_json(*told))
+    return Json(comparison_json(*engine.sessions.branches.compare(_find(engine, viewer, session_id), left, right)))
 
 
 @router.post("/sessions/{session_id}/branch", **serves("session branch"), response_model=answer_bodies.Branched)
