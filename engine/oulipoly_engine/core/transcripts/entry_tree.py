@@ -60,9 +60,9 @@ def build(links: Iterable[EntryLink]) -> EntryTree:
     taken = [-1] * len(ordered)  # the line of each entry
     lines: list[tuple[LineKind, list[int], int | None]] = []
     if main_leaf is not None:
-        lines.append((LineKind.MAIN, _back(main_leaf, parents, taken), None))
+        lines.append((LineKind.MAIN, path_back(main_leaf, parents), None))
         _take(taken, lines[0][1], 0)
-    children = _children(parents)
+    children = children_of(parents)
     for index in range(len(ordered)):
         if taken[index] < 0:
             side = ordered[index].is_sidechain
@@ -79,7 +79,7 @@ def path_to(links: Iterable[EntryLink], entry_id: str) -> tuple[int, ...]:
     place = next((index for index, entry in enumerate(ordered) if entry.entry_id == entry_id), None)
     if place is None:
         return ()
-    return tuple(ordered[index].row_id for index in _back(place, _parents(ordered), [-1] * len(ordered)))
+    return tuple(ordered[index].row_id for index in path_back(place, _parents(ordered)))
 
 
 def parent_ids(links: Iterable[EntryLink]) -> dict[str, str]:
@@ -87,6 +87,25 @@ def parent_ids(links: Iterable[EntryLink]) -> dict[str, str]:
     ordered = list(links)
     pairs = zip(ordered, _parents(ordered), strict=True)
     return {entry.entry_id: ordered[parent].entry_id for entry, parent in pairs if parent is not None}
+
+
+def children_of(parents: Sequence[int | None]) -> list[list[int]]:
+    """Return the children of each place in their order. parents: the place of each one's parent; None: it has none."""
+    children: list[list[int]] = [[] for _ in parents]
+    for place, parent in enumerate(parents):
+        if parent is not None:
+            children[parent].append(place)
+    return children
+
+
+def path_back(leaf: int, parents: Sequence[int | None]) -> list[int]:
+    """Return the places from the first ancestor to one. parents: as of `children_of`, without rings."""
+    path: list[int] = []
+    place: int | None = leaf
+    while place is not None:
+        path.append(place)
+        place = parents[place]
+    return path[::-1]
 
 
 def _parents(ordered: Sequence[EntryLink]) -> list[int | None]:
@@ -107,23 +126,6 @@ def _parents(ordered: Sequence[EntryLink]) -> list[int | None]:
             parents.append(told if told is not None else last_main)
             last_main = index
     return parents
-
-
-def _children(parents: Sequence[int | None]) -> list[list[int]]:
-    children: list[list[int]] = [[] for _ in parents]
-    for index, parent in enumerate(parents):
-        if parent is not None:
-            children[parent].append(index)
-    return children
-
-
-def _back(leaf: int, parents: Sequence[int | None], taken: Sequence[int]) -> list[int]:
-    run: list[int] = []
-    place: int | None = leaf
-    while place is not None and taken[place] < 0:
-        run.append(place)
-        place = parents[place]
-    return run[::-1]
 
 
 def _forward(
