@@ -61,6 +61,12 @@ class SessionTree(Record):
         """Return the entries from a root to one of them. Raises TurnNotFound."""
         return self.path_to(self.place_of(entry_id))
 
+    def without_rings(self) -> tuple[SessionEntry, ...]:
+        """Return the entries, those whose parent came of themselves without it."""
+        return tuple(
+            replace(entry, parent_id=None) if place in self.cuts else entry for place, entry in enumerate(self.entries)
+        )
+
     def tips(self) -> tuple[int, ...]:
         """Return the entries without children, in the order of the file: each ends a branch."""
         return tuple(place for place, children in enumerate(self.children) if not children)

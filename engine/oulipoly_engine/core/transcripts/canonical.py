@@ -183,7 +183,7 @@ def read_stored_chunks(body: str) -> tuple[Chunk, ...]:
 
     Raises ValueError when it is anything else.
     """
-    value = _parse(body)
+    value = parse_json(body)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError("it is not a list of content chunks")
     return chunks(value)
@@ -198,7 +198,7 @@ def parse_line(line: Line, origin: Origin) -> dict[str, Any]:
     if line.too_long is not None:
         refuse(origin, line, describe_length(line.start, line.too_long))
     try:
-        value = _parse(line.data.decode("utf-8"))
+        value = parse_json(line.data.decode("utf-8"))
     except UnicodeDecodeError as error:
         refuse(origin, line, f"byte {line.start + error.start} is not UTF-8")
     except (ValueError, RecursionError) as error:
@@ -208,7 +208,8 @@ def parse_line(line: Line, origin: Origin) -> dict[str, Any]:
     return value
 
 
-def _parse(text: str) -> Any:  # noqa: ANN401 - JSON
+def parse_json(text: str) -> Any:  # noqa: ANN401 - JSON
+    """Read JSON. Raises ValueError, also for what Python's reader takes and others do not, and RecursionError."""
     return json.loads(text, parse_constant=_refuse_constant)
 
 

@@ -18,6 +18,19 @@ MODEL_CHANGE = "model_change"
 THINKING_LEVEL_CHANGE = "thinking_level_change"
 CUSTOM = "custom"
 SPEAKING = frozenset({MESSAGE, CUSTOM_MESSAGE, BRANCH_SUMMARY})  # kinds that a turn sends, besides a compaction
+TEXTS = {  # where an entry that is no message has its text
+    COMPACTION: "summary",
+    BRANCH_SUMMARY: "summary",
+    LABEL: "label",
+    SESSION_INFO: "name",
+    THINKING_LEVEL_CHANGE: "thinking_level",
+    CUSTOM: "custom_type",
+}
+REFERENCES = {  # where they have the id that they refer to
+    COMPACTION: "first_kept_entry_id",
+    BRANCH_SUMMARY: "from_id",
+    LABEL: "target_id",
+}
 USER = "user"
 ASSISTANT = "assistant"
 
