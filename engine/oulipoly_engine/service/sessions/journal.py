@@ -141,8 +141,8 @@ def has_journals(folder: Path) -> bool:
         return False
 
 
-def write(path: Path, content: bytes, mode: int = 0o600, temporary: Path | None = None) -> None:
-    """Write a file whole or not at all, and have it last through a power cut.
+def write(path: Path, content: bytes | Iterable[bytes], mode: int = 0o600, temporary: Path | None = None) -> None:
+    """Write a file whole or not at all, and have it last through a power cut. content: as a whole, or its pieces.
 
     Raises RunnerError, naming the file, when that is not possible; then nothing is left of it.
     """
@@ -158,13 +158,14 @@ def write(path: Path, content: bytes, mode: int = 0o600, temporary: Path | None 
         sync_folder(path.parent)
 
 
-def prepare(path: Path, content: bytes, mode: int) -> None:
+def prepare(path: Path, content: bytes | Iterable[bytes], mode: int) -> None:
     """Write a new file and see it to the disk. Raises OSError."""
+    pieces = (content,) if isinstance(content, bytes) else content
     path.unlink(missing_ok=True)
     descriptor = open_private(path, os.O_WRONLY | os.O_EXCL)
     with os.fdopen(descriptor, "wb") as file:
         os.fchmod(file.fileno(), mode)
-        file.write(content)
+        file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
 

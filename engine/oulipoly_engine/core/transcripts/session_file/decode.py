@@ -181,7 +181,11 @@ class SessionFileReader:
 
 def decode(raw_lines: Iterable[bytes | LongLine], session_id: str = "", modified_at: str = "") -> SessionFile:
     """Return all that a session file holds; arguments and errors as of `SessionFileReader`."""
-    reader = SessionFileReader(raw_lines, session_id, modified_at)
+    return read_file(SessionFileReader(raw_lines, session_id, modified_at))
+
+
+def read_file(reader: SessionFileReader) -> SessionFile:
+    """Return all that a reader has to tell, from where it stands to its end."""
     entries = tuple(reader)
     return SessionFile(reader.header, entries, tuple(reader.problems), reader.problem_count, reader.is_usable)
 
