@@ -63,9 +63,10 @@ class SessionTree(Record):
 
     def without_rings(self) -> tuple[SessionEntry, ...]:
         """Return the entries, those whose parent came of themselves without it."""
-        return tuple(
-            replace(entry, parent_id=None) if place in self.cuts else entry for place, entry in enumerate(self.entries)
-        )
+        entries = [*self.entries]
+        for place in self.cuts:
+            entries[place] = replace(entries[place], parent_id=None)
+        return tuple(entries)
 
     def tips(self) -> tuple[int, ...]:
         """Return the entries without children, in the order of the file: each ends a branch."""

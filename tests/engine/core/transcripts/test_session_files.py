@@ -9,6 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oulipoly_engine.core.sessions.tree import build
 from oulipoly_engine.core.transcripts.canonical import LongLine
@@ -326,3 +328,30 @@ def test_pi_goes_on_at_the_leaf_with_ids_of_its_own_form(leaf):
     assert (0, "stop", 0) == (message["usage"]["cost"]["total"], message["stop_reason"], message["usage"]["total"])
     assert len(STORED) == sum(entry.text != LEAF_MARK for entry in file.entries)
     assert [] == [tree.entries[place].text for place in tree.orphans]
+
+
+NAMES = """type kind id parentId parent_id timestamp message role content text usage total input targetId label summary
+firstKeptEntryId firstKeptEntryIndex command output provider modelId metadata user assistant toolCall compaction session
+model_change custom_message version 2026-11-20T12:00:00Z \ud83d"""
+WORDS = st.sampled_from(NAMES.split())
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-1, 5), st.floats(allow_nan=False, allow_infinity=False), WORDS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(WORDS, inner, max_size=6)),
+    max_leaves=12,
+)
+
+
+@given(st.lists(VALUES, max_size=5))
+def test_any_json_lines_are_read_and_go_out_in_both_versions_without_loss(values):
+    lines = [json.dumps(value).encode() + b"\n" for value in values]
+    try:
+        file = decode(lines, "s", at(0))
+    except StorageUnsupported:
+        return
+    expected = [value for value in values if isinstance(value, dict) and value.get("type") != "session"]
+    tree = build(file.entries)
+
+    assert len(expected) == len(file.entries)
+    assert known(file.entries) == known(decode(encode(replace(file.header, id="s"), file.entries)).entries)
+    again = decode(encode_for_pi(file.header, tree.without_rings(), file.entries[-1].id if expected else None))
+    assert [entry.text for entry in file.entries] == [entry.text for entry in again.entries if entry.text != LEAF_MARK]

@@ -156,7 +156,7 @@ class SessionFileReader:
         self.header = Header(self._session_id, version)
 
     def _entry(self, number: int, line: dict[str, Any]) -> SessionEntry:
-        if "message" not in line and "type" not in line and "role" in line:
+        if self.header.version == 0 and "message" not in line and "type" not in line and "role" in line:
             line = {"message": line, "timestamp": line.get("timestamp")}
         record = translate(line, OURS)
         entry_id = _id_of(record.get("id"))

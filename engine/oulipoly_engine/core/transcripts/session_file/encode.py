@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.text.json_values import text_of
 from oulipoly_engine.core.transcripts.session_file import entry as kinds
 from oulipoly_engine.core.transcripts.session_file.decode import CURRENT, NEWEST
 from oulipoly_engine.core.transcripts.session_file.entry import Header, SessionEntry
@@ -121,7 +122,7 @@ def _encode_for_pi(entry: SessionEntry, ids: Mapping[str, str]) -> bytes:
 
 
 def _pi_message(message: dict[str, Any], at: str) -> dict[str, Any]:
-    defaults = _PI_MESSAGES.get(message.get("role", ""), {})
+    defaults = _PI_MESSAGES.get(text_of(message.get("role")), {})
     full = {**message, **{key: value for key, value in defaults.items() if message.get(key) is None}}
     if defaults and isinstance(full["content"], str):
         full["content"] = [{"type": "text", "text": full["content"]}]
