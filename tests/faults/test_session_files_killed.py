@@ -53,6 +53,7 @@ def test_a_killed_migration_leaves_the_old_file_or_the_new_one_with_the_old_one_
             [entry.text for entry in read(path, LONGEST).entries],
         )
         assert {OLD} == {file.read_bytes() for file in tmp_path.glob("s.jsonl.bak-*")}
+        assert [] == list(tmp_path.glob(".*.tmp"))
         if not was_killed:
             break
 

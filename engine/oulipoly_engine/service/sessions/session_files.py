@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import glob
 import os
 import stat
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from oulipoly_engine.errors import NameTaken, SessionBusy, StorageUnsupported
 from oulipoly_engine.private_files import make_folder, sync_folder
 from oulipoly_engine.process.lock import try_flock
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.sessions.journal import translate_errors, write
+from oulipoly_engine.service.sessions.journal import drop_files, translate_errors, write
 
 _PIECE = 1 << 20  # bytes
 
@@ -58,6 +59,7 @@ def migrate(path: Path, longest: int) -> Path | None:
         reader = _reader(path, file, longest)
         if reader.header.version >= CURRENT or not _is_usable_to_the_end(reader):
             return None
+        _drop_unfinished(path)
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         backup = _keep(path, file, reader.header.version, mode)
         file.seek(0)
@@ -119,9 +121,15 @@ class SessionWriter:
             make_folder(self._path.parent)
         if os.path.lexists(self._path):
             raise NameTaken(f"{self._path} is there already: it is left as it is")
+        _drop_unfinished(self._path)
         write(self._path, encode(self._header, self._waiting))
         self._is_on_disk = True
         self._waiting.clear()
+
+
+def _drop_unfinished(path: Path) -> None:
+    """Remove what was left by a process that was killed while it wrote the file, or its backup, anew."""
+    drop_files(path.parent.glob(f".{glob.escape(path.name)}.*.tmp"))
 
 
 def _append(path: Path, line: bytes) -> None:

