@@ -1,4 +1,7 @@
-"""Session files of versions 0 to 3: real ones of pi and damaged ones, against what an own reader says of each."""
+"""Session files of versions 0 to 3: real ones of pi and damaged ones, against what an own reader says of each.
+
+Conversation tree, vectors 26 to 28. The files lie beside this repository, in ../shared, or in $SHARED_DIR.
+"""
 
 import hashlib
 import io

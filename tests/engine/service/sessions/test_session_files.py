@@ -1,4 +1,7 @@
-"""Session files on the disk: when they are written, what is kept of old ones, and what is never touched."""
+"""Session files on the disk: when they are written, what is kept of old ones, and what is never touched.
+
+Conversation tree, vectors 22, 24, 26, 27 and 29.
+"""
 
 import fcntl
 import json
