@@ -97,6 +97,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("session move", "sessions.move", _GO_ON),
     *_verbs("session name note pin unpin", "sessions.note", _GO_ON),
     Subcommand("session export", "sessions.export", _KEEP),
+    Subcommand("session import", "sessions.import_file", _KEEP),
     Subcommand("session archive", "sessions.archive", _KEEP),
     *_verbs("session bundle unbundle", "sessions.bundle", _KEEP),
     *_verbs("session import-replace undo", "sessions.replace", _EDIT),

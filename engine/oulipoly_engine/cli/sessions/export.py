@@ -10,9 +10,9 @@ from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import FormatInvalid, UsageInvalid
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.sessions.values import CANONICAL, ExportOptions, write_file
+from oulipoly_engine.facade.sessions.values import CANONICAL, SESSION_FILES, ExportOptions, write_file
 
-_FORMATS = (CANONICAL, "markdown", "html")
+_FORMATS = (CANONICAL, "markdown", "html", *SESSION_FILES)
 _WITH = ("tools", "thinking", "all")
 
 
@@ -21,7 +21,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a whole session, or none of it and an error."""
     parser = Parser(prog=f"{context.program} {name}", command=name)
     parser.add_argument(
-        "session", metavar="ID", help="the session's whole id; for markdown and html its beginning is enough"
+        "session", metavar="ID", help=f"the session's whole id; for others than {CANONICAL} its beginning is enough"
     )
     parser.add_argument("--format", default=CANONICAL, help=f"{', '.join(_FORMATS)}; the first is the default")
     parser.add_argument(

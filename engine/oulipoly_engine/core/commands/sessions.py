@@ -226,6 +226,13 @@ COMMANDS = (
         ("save as", "markdown", "html", "share"),
     ),
     writes(
+        "session import",
+        "import session file",
+        "take in a session file that another tool has written",
+        (Argument("file"),),
+        ("pi", "oxi", "read session file"),
+    ),
+    writes(
         "session archive",
         "archive",
         "keep copies before the CLIs delete transcripts",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
+from oulipoly_engine.core.transcripts.turn_script import NO_PARENT
 from oulipoly_engine.records import Record
 
 
@@ -115,6 +116,10 @@ def _parents(ordered: Sequence[EntryLink]) -> list[int | None]:
     last_main: int | None = None
     last_side: dict[str | None, int] = {}
     for index, entry in enumerate(ordered):
+        if entry.parent_entry_id == NO_PARENT:
+            parents.append(None)
+            last_main = index
+            continue
         told = None if entry.parent_entry_id is None else place.get(entry.parent_entry_id)
         if told is not None and told >= index:  # a clock that went back, or a ring
             told = None

@@ -18,6 +18,7 @@ from oulipoly_engine.records import Record, replace
 LIVE_IDS = "live/"  # begins the ids of entries that live sessions and one-shots make; no CLI's own id begins so
 MESSAGE = "message"  # kinds of entries, as the next one
 COMPACTION = "compaction"
+NO_PARENT = ""  # the parent of an entry that begins a line for certain, in a file that holds them all
 _SHOWN = 80  # characters of a foreign value in a message
 _EARLIEST_YEAR = 1900  # before it the fixed form of instants has fewer digits and would not compare as text
 
@@ -38,11 +39,12 @@ class EntryLine(Record):
     source_file: str | None = None  # the transcript, where the script names it
     turn_id: str | None = None  # ours, of what was heard live: of a live session's turn, or the run's
     native_id: str | None = None  # the CLI's own id of the item, of the same
+    other_kind: str = ""  # what it is, of a session file's entry
 
     @property
     def kind(self) -> str:
         """Return what it is in the tree."""
-        return kind_of(MESSAGE, is_compaction_boundary=self.is_compaction_boundary)
+        return kind_of(self.other_kind or MESSAGE, is_compaction_boundary=self.is_compaction_boundary)
 
 
 def kind_of(kind: str, *, is_compaction_boundary: bool) -> str:

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.values import (
     CANONICAL,
     FORMATS,
+    SESSION_FILES,
     SUFFIXES,
     Exported,
     ExportOptions,
@@ -22,11 +23,13 @@ from oulipoly_engine.facade.sessions.values import (
     write_file,
 )
 from oulipoly_engine.private_files import write_private
+from oulipoly_engine.store.sessions.sessions import list_sessions
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.resolve import ResolvedSession
     from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.service.reading.documents import Documents, Preview
+    from oulipoly_engine.service.sessions.session_copies import Imported
     from oulipoly_engine.store.base.db import Store
 
 # ruff: noqa: PLC0415 - canonical lines need none of what documents need, and neither a pager
@@ -52,10 +55,28 @@ class SessionFiles(SessionPart):
     def export(self, text: str, wish: ExportOptions, path: Path, *, force: bool = False) -> Exported:
         """Write a session to a file, whole or not at all. Raises as `blocks`, and FileExists."""
         self._home.refuse_if_read_only("write files")
-        if wish.format not in FORMATS:
-            raise UsageInvalid(f"there is no format {wish.format!r}: {', '.join(FORMATS)}")
+        known = (*FORMATS, *SESSION_FILES)
+        if wish.format not in known:
+            raise UsageInvalid(f"there is no format {wish.format!r}: {', '.join(known)}")
         with self.blocks(text, wish) as found:
             return write_file(path, found, force=force)
+
+    def import_file(self, path: Path) -> Imported:
+        """Take another tool's session file in; again only what is new in it. Raises RunnerError."""
+        from oulipoly_engine.service.sessions.session_copies import import_file
+
+        self._home.refuse_if_read_only("import a session")
+        try:
+            with self._home.lend_store() as store:
+                done = import_file(store, path, self._copies, self._home.wiring.longest_line(), self._home.now())
+        except OSError as error:
+            raise RunnerError(f"{path} cannot be read: {error.strerror or error}") from error
+        self._tell()
+        return done
+
+    @property
+    def _copies(self) -> Path:
+        return self._home.paths.data / "session-files"
 
     def names(self, found: Sequence[Session], wish: ExportOptions) -> tuple[str, ...]:
         """Return the file names that are offered, no two alike."""
@@ -94,6 +115,13 @@ class SessionFiles(SessionPart):
         if wish.format == CANONICAL:
             with self._home.wiring.exporter(store, self._locator()).export(session) as export:
                 yield export.blocks()
+            return
+        if wish.format in SESSION_FILES:
+            from oulipoly_engine.service.sessions.session_copies import write_file as write_session
+
+            (known,) = list_sessions(store, (session.chain_id,))
+            longest_line = self._home.wiring.longest_line()
+            yield write_session(store, known, self._copies, longest_line, SESSION_FILES[wish.format])
             return
         from oulipoly_engine.core.transcripts.document_head import Format
         from oulipoly_engine.service.reading.documents import Style

@@ -23,6 +23,7 @@ __all__ = ["CANONICAL", "FORMATS", "SUFFIXES", "FileExists"]
 
 CANONICAL = "canonical-jsonl"
 FORMATS = ("markdown", "html", CANONICAL)
+SESSION_FILES = {"session-v2": 2, "session-v3": 3}  # formats of other tools, and their versions
 _SHORT_ID, _LONGEST_ID = 8, 80  # signs of a file's name
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]")
 SUFFIXES = {"markdown": "md", "html": "html", CANONICAL: "jsonl"}

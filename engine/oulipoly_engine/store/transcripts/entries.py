@@ -57,7 +57,9 @@ def insert_new(store: Store, account: str, lines: Iterable[EntryLine], ingested_
     """Insert the turns that are not stored yet and return their number. Runs inside the caller's write transaction."""
     instant = to_text(ingested_at)
     rest = [*lines]
-    special = [line for line in rest if line.native_id or line.turn_id or line.is_compaction_boundary]
+    special = [
+        each for each in rest if each.native_id or each.turn_id or each.is_compaction_boundary or each.other_kind
+    ]
     if special:  # transcripts have hardly any, and each column costs a tenth of a row's time
         values = ((*_values(account, line, instant), line.kind, line.turn_id, line.native_id) for line in rest)
         return store.execute_many(_WHOLE_INSERTION, values)

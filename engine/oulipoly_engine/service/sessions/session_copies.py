@@ -1,0 +1,165 @@
+"""A session as a session file that other tools read, and one of theirs as a session of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+
+from oulipoly_engine.adapters.transcript_file import open_transcript
+from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.sessions.sessions import Session
+from oulipoly_engine.core.sessions.tree import build
+from oulipoly_engine.core.transcripts import entry_tree
+from oulipoly_engine.core.transcripts.entry_text import passages
+from oulipoly_engine.core.transcripts.session_file import entry as kinds
+from oulipoly_engine.core.transcripts.session_file.decode import SessionFile
+from oulipoly_engine.core.transcripts.session_file.encode import encode, encode_for_pi
+from oulipoly_engine.core.transcripts.session_file.entry import Header, SessionEntry
+from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, BodyChunk, EntryLine, encode_body
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.private_files import make_folder
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.sessions import session_files
+from oulipoly_engine.service.sessions.journal import write
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions import chains, labels, leaves, notes
+from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, links
+
+OF_FILES = "(file)"  # stands where other sessions have their account; no account can be called so
+_PAGE = 500  # entries read at once
+_PIECE = 1 << 20  # bytes
+_CHUNKS = {"tool_result": "tool_result"}  # by roles; of others text
+_ROLES = {"tool_result": "user"}  # as transcripts of claude have it
+
+
+class Imported(Record):
+    """What came of a file."""
+
+    chain_id: str
+    session_id: str  # the file's own
+    version: int  # of the file
+    entries: int
+    new_entries: int
+    leaf: str | None
+    problems: tuple[str, ...]  # lines that hold no entry
+
+
+def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: datetime) -> Imported:
+    """Take a session file of version 0 to 3 in as a session; again only what is new in it.
+
+    folder: where a copy is kept, for what only the file itself holds.
+    Raises RequestRefused for a file without a session, and as `session_files.read`.
+    """
+    file = session_files.read(path, longest_line)
+    header = file.header
+    if not header.id or not file.entries:
+        why = "; ".join(problem.sentence for problem in file.problems[:3]) or "it holds no entry"
+        raise RequestRefused(f"{path} is not a session file: {why}; nothing was imported")
+    tree = build(file.entries)
+    leaf = None if tree.leaf is None else tree.entries[tree.leaf].id
+    make_folder(folder)
+    with open_transcript(path) as source:  # first: what stands in the state file can be written out again
+        write(_copy_of(folder, header.id), iter(lambda: source.read(_PIECE), b""))
+    last_at = max((entry.at for entry in file.entries), default="") or to_text(now)
+    with store.write():
+        new = entries.insert_new(store, OF_FILES, _lines(file, tree.parents), now)
+        chain_id = chains.chain_of(store, OF_FILES, header.id) or chains.insert(
+            store,
+            OF_FILES,
+            header.id,
+            UNKNOWN_MODEL,
+            started_at=header.created_at or last_at,
+            last_used_at=last_at,
+            reason="imported",
+        )
+        leaves.move_to(store, chain_id, leaf)
+        for entry_id, label in tree.labels().items():
+            labels.put(store, chain_id, entry_id, label, now)
+        if tree.name() is not None:
+            notes.rename(store, chain_id, tree.name(), now)
+    problems = tuple(problem.sentence for problem in file.problems)
+    return Imported(chain_id, header.id, header.version, len(file.entries), new, leaf, problems)
+
+
+def _lines(file: SessionFile, parents: Iterable[int | None]) -> Iterator[EntryLine]:
+    for entry, parent in zip(file.entries, parents, strict=True):
+        role = entry.role if entry.kind == kinds.MESSAGE else entry.kind
+        chunk = BodyChunk(_CHUNKS.get(role, "text"), entry.text)
+        yield EntryLine(
+            session_id=file.header.id,
+            entry_id=entry.id,
+            timestamp=entry.at or file.header.created_at or "1970-01-01T00:00:00.000000Z",
+            role=_ROLES.get(role, role),
+            parent_entry_id=NO_PARENT if parent is None else file.entries[parent].id,
+            is_compaction_boundary=entry.kind == kinds.COMPACTION,
+            body=encode_body((chunk,)) if entry.text else None,
+            other_kind=entry.kind,
+        )
+
+
+def _copy_of(folder: Path, session_id: str) -> Path:
+    name = sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()  # an id may be no file's name
+    return folder / f"{name}.jsonl"
+
+
+def write_file(store: Store, session: Session, folder: Path, longest_line: int, version: int) -> Iterator[bytes]:
+    """Yield a session as the lines of a session file of version 2 or 3, with all its branches and labels.
+
+    folder: of the copies of what was imported.
+    """
+    account = session.active.account
+    session_id = session.active.session_id
+    placed = links(store, account, session_id)
+    parents = entry_tree.parent_ids(placed)
+    names = labels.of_chain(store, session.chain_id)
+    of_session = [*_entries(store, [link.row_id for link in placed if not link.is_sidechain], parents)]
+    begun_at = min((entry.at for entry in of_session if entry.at), default="")
+    header = Header(session_id, version, begun_at, session.workspace or "")
+    copy = _copy_of(folder, session_id)
+    if account == OF_FILES and copy.exists():
+        file = session_files.read(copy, longest_line)
+        header = file.header
+        of_file = {entry.id: entry for entry in file.entries}
+        of_session = [of_file.get(entry.id, entry) for entry in of_session]
+        known_names = build(file.entries).labels()
+        names = {entry_id: name for entry_id, name in names.items() if known_names.get(entry_id) != name}
+    known = {entry.id for entry in of_session}
+    of_session += [
+        SessionEntry(f"label:{entry_id}", entry_id, kinds.LABEL, text=name, refers_to=entry_id)
+        for entry_id, name in names.items()
+        if entry_id in known
+    ]
+    if version == 2:
+        return encode(header, of_session)
+    return encode_for_pi(header, build(of_session).without_rings(), leaves.find_leaf(store, account, session_id))
+
+
+def _entries(store: Store, rows: list[int], parents: Mapping[str, str]) -> Iterator[SessionEntry]:
+    for begin in range(0, len(rows), _PAGE):
+        for row in by_row(store, rows[begin : begin + _PAGE]):
+            yield _entry(row, parents.get(row.entry_id))
+
+
+def _entry(row: Entry, parent_id: str | None) -> SessionEntry:
+    parts = passages(row.body)
+    text = "\n".join(part.text for part in parts)
+    at = to_text(from_text(row.timestamp))
+    if row.kind != kinds.MESSAGE:
+        return SessionEntry(row.entry_id, parent_id, row.kind, at=at, text=text)
+    is_result = bool(parts) and all(part.kind == "tool_result" for part in parts)
+    role = "tool_result" if is_result else row.role
+    blocks = [_block(part.kind, part.text) for part in parts]
+    message: dict[str, object] = {"role": role, "content": blocks}
+    if is_result:
+        message["tool_name"] = "tool"
+    return SessionEntry(row.entry_id, parent_id, role=role, at=at, text=text, record={"message": message})
+
+
+def _block(kind: str, text: str) -> dict[str, object]:
+    if kind == "thinking":
+        return {"type": kind, "thinking": text}
+    return {"type": "text", "text": text if kind in ("text", "tool_result") else f"[{kind}] {text}"}
