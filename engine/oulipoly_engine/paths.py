@@ -54,6 +54,11 @@ class Paths(Record):
         return self.config / "agents"
 
     @property
+    def prompts(self) -> Path:
+        """Return the folder of prompt files."""
+        return self.config / "prompts"
+
+    @property
     def state_db(self) -> Path:
         """Return the state file."""
         return self.data / "state.db"

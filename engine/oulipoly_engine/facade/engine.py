@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Configuration
     from oulipoly_engine.facade.live.runtimes import Runtimes
     from oulipoly_engine.facade.live.sessions import LiveSessions
+    from oulipoly_engine.facade.live.slash import SlashCommands
     from oulipoly_engine.facade.quota.accounts import Accounts
     from oulipoly_engine.facade.quota.ledger import Ledger
     from oulipoly_engine.facade.quota.pools import Pools
@@ -218,6 +219,13 @@ class Engine:
         from oulipoly_engine.facade.live.sessions import LiveSessions
 
         return LiveSessions(self._home)
+
+    @made_once
+    def slash(self) -> SlashCommands:
+        """Return what lines of live sessions that begin with a slash do."""
+        from oulipoly_engine.facade.live.slash import SlashCommands
+
+        return SlashCommands(self._home, self.live, self.runtimes, self.sessions)
 
     @made_once
     def changes(self) -> Changes:

@@ -110,9 +110,8 @@ ACTIONS = (
     ),
     offer(
         "frame.settings",
-        own("settings", "show and change settings and keys", ("preferences", "options", "configuration", "remap keys")),
+        find("settings"),
         keys="comma,f2",
-        line="settings",
         run="frame:open_settings",
     ),
     offer(
@@ -146,10 +145,9 @@ ACTIONS = (
     ),
     offer(
         "frame.quit",
-        own("quit", "quit, from the top only", ("exit", "leave")),
+        find("quit"),
         keys="q",
         weight=7,
-        line="quit",
         run="frame:leave",
         needs_engine=False,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from oulipoly_tui.view.sessions.export import FORMATS
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
 
 
-def choices_of(argument: Argument, snapshot: Snapshot) -> tuple[str, ...] | None:
-    """Return what an argument may be; None: anything."""
-    return None if argument.choices is None else tuple(CHOICES[argument.choices](snapshot))
+def choices_of(
+    argument: Argument, snapshot: Snapshot, own: Mapping[Choices, Sequence[str]] = MappingProxyType({})
+) -> tuple[str, ...] | None:
+    """Return what an argument may be; None: anything. own: what only the place knows that asks."""
+    if argument.choices is None:
+        return None
+    return tuple(own[argument.choices] if argument.choices in own else CHOICES[argument.choices](snapshot))
 
 
 CHOICES: Mapping[Choices, Callable[[Snapshot], Sequence[str]]] = {

@@ -14,10 +14,9 @@ from oulipoly_engine.cli.base.questions import parse_agreed
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION, tell
 from oulipoly_engine.cli.live import follow
 from oulipoly_engine.cli.live.turn_result import tell_result, watch
-from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live import orders
-from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, describe_policy
+from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.worktrees.work import LIFECYCLES
 from oulipoly_engine.errors import UsageInvalid
@@ -28,6 +27,7 @@ from oulipoly_engine.records import replace
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from oulipoly_engine.core.commands.slash.lines import Order
     from oulipoly_engine.core.live.sessions import QueuedMessage
     from oulipoly_engine.facade.live.standing import LiveStatus
 
@@ -189,6 +189,11 @@ def _add_send(parser: Parser) -> None:
         action="store_true",
         help="wait for the end of the turn and print the answer; with --json until it ends or asks something",
     )
+    parser.add_argument(
+        "--commands",
+        action="store_true",
+        help="a TEXT that begins with a slash is a command, as in the app; //NAME sends /NAME",
+    )
 
 
 def _read_text(options: Namespace) -> str:
@@ -201,6 +206,16 @@ def _read_text(options: Namespace) -> str:
 
 def _send(context: Context, options: Namespace) -> int:
     live, text, look = context.engine.live, _read_text(options), watch(until_asked=options.json)
+    if options.commands:
+        from oulipoly_engine.core.commands.slash.lines import Message, Refusal  # noqa: PLC0415 - few ask for it
+
+        match context.engine.slash.judge(options.session, text):
+            case Message(text=text):
+                pass
+            case Refusal(reason=reason):
+                raise UsageInvalid(reason)
+            case order:
+                return _run_command(context, options, order)
     result = live.send(options.session, text, waits=options.wait, look=look)
     if options.wait:
         told = {"schema_version": SCHEMA_VERSION}
@@ -210,36 +225,18 @@ def _send(context: Context, options: Namespace) -> int:
     return tell(options, document, f"{result.turn_id}  {result.status}", notes=filter(None, (message,)))
 
 
+def _run_command(context: Context, options: Namespace, order: Order) -> int:
+    outcome = context.engine.slash.run(options.session, order)
+    document: dict[str, Any] = {"command": order.slash.command, "lines": [*outcome.lines]}
+    document |= {"session_id": outcome.session_id or None, "turn_id": outcome.turn_id or None}
+    return tell(options, document, *outcome.lines)
+
+
 def _status(context: Context, options: Namespace) -> int:
+    from oulipoly_engine.facade.live.standing import describe_lines  # noqa: PLC0415 - a terminal needs none of it
+
     status = context.engine.live.status(options.session)
-    return tell(options, status_json(status), *status_lines(context.program, status))
-
-
-def status_lines(program: str, status: LiveStatus) -> list[str]:
-    """Return how a session stands, and what of it waits for its user, for people."""
-    session = status.session
-    how = f", {session.ended}" if status.status == "closed" and session.ended not in ("", "closed") else ""
-    lines = [
-        f"{session.session_id}  {plain(session.title) or '(no title)'}",
-        f"status:   {status.status}{how}" + (f": {plain(session.status_reason)}" if session.status_reason else ""),
-        f"runtime:  {session.runtime_id}" + (f", account {session.account}" if session.account else ""),
-        f"model:    {plain(status.model) or 'as its CLI chooses'}",
-        f"may do:   {plain(describe_policy(session.opening.profile, status.policy))}",
-        f"folder:   {plain(session.workspace)}",
-    ]
-    if status.turn_input:
-        lines.append(f"turn:     {plain(status.turn_input)}")
-    if status.status == "recoverable":
-        lines.append(f"cut off:  `{program} turn resume {status.turn_id}` has the agent go on with that turn")
-    if status.pending_approval:
-        lines.append(f"it asks:  `{program} requests list` tells what")
-    clients = status.clients
-    if clients.controller:
-        since = from_text(clients.since).astimezone()
-        lines.append(f"control:  {plain(clients.controller)} since {since:%Y-%m-%d %H:%M}")
-    if clients.attached:
-        lines.append(f"attached: {len(clients.attached)}: {plain(', '.join(clients.attached))}")
-    return [*lines, *(f"waits:    {one.message_id[:8]}  {plain(one.text)}" for one in status.queue)]
+    return tell(options, status_json(status), *describe_lines(status, context.program))
 
 
 def status_json(status: LiveStatus) -> dict[str, Any]:

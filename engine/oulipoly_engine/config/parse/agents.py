@@ -23,7 +23,7 @@ def parse(path: Path, raw: bytes | None) -> Loaded[Agent | None]:
     """Return the agent of a file, None when it has an error, and all problems of the file."""
     match text_file.read_text(path, raw):
         case None:
-            return _make_failure(path, None, "there is no such file", "correct the path")
+            return Loaded(None, (_problem(path, None, "", "there is no such file", "correct the path"),))
         case str(text):
             return _parse_text(path, text)
         case problem:
@@ -31,22 +31,31 @@ def parse(path: Path, raw: bytes | None) -> Loaded[Agent | None]:
 
 
 def _parse_text(path: Path, text: str) -> Loaded[Agent | None]:
-    """Read an agent out of a text; its body is all after the second `---` line, its last newline included."""
-    opening = _FENCE.match(text)
-    if opening is None:
-        fix = "begin the file with a `---` line, the keys, and a `---` line"
-        return _make_failure(path, 1, "the file has no frontmatter", fix)
-    closing = _CLOSING.search(text, opening.end())
-    if closing is None:
-        return _make_failure(path, 1, "the frontmatter has no end", "put a `---` line after its last key")
-    keys = _yaml(path, text[opening.end() : closing.start()])
+    """Read an agent out of a text."""
+    keys, body = split_frontmatter(path, text)
     if isinstance(keys, Problem):
         return Loaded(None, (keys,))
     problems = tuple(_problems(path, keys, text))
     if any(problem.level is Level.ERROR for problem in problems):
         return Loaded(None, problems)
     values = {key: keys.get(key) or "" for key in _KEYS}
-    return Loaded(Agent(path.stem, body=text[closing.end() :], path=path, **values), problems)
+    return Loaded(Agent(path.stem, body=body, path=path, **values), problems)
+
+
+def split_frontmatter(path: Path, text: str) -> tuple[Mapping[str, str] | Problem, str]:
+    """Return the keys of a text, or why they cannot be read, and its body: all after the second `---` line.
+
+    The body's last newline is part of it. Values are not yet known to be texts.
+    """
+    opening = _FENCE.match(text)
+    if opening is None:
+        fix = "begin the file with a `---` line, the keys, and a `---` line"
+        return _problem(path, 1, "", "the file has no frontmatter", fix), text
+    closing = _CLOSING.search(text, opening.end())
+    if closing is None:
+        fix = "put a `---` line after its last key"
+        return _problem(path, 1, "", "the frontmatter has no end", fix), text
+    return _yaml(path, text[opening.end() : closing.start()]), text[closing.end() :]
 
 
 def find_line(text: str, key: str) -> int | None:
@@ -99,7 +108,3 @@ def _problems(path: Path, keys: Mapping[str, object], text: str) -> list[Problem
 
 def _problem(path: Path, line: int | None, key: str, message: str, fix: str) -> Problem:
     return Problem(Level.ERROR, path, line, key, message, fix)
-
-
-def _make_failure(path: Path, line: int | None, message: str, fix: str) -> Loaded[Agent | None]:
-    return Loaded(None, (_problem(path, line, "", message, fix),))

@@ -13,7 +13,7 @@ from oulipoly_engine.core.commands.needs import OF_ARGUMENTS, Need
 if TYPE_CHECKING:
     from oulipoly_engine.core.web.devices import Scope
 
-Choices = Literal["accounts", "models", "themes", "export formats", "views", "runs"]
+Choices = Literal["accounts", "models", "themes", "export formats", "views", "runs", "runtimes", "session models"]
 
 
 class Argument(NamedTuple):

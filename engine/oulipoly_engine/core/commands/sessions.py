@@ -156,6 +156,7 @@ COMMANDS = (
         "have the CLI shorten the session's past",
         (SESSION,),
         ("summarize", "free context"),
+        scope="operate",
         needs=(Need.COMPACTION, Need.NO_TURN),
     ),
     writes(
@@ -164,6 +165,7 @@ COMMANDS = (
         "have the CLI review what is not committed, or a branch",
         (SESSION,),
         ("code review",),
+        scope="operate",
         needs=(Need.REVIEW, Need.NO_TURN),
     ),
     writes(
@@ -172,8 +174,26 @@ COMMANDS = (
         "have later turns done by another model",
         (SESSION, Argument("name")),
         ("switch model", "model picker"),
+        scope="operate",
         needs=(Need.SET_MODEL,),
     ),
+    writes(
+        "session provider",
+        "choose account",
+        "tell the account that a session is on, or go on with its past on another account or runtime",
+        (SESSION, Argument("name", "runtimes", is_optional=True)),
+        ("switch account", "provider", "runtime"),
+        scope="operate",
+    ),
+    reads(
+        "session tools",
+        "tools",
+        "tell what the session's CLI can do here, and what it may do without asking",
+        (SESSION,),
+        ("capabilities", "abilities", "permissions"),
+        scope="view",
+    ),
+    reads("session copy", "copy answer", "copy the last answer", (SESSION,), ("yank", "clipboard")),
     destroys(
         "session close",
         "end process",
@@ -209,7 +229,14 @@ COMMANDS = (
         (SESSION, ACCOUNT),
         ("transfer", "migrate", "hand over"),
     ),
-    writes("session name", "rename", "give a session a name", (SESSION, _NOTE), ("name", "title", "name session")),
+    writes(
+        "session name",
+        "rename",
+        "give a session a name",
+        (SESSION, _NOTE),
+        ("name", "title", "name session"),
+        scope="operate",
+    ),
     writes(
         "session note", "edit note", "keep a note with a session", (SESSION, _NOTE), ("comment", "annotate", "memo")
     ),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 WORDS: Mapping[str, str] = {  # a module here -> the first words of its commands' names
     "accounts": "account runtime",
-    "app": "undo view",
+    "app": "help quit settings undo view",
     "artifacts": "artifact",
     "changes": "apply changes commit conflict diff file merge promote",
     "quota": "pool quota report status why",

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.live.events import ClientsChanged
 from oulipoly_engine.core.live.orders import AskClients, AskStatus
-from oulipoly_engine.core.live.permissions import choose_policy, read_profile
+from oulipoly_engine.core.live.permissions import choose_policy, describe_policy, read_profile
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn
 from oulipoly_engine.core.sessions.facets import LiveStanding, SessionKind, choose_rest_status, choose_status
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.worktrees.work import describe_wait
 from oulipoly_engine.drivers.base import Capabilities
 from oulipoly_engine.host.link import HostGone, HostUnreachable
@@ -92,6 +94,35 @@ def to_json(status: LiveStatus) -> dict[str, Any]:
         "pid": status.pid,
         "exit_code": session.exit_code,
     }
+
+
+def describe_lines(status: LiveStatus, program: str = "agents") -> list[str]:
+    """Return how a session stands, and what of it waits for its user, for people."""
+    session = status.session
+    how = ""
+    if status.status == "closed" and session.ended not in ("", "closed"):
+        how = f", {session.ended}"
+    lines = [
+        f"{session.session_id}  {plain(session.title) or '(no title)'}",
+        f"status:   {status.status}{how}" + (f": {plain(session.status_reason)}" if session.status_reason else ""),
+        f"runtime:  {session.runtime_id}" + (f", account {session.account}" if session.account else ""),
+        f"model:    {plain(status.model) or 'as its CLI chooses'}",
+        f"may do:   {plain(describe_policy(session.opening.profile, status.policy))}",
+        f"folder:   {plain(session.workspace)}",
+    ]
+    if status.turn_input:
+        lines.append(f"turn:     {plain(status.turn_input)}")
+    if status.status == "recoverable":
+        lines.append(f"cut off:  `{program} turn resume {status.turn_id}` has the agent go on with that turn")
+    if status.pending_approval:
+        lines.append(f"it asks:  `{program} requests list` tells what")
+    clients = status.clients
+    if clients.controller:
+        since = from_text(clients.since).astimezone()
+        lines.append(f"control:  {plain(clients.controller)} since {since:%Y-%m-%d %H:%M}")
+    if clients.attached:
+        lines.append(f"attached: {len(clients.attached)}: {plain(', '.join(clients.attached))}")
+    return [*lines, *(f"waits:    {waiting.message_id[:8]}  {plain(waiting.text)}" for waiting in status.queue)]
 
 
 def describe(

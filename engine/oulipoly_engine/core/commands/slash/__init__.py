@@ -1,0 +1,1 @@
+"""Lines of a live session that begin with a slash."""

@@ -1,0 +1,230 @@
+"""Lines of live sessions that begin with a slash, judged and done for faces that show text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.commands.needs import Need
+from oulipoly_engine.core.commands.slash import lines as slash_lines
+from oulipoly_engine.core.commands.slash.lines import CliCommand, Known, Line, Order, list_offers
+from oulipoly_engine.core.live import events as ev
+from oulipoly_engine.core.live import orders
+from oulipoly_engine.core.live.permissions import describe_policy
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.live.beginning import NewSession
+from oulipoly_engine.facade.live.standing import describe_lines
+from oulipoly_engine.paths import expand_user
+from oulipoly_engine.records import Record
+from oulipoly_engine.store.live import live_events
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.sessions import LiveSession
+    from oulipoly_engine.facade.base.home import Home
+    from oulipoly_engine.facade.live.runtimes import Runtimes
+    from oulipoly_engine.facade.live.sessions import Begun, LiveSessions
+    from oulipoly_engine.facade.sessions.sessions import Sessions
+
+_TELL_COMMANDS = ("session_opened", "commands_changed")  # types of events
+_PAGE = 1000
+
+
+class Outcome(Record):
+    """What a command has done."""
+
+    lines: tuple[str, ...]  # for people
+    session_id: str = ""  # of another session, which it goes on in
+    turn_id: str = ""  # that has begun
+
+
+class _Asked(Record):
+    """A command in a session."""
+
+    live: LiveSessions  # in whose name
+    session: LiveSession
+    order: Order
+
+    @property
+    def word(self) -> str:
+        """Return the first word behind it; empty: there is none."""
+        return self.order.words[0] if self.order.words else ""
+
+    def do(self, order: orders.Order, done: str, *, starts: bool = True) -> Outcome:
+        """Have the session do something."""
+        answer = self.live.order(self.session.session_id, order, starts=starts)
+        return Outcome((str(answer.get("message") or done),), turn_id=str(answer.get("turn_id") or ""))
+
+    def refuse_short(self) -> UsageInvalid:
+        """Return the error of a command that lacks a word."""
+        return UsageInvalid(f"write {self.order.slash.usage}")
+
+
+class SlashCommands:
+    """The slash commands of one user. Every method blocks."""
+
+    def __init__(self, home: Home, live: LiveSessions, runtimes: Runtimes, sessions: Sessions) -> None:
+        self._home = home
+        self._live = live
+        self._runtimes = runtimes
+        self._sessions = sessions
+
+    def read_known(self, identity: str) -> Known:
+        """Return what a session knows beside our own commands."""
+        from oulipoly_engine.config.prompt_files import read_prompts  # noqa: PLC0415 - only a slash needs them
+
+        session_id = self._live.find(identity).session_id
+        commands: tuple[tuple[str, str], ...] = ()
+        after = 0
+        with self._home.lend_store_to_read() as store:
+            while True:
+                events, after = live_events.of_types(store, session_id, after, _TELL_COMMANDS, _PAGE)
+                for event in (numbered.event for numbered in events):
+                    if isinstance(event, ev.SessionOpened | ev.CommandsChanged) and event.commands:
+                        commands = event.commands
+                if not after:
+                    break
+        return Known(read_prompts(self._home.paths), tuple(CliCommand(*command) for command in commands))
+
+    def judge(self, identity: str, text: str) -> Line:
+        """Return what a line of a session is; nothing is read for one without a slash."""
+        known = self.read_known(identity) if text.startswith("/") else Known()
+        return slash_lines.judge(text, known)
+
+    def run(self, identity: str, order: Order, live: LiveSessions | None = None) -> Outcome:
+        """Do a command in a session. live: in another name than the user's. Raises RunnerError."""
+        function = _FUNCTIONS.get(order.slash.command)
+        if function is None:
+            raise UsageInvalid(f"/{order.slash.name} does nothing here: {order.slash.instead}")
+        chosen = live or self._live
+        return function(self, _Asked(chosen, chosen.find(identity), order))
+
+    def _help(self, asked: _Asked) -> Outcome:
+        offers = list_offers(self.read_known(asked.session.session_id))
+        rows = [(f"/{plain(name)}", plain(summary)) for name, summary in offers]
+        widest = max(len(name) for name, _ in rows)
+        return Outcome((*(f"{name:{widest}}  {summary}".rstrip() for name, summary in rows), "//NAME sends /NAME"))
+
+    def _tell_status(self, asked: _Asked) -> Outcome:
+        return Outcome(tuple(describe_lines(asked.live.status(asked.session.session_id))))
+
+    def _tell_tools(self, asked: _Asked) -> Outcome:
+        status = asked.live.status(asked.session.session_id)
+        able = [name.replace("_", " ") for name, can in status.capabilities.items() if can]
+        commands = [f"/{plain(command.name)}" for command in self.read_known(asked.session.session_id).cli]
+        return Outcome(
+            (
+                f"can:      {', '.join(able) or 'not told yet: the CLI has not been opened'}",
+                f"may do:   {plain(describe_policy(asked.session.opening.profile, status.policy))}",
+                f"commands: {', '.join(commands) or 'it tells of none'}",
+            )
+        )
+
+    def _choose_model(self, asked: _Asked) -> Outcome:
+        session = asked.session
+        if not asked.word:
+            current = asked.live.status(session.session_id).model
+            names = [plain(model.id) for model in self._runtimes.models(session.runtime_id)]
+            return Outcome((f"model:  {plain(current) or 'as its CLI chooses'}", f"others: {', '.join(names)}"))
+        name = plain(asked.word)
+        if asked.live.set_model(session.session_id, asked.word):
+            return Outcome((f"later turns are done by {name}",))
+        return Outcome((f"{name} was asked for; the CLI has not said whether it takes it",))
+
+    def _choose_provider(self, asked: _Asked) -> Outcome:
+        session = asked.session
+        if asked.word:
+            return _tell_begun(asked.live.fork(session.session_id, runtime=asked.word))
+        others = [
+            runtime.id
+            for runtime in self._runtimes.catalogue().runtimes
+            if runtime.is_enabled and runtime.id != session.runtime_id
+        ]
+        account = f", account {session.account}" if session.account else ""
+        return Outcome((f"runtime: {session.runtime_id}{account}", f"others:  {', '.join(others) or 'none'}"))
+
+    def _begin(self, asked: _Asked) -> Outcome:
+        model, account = (*asked.order.words, None, None)[:2]
+        runtime = None if model else asked.session.runtime_id
+        wish = NewSession(Path(asked.session.workspace), model=model, account=account, runtime=runtime)
+        return _tell_begun(asked.live.begin(wish))
+
+    def _resume(self, asked: _Asked) -> Outcome:
+        session = asked.session
+        turns = [turn.turn_id for turn in asked.live.left_turns() if turn.session_id == session.session_id]
+        if not turns:
+            return Outcome(("no turn of this session was cut off",))
+        result = asked.live.resume_turn(turns[0], self._runtimes.statuses({session.runtime_id}))
+        return Outcome((f"the turn goes on: {result.status}",), turn_id=result.turn_id)
+
+    def _fork(self, asked: _Asked) -> Outcome:
+        return _tell_begun(asked.live.fork(asked.session.session_id))
+
+    def _compact(self, asked: _Asked) -> Outcome:
+        return asked.do(orders.Compact(), "compact: done")
+
+    def _review(self, asked: _Asked) -> Outcome:
+        return asked.do(orders.Review("branch", asked.word) if asked.word else orders.Review(), "the review has begun")
+
+    def _name(self, asked: _Asked) -> Outcome:
+        if not asked.word:
+            return Outcome((plain(asked.session.title) or "it has no name",))
+        self._sessions.notes.rename(asked.session.session_id, asked.word)
+        return Outcome((f"it is called {plain(asked.word)}",))
+
+    def _tell_answer(self, asked: _Asked) -> Outcome:
+        replies = [turn.reply for turn in asked.live.turns(asked.session.session_id) if turn.reply]
+        return Outcome((replies[-1] if replies else "nothing was answered yet",))
+
+    def _export(self, asked: _Asked) -> Outcome:
+        from oulipoly_engine.facade.sessions.values import ExportOptions  # noqa: PLC0415 - only this needs it
+
+        if len(asked.order.words) < len(asked.order.slash.arguments):
+            raise asked.refuse_short()
+        form, path = asked.order.words
+        file = self._sessions.files.export(asked.session.session_id, ExportOptions(form), expand_user(path))
+        return Outcome((f"{plain(str(file.path))}: {file.size_bytes:,} bytes",))
+
+    def _steer(self, asked: _Asked) -> Outcome:
+        if not asked.word:
+            raise asked.refuse_short()
+        return asked.do(orders.Steer(asked.word), "the running turn has it")
+
+    def _tell_queue(self, asked: _Asked) -> Outcome:
+        messages = asked.live.queue(asked.session.session_id)
+        lines = (f"{place}  {plain(message.text)}" for place, message in enumerate(messages, 1))
+        return Outcome(tuple(lines) or (Need.MESSAGE.value,))
+
+    def _interrupt(self, asked: _Asked) -> Outcome:
+        return asked.do(orders.Interrupt(), "interrupt: done", starts=False)
+
+    def _close(self, asked: _Asked) -> Outcome:
+        return asked.do(orders.Close(), "its process ends; a message starts it again", starts=False)
+
+
+def _tell_begun(begun: Begun) -> Outcome:
+    session = begun.session
+    losses = f"; left behind: {', '.join(begun.losses)}" if begun.losses else ""
+    return Outcome((f"{session.session_id} on {session.runtime_id}: {begun.why}{losses}",), session.session_id)
+
+
+_FUNCTIONS: Mapping[str, Callable[[SlashCommands, _Asked], Outcome]] = {  # by the names of commands
+    "help": SlashCommands._help,
+    "session status": SlashCommands._tell_status,
+    "session tools": SlashCommands._tell_tools,
+    "session model": SlashCommands._choose_model,
+    "session provider": SlashCommands._choose_provider,
+    "session new": SlashCommands._begin,
+    "turn resume": SlashCommands._resume,
+    "session fork": SlashCommands._fork,
+    "session compact": SlashCommands._compact,
+    "session review": SlashCommands._review,
+    "session name": SlashCommands._name,
+    "session copy": SlashCommands._tell_answer,
+    "session export": SlashCommands._export,
+    "session steer": SlashCommands._steer,
+    "session queue": SlashCommands._tell_queue,
+    "session interrupt": SlashCommands._interrupt,
+    "session close": SlashCommands._close,
+}

@@ -1,0 +1,52 @@
+"""Lines with a slash from the command line: done where that is asked for, else sent as they are."""
+
+import json
+
+
+def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_else(live, agents):
+    session, turn = live.begin_turn("hello there")
+    live.live.wait(session, turn)
+    prompts = live.demo.config / "prompts"
+    prompts.mkdir()
+    prompts.joinpath("greet.md").write_text("---\ndescription: greets\n---\nGreet $1.\n")
+    prompts.joinpath("keyless.md").write_text("---\n[\n---\nNo keys.\n")
+
+    def run(line, *options):
+        return agents("session", "send", session, *options, line)
+
+    def ask(line):
+        done = run(line, "--commands", "--json")
+        assert 0 == done.returncode, done.stderr
+        return json.loads(done.stdout)
+
+    def refuse(line):
+        done = run(line, "--commands", "--json")
+        assert (2, b"") == (done.returncode, done.stdout)
+        return json.loads(done.stderr)["error"]
+
+    assert "runtime: demo-codex1, account demo-codex1" in ask("/provider")["lines"]
+    assert session in ask("/status")["lines"][0]
+    assert [live.live.turns(session)[0].reply] == ask("/copy")["lines"]
+    assert ["no message waits"] == ask("/queue")["lines"]
+    assert {"/greet      greets", "/keyless"} <= {*run("/help", "--commands").stdout.decode().splitlines()}
+    assert b"it is called red roof\n" == run("/name red roof", "--commands").stdout
+    assert ["red roof"] == ask("/name")["lines"]
+    assert ["later turns are done by gpt-5.4"] == ask("/model gpt-5.4")["lines"]
+
+    fork = ask("/fork")
+    assert ("session fork", session) == (fork["command"], live.live.find(fork["session_id"]).forked_from)
+    ask(f"/export markdown {live.root / 'talk.md'}")
+    assert "hello there" in live.root.joinpath("talk.md").read_text()
+
+    assert "there is no command /etc/x: /help lists them" in refuse("/etc/x y")["message"]
+    assert {"code": "invalid-argument", "message": "write /steer TEXT"} == refuse("/steer")
+    assert "/quit does nothing here" in refuse("/quit")["message"]
+    assert 1 == len(live.live.turns(session))
+
+    for line, options in (
+        ("/greet walrus", ("--commands", "--wait")),
+        ("//nosuch x", ("--commands", "--wait")),
+        ("/nosuch x", ("--wait",)),
+    ):
+        assert 0 == run(line, *options).returncode
+    assert ["Greet walrus.", "/nosuch x", "/nosuch x"] == [turn.input for turn in live.live.turns(session)[1:]]
