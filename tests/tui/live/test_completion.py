@@ -2,10 +2,12 @@
 
 import pytest
 
+from oulipoly_engine.core.commands.slash.lines import CliCommand, Known
 from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live.events import Question
 from oulipoly_engine.core.setup.dialogs import check_values
-from oulipoly_tui.view.live.completion import OWN_COMMANDS, complete_command, complete_file, find_wanted, own_command
+from oulipoly_tui.orders import line
+from oulipoly_tui.view.live.completion import complete_command, complete_file, complete_words, find_wanted
 from oulipoly_tui.view.live.questions import answers_of, questions_page
 
 
@@ -14,7 +16,8 @@ from oulipoly_tui.view.live.questions import answers_of, questions_page
     [
         ("/re", ("command", "re", 0)),
         ("say /re", None),
-        ("/rename x", None),
+        ("/rename x", ("words", "rename x", 0)),
+        ("/steer see @a", ("file", "a", 11)),
         ("see @src/ma", ("file", "src/ma", 4)),
         ("@", ("file", "", 0)),
         ("mail@host", None),
@@ -28,20 +31,34 @@ def test_what_is_begun_is_found(before, found):
     assert found == (None if wanted is None else (wanted.kind, wanted.begun, wanted.start))
 
 
-def test_our_commands_come_first_and_no_name_twice():
-    found = complete_command("re", [("review", "the CLI's own"), ("resume", "another one"), ("release", "")])
+def test_our_commands_come_first_and_are_told_as_in_every_face():
+    found = complete_command("re", Known(cli=[CliCommand("release"), CliCommand("review", "the CLI's own")]))
 
     assert ["/rename ", "/resume ", "/review ", "/release "] == [one.text for one in found]
-    assert "the CLI's own" == found[2].note
+    assert f"{find('session name').summary}: /name TEXT" == found[0].note
 
 
-def test_our_commands_are_told_as_in_every_face():
-    notes = {one.text.strip(" /"): one.note for one in complete_command("", [])}
+@pytest.mark.parametrize(
+    ("begun", "lines"),
+    [
+        ("model ", ["/model gpt-a", "/model gpt-b"]),
+        ("model gpt-b", []),
+        ("model x", []),
+        ("export m", ["/export markdown"]),
+        ("export markdown a", []),
+        ("fork ", []),
+        ("context ", []),
+        ("nosuch ", []),
+    ],
+)
+def test_words_behind_a_command_are_completed_as_those_of_the_command_line(begun, lines):
+    own = {"session models": ["gpt-a", "gpt-b"]}
 
-    assert {name: find(command).summary for name, command in OWN_COMMANDS.items()} == {
-        name: note.partition(": /")[0] for name, note in notes.items()
-    }
-    assert notes["rename"].endswith(": /rename TEXT")
+    def complete(arguments, words, ends_open):
+        return line.complete_words(arguments, words, object(), ends_open=ends_open, own=own)
+
+    known = Known(cli=[CliCommand("context")])
+    assert lines == [one.text for one in complete_words(begun, known, complete)]
 
 
 def test_folders_come_first_and_hidden_names_only_when_asked_for():
@@ -50,25 +67,6 @@ def test_folders_come_first_and_hidden_names_only_when_asked_for():
     assert ["@x/a/", "@x/b.txt "] == [one.text for one in complete_file("x/", names)]
     assert ["@.git/"] == [one.text for one in complete_file(".", names)]
     assert ["@README.md "] == [one.text for one in complete_file("re", [("README.md", False), ("src", True)])]
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("/rename red roofs", ("rename", "red roofs")),
-        ("/context", None),
-        ("compact", None),
-        ("/review", ("review", "")),
-        ("/compact", ("compact", "")),
-    ],
-)
-def test_commands_of_ours_are_told_from_those_of_the_cli(text, found):
-    assert found == own_command(text, [("context", "")])
-
-
-@pytest.mark.parametrize("text", ["/review", "/review 123", "/review the names of tests", "/compact keep the plan"])
-def test_a_cli_gets_its_own_review_and_what_it_is_to_keep_as_typed(text):
-    assert own_command(text, [("review", ""), ("compact", "")]) is None
 
 
 def test_questions_become_answers_by_their_ids():

@@ -63,7 +63,7 @@ async def test_a_session_is_talked_to_line_by_line_and_goes_on_when_its_process_
         await one.press(*"/re")
         await one.sees("/review", "/rename", "tab take it", "esc close the list")
         await one.press("down", "tab")
-        assert "/rename " == one.composer.text
+        assert "/resume " == one.composer.text
         one.composer.put("")
         await one.press(*"see @no")
         await one.sees("@notes/")
@@ -447,3 +447,61 @@ async def test_who_writes_elsewhere_is_shown_and_taking_over_is_told_once(live):
         assert "watches" not in shown
         assert "takes over" not in one.text()
         assert ["Ann's phone has taken over from you"] == [text for text in one.said if "taken over" in text]
+
+
+async def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_one(live):
+    prompts = "---\ndescription: greets somebody\n---\nGreet the $1.\n"
+    async with live() as one:
+        folder = one.world.config / "prompts"
+        folder.mkdir()
+        session = await one.begin()
+
+        for text, refusal in (
+            ("/modle x", "did you mean /model"),
+            ("/etc/hosts is broken", "//etc/hosts sends it as a message"),
+            ("/interrupt", "no turn runs"),
+            ("/export markdown", "write /export FORMAT FILE"),
+        ):
+            await one.write(text)
+            await one.until(lambda refusal=refusal: any(refusal in said for said in one.said))
+            assert text == one.composer.text  # it stays as it is written
+
+        one.composer.put("")  # names, files of prompts and arguments are completed
+        (folder / "greet.md").write_text(prompts)
+        await one.press("slash")
+        await one.sees("/compact")
+        await one.press("g")
+        await one.sees("/greet")
+        await one.press("tab", *"walrus", "enter")
+        await one.sees("Greet the walrus.", "● ready")
+        await one.press(*"/model ")
+        await one.sees("/model demo-gpt-1")
+        await one.press("down", "tab", "enter")
+        await one.until(lambda: any(said == "Model demo-opus-1" for said in one.said))
+
+        await one.write("//etc")
+        await one.sees("You said: /etc")
+        await one.write("/copy")
+        await one.until(lambda: "You said: /etc" in str(one.app.clipboard))
+        await one.write("/name red roof")
+        await one.sees("6 Live · red roof")
+        await one.write("/session")  # what other faces print is read
+        await one.sees(f"{session.session_id}  red roof", f"runtime:  {session.runtime_id}")
+        await one.press("escape")
+        await one.write("/help")
+        await one.sees("/provider", "/compact")
+        await one.press("escape")
+        await one.write("/provider")
+        await one.sees("fork it where?", "demo-claude1")
+        await one.press("escape")
+        texts = [turn.input for turn in one.app.engine.live.turns(session.session_id)]
+        assert ["Greet the walrus.", "/etc"] == texts
+
+        await one.write("/settings")
+        await one.until(lambda: 2 == len(one.app.screen_stack))
+        await one.press("escape")
+
+    async with live(read_only=True) as reader:
+        await reader.open(session.session_id)
+        await reader.write("/fork")
+        await reader.until(lambda: ReadOnly("run /fork").message in reader.said)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
+from oulipoly_engine.core.commands.slash.lines import split_words
 from oulipoly_engine.errors import ReadOnly
 from oulipoly_tui.actions.action import FRAME, STILL_OPENING
 from oulipoly_tui.actions.registry import commands, search
 from oulipoly_tui.orders.choices import choices_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
+    from oulipoly_engine.core.commands.command import Argument, Choices
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
     from oulipoly_tui.base.app_interface import AppInterface
@@ -46,12 +48,7 @@ def split(text: str, own: tuple[Action, ...] = ()) -> tuple[str, list[str]]:
     rest = text[len(begun) :].strip()
     name = meant[0] if len(meant := _map_spellings(own).get(begun, ())) == 1 else begun
     action = commands(own).get(name)
-    if action is not None and action.arguments and action.arguments[-1].is_rest:
-        return name, rest.split(maxsplit=len(action.arguments) - 1)
-    try:
-        return name, shlex.split(rest)
-    except ValueError:  # an open quote
-        return name, rest.split()
+    return name, [*split_words(rest, () if action is None else action.arguments)]
 
 
 def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
@@ -118,13 +115,28 @@ def completions(text: str, snapshot: Snapshot | None, own: tuple[Action, ...] = 
     if action is None or (typed == name and not text.endswith(" ")):
         return _complete_name(typed, own)
     ends_open = text.endswith(" ") or not arguments
-    place = len(arguments) if ends_open else len(arguments) - 1
-    if place >= len(action.arguments) or snapshot is None:
+    texts = complete_words(action.arguments, arguments, snapshot, ends_open=ends_open)
+    return tuple(f"{name} {words}" for words in texts)
+
+
+def complete_words(
+    arguments: Sequence[Argument],
+    words: Sequence[str],
+    snapshot: Snapshot | None,
+    *,
+    ends_open: bool,
+    own: Mapping[Choices, Sequence[str]] = MappingProxyType({}),
+) -> tuple[str, ...]:
+    """Return what the words behind a command may become, each as one text.
+
+    ends_open: another word begins. own: what only the place knows where they are typed.
+    """
+    place = len(words) if ends_open else len(words) - 1
+    if place >= len(arguments) or snapshot is None:
         return ()
-    choices = choices_of(action.arguments[place], snapshot) or ()
-    begun = "" if ends_open else arguments[-1]
-    head = " ".join((name, *arguments[:place]))
-    return tuple(f"{head} {one}" for one in choices if one.startswith(begun))
+    choices = choices_of(arguments[place], snapshot, own) or ()
+    begun = "" if ends_open else words[-1]
+    return tuple(" ".join((*words[:place], choice)) for choice in choices if choice.startswith(begun))
 
 
 def _complete_name(typed: str, own: tuple[Action, ...]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.commands.slash import lines as slash_lines
-from oulipoly_engine.core.commands.slash.lines import CliCommand, Known, Line, Order, list_offers
+from oulipoly_engine.core.commands.slash.lines import CliCommand, Known, Line, Order, Prompt, list_offers
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import describe_policy
@@ -72,8 +72,6 @@ class SlashCommands:
 
     def read_known(self, identity: str) -> Known:
         """Return what a session knows beside our own commands."""
-        from oulipoly_engine.config.prompt_files import read_prompts  # noqa: PLC0415 - only a slash needs them
-
         session_id = self._live.find(identity).session_id
         commands: tuple[tuple[str, str], ...] = ()
         after = 0
@@ -85,7 +83,13 @@ class SlashCommands:
                         commands = event.commands
                 if not after:
                     break
-        return Known(read_prompts(self._home.paths), tuple(CliCommand(*command) for command in commands))
+        return Known(self.read_prompts(), tuple(CliCommand(*command) for command in commands))
+
+    def read_prompts(self) -> tuple[Prompt, ...]:
+        """Return the user's prompt files."""
+        from oulipoly_engine.config.prompt_files import read_prompts  # noqa: PLC0415 - only a slash needs them
+
+        return read_prompts(self._home.paths)
 
     def judge(self, identity: str, text: str) -> Line:
         """Return what a line of a session is; nothing is read for one without a slash."""

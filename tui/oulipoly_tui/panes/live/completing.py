@@ -6,12 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oulipoly_tui.base.app_interface import app_of
+from oulipoly_tui.orders import line
 from oulipoly_tui.panes.live.jobs import list_folder
 from oulipoly_tui.view.live.completion import (
     Completion,
     Wanted,
     complete_command,
     complete_file,
+    complete_words,
     completion_rows,
     find_wanted,
     folder_of,
@@ -19,6 +21,9 @@ from oulipoly_tui.view.live.completion import (
 from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from oulipoly_engine.core.commands.command import Argument, Choices
     from oulipoly_tui.panes.live.base import LiveBase
     from oulipoly_tui.panes.live.following import LiveFollowing
 
@@ -48,13 +53,24 @@ class LiveCompleting:
         if wanted is None or self._following.session is None:
             self._offer(())
         elif wanted.kind == "command":
-            self._offer(complete_command(wanted.begun, self._following.talk.commands))
+            self._offer(complete_command(wanted.begun, self._following.known))
+            if not wanted.begun:
+                self._following.read_prompts()
+        elif wanted.kind == "words":
+            self._offer(complete_words(wanted.begun, self._following.known, self._complete_words))
         elif folder_of(wanted.begun) == self._names[0]:
             self._offer(complete_file(wanted.begun, self._names[1]))
         else:
             folder = folder_of(wanted.begun)
             work = partial(list_folder, self._following.session.workspace, folder)
             app_of(self._pane).work("files", work, partial(self._take_names, folder))
+
+    def _complete_words(self, arguments: Sequence[Argument], words: Sequence[str], ends_open: bool) -> Sequence[str]:
+        own: Mapping[Choices, Sequence[str]] = {
+            "session models": [model.id for model in self._following.talk.models],
+            "runtimes": self._following.runtimes,
+        }
+        return line.complete_words(arguments, words, self._following.snapshot, ends_open=ends_open, own=own)
 
     def press(self, key: str) -> None:
         """Move in the list, take what the cursor is on, or close it."""

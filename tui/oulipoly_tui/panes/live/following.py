@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.commands.slash.lines import CliCommand, Known
 from oulipoly_engine.core.live.events import ControlChanged, describe_control
 from oulipoly_engine.core.live.orders import AskClients, AskStatus
 from oulipoly_engine.core.text.control_characters import visible_line
@@ -16,6 +17,7 @@ from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.commands.slash.lines import Prompt
     from oulipoly_engine.core.live.events import AnyEvent, Numbered
     from oulipoly_engine.core.live.sessions import LiveSession
     from oulipoly_engine.facade.snapshot import Snapshot
@@ -40,11 +42,26 @@ class LiveFollowing:
         self._wanted_session = ""  # of the last time
         self._begun = ""  # the session that its user has just begun, until it is shown
         self._drafts: dict[str, str] = {}  # what is written and not sent, by session
+        self.runtimes: tuple[str, ...] = ()  # that are enabled
+        self._prompts: tuple[Prompt, ...] = ()
 
     @property
     def request(self) -> OpenRequest | None:
         """Return the request that is shown: the oldest."""
         return next(iter(self.talk.requests.values()), None)
+
+    @property
+    def known(self) -> Known:
+        """Return what can stand behind a slash here, beside our own commands."""
+        return Known(self._prompts, tuple(CliCommand(*command) for command in self.talk.commands))
+
+    def read_prompts(self) -> None:
+        """Read the prompt files anew."""
+        app = app_of(self._pane)
+        app.work("prompts", engine_of(app).slash.read_prompts, self._take_prompts)
+
+    def _take_prompts(self, prompts: tuple[Prompt, ...]) -> None:
+        self._prompts = prompts
 
     def state(self) -> Mapping[str, object]:
         """Return what is open, and what is written and not sent."""
@@ -119,6 +136,8 @@ class LiveFollowing:
             self._pane.keep_soon()
         self.session, self.talk = opened.status.session, talk
         self.capabilities = opened.status.capabilities
+        self.runtimes = opened.runtimes
+        self._prompts = opened.prompts
         self._has_all = len(opened.events) < WINDOW
         self.sent = self.sent if is_same else []
         self._pane.remove_class("-empty")

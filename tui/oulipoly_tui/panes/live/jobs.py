@@ -10,6 +10,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.commands.slash.lines import Prompt
     from oulipoly_engine.core.live.events import Numbered
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.engine import Engine
@@ -26,6 +27,8 @@ class Opened(Record, frozen=False, eq=False):
     events: tuple[Numbered, ...]
     requests: tuple[LiveRequest, ...]
     client: LiveClient | None  # None: no process of it lives
+    prompts: tuple[Prompt, ...] = ()  # prompt files
+    runtimes: tuple[str, ...] = ()  # where it could go on
 
 
 def open_session(engine: Engine, identity: str) -> Opened:
@@ -40,7 +43,8 @@ def open_session(engine: Engine, identity: str) -> Opened:
     requests = tuple(one for one in live.requests() if one.session_id == session_id)
     if client is not None:
         client.follow(events[-1].seq if events else 0)
-    return Opened(status, events, requests, client)
+    runtimes = tuple(runtime.id for runtime in engine.runtimes.catalogue().runtimes if runtime.is_enabled)
+    return Opened(status, events, requests, client, engine.slash.read_prompts(), runtimes)
 
 
 def resume_turn(engine: Engine, turn_id: str) -> None:

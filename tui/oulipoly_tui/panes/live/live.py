@@ -20,6 +20,7 @@ from oulipoly_tui.panes.live.base import LiveBase
 from oulipoly_tui.panes.live.completing import CompletionList, LiveCompleting
 from oulipoly_tui.panes.live.following import LiveFollowing
 from oulipoly_tui.panes.live.orders import LiveOrders
+from oulipoly_tui.panes.live.slash import LiveSlash
 from oulipoly_tui.view.live.block_lines import is_foldable
 from oulipoly_tui.view.live.composer_keys import completion_keys, composer_keys
 from oulipoly_tui.view.live.conversation import elapsed_s
@@ -69,6 +70,7 @@ class LivePane(LiveBase):
         self.orders = LiveOrders(self, self.following)
         self.answers = LiveAnswers(self, self.following, self.orders)
         self._completing = LiveCompleting(self, self.following)
+        self._slash = LiveSlash(self, self.following, self.orders)
         self.parts = (self.orders, self.answers)
 
     def compose(self) -> ComposeResult:
@@ -225,7 +227,7 @@ class LivePane(LiveBase):
     @on(Composer.Submitted)
     def _handle_submit(self, message: Composer.Submitted) -> None:
         self.following.sent.append(message.text)
-        self.orders.submit(message.text, is_queued=message.is_queued)
+        self._slash.submit(message.text, is_queued=message.is_queued)
 
     @on(Composer.Left)
     def _handle_leaving(self) -> None:

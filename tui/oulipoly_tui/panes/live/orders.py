@@ -7,14 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.commands.needs import Need
-from oulipoly_engine.core.commands.table import find
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.errors import AccountExhausted, ReadOnly, RunnerError
 from oulipoly_tui.base.app_interface import app_of, engine_of
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.panes.live.jobs import fork_to, resume_turn
 from oulipoly_tui.screens import dialogs
-from oulipoly_tui.view.live.completion import OWN_COMMANDS, own_command
 from oulipoly_tui.view.transcript.spans import cut
 
 if TYPE_CHECKING:
@@ -82,13 +80,8 @@ class LiveOrders:
 
     # ---- messages
 
-    def submit(self, text: str, *, is_queued: bool = False) -> None:
-        """Send what was written: begin a turn, steer the running one, or wait for its end; or run a command of ours."""
-        own = own_command(text, self._talk.commands)
-        if own is not None:
-            self._pane.composer.put("")
-            self._run_own(*own)
-            return
+    def submit(self, text: str, typed: str, *, is_queued: bool = False) -> None:
+        """Send a message: begin a turn, steer the running one, or wait for its end. typed: as it was written."""
         session, turn = self._session, self._talk.turn
         if session is None:
             return
@@ -108,12 +101,14 @@ class LiveOrders:
             order = orders.Steer(text, turn.turn_id)
         if self._following.connection is None:
             work = partial(engine_of(self._app).live.send, session.session_id, text)
-            self._app.work("send", work, lambda _: self._again(""), partial(self._fail, text), title="starting the CLI")
+            self._app.work(
+                "send", work, lambda _: self._again(""), partial(self._fail, typed, text=text), title="starting the CLI"
+            )
             return
 
         def on_answered(answer: Mapping[str, Any], wrong: str) -> None:
             if wrong:
-                self._fail(text, RunnerError(wrong))
+                self._fail(typed, RunnerError(wrong), text=text)
             elif answer.get("steered") is False:
                 self._app.say(str(answer.get("message", "it waits for the end of the turn")))
             elif answer.get("steered"):
@@ -121,18 +116,21 @@ class LiveOrders:
 
         self._following.connection.order(order, on_answered)
 
-    def _fail(self, text: str, error: Exception) -> None:
-        """Say what is wrong, and give back what was written; where the account is exhausted, offer others."""
-        if text and not self._pane.composer.text:
-            self._pane.composer.put(text)
+    def _fail(self, typed: str, error: Exception, *, text: str = "") -> None:
+        """Say what is wrong, and give back what was written; where the account is exhausted, offer others.
+
+        text: the message that it was.
+        """
+        if typed and not self._pane.composer.text:
+            self._pane.composer.put(typed)
         if isinstance(error, AccountExhausted) and self._session is not None:
             work = partial(engine_of(self._app).live.runtimes_instead, self._session.session_id)
-            self._app.work("accounts", work, partial(self._offer_others, self._session, text, error))
+            self._app.work("accounts", work, partial(self._offer_others, self._session, typed, text, error))
         else:
             self._app.say(str(getattr(error, "message", error)), severity="error")
 
     def _offer_others(
-        self, session: LiveSession, text: str, error: AccountExhausted, runtimes: tuple[str, ...]
+        self, session: LiveSession, typed: str, text: str, error: AccountExhausted, runtimes: tuple[str, ...]
     ) -> None:
         """Have a runtime chosen to which a session is forked, whose own account is exhausted."""
         if not runtimes:
@@ -144,7 +142,7 @@ class LiveOrders:
             self._app.work("fork", work, on_forked, title="forking the session")
 
         def on_forked(begun: Begun) -> None:
-            if self._pane.composer.text == text:
+            if self._pane.composer.text == typed:
                 self._pane.composer.put("")  # the fork has it
             self._show_fork(begun)
 
@@ -159,28 +157,7 @@ class LiveOrders:
         if self._session is not None:
             self._following.open_session(self._session.session_id, anew=True)
 
-    def _run_own(self, name: str, rest: str) -> None:
-        lacking = self._pane.find_lacking(find(OWN_COMMANDS[name]))
-        if lacking is not None:
-            self._app.say(lacking.value)
-            return
-        match name:
-            case "rename" if rest:
-                self.order(orders.Rename(rest))
-            case "review":
-                self._review(rest)
-            case "model" if rest:
-                self.order(orders.SetModel(rest), f"Model {rest}")
-            case "interrupt":
-                self._interrupt()
-            case "resume":
-                self._resume()
-            case "queue":
-                self.action_edit_queue()
-            case _:  # as its key does: it asks before it destroys
-                self._pane.find_action(name)()
-
-    def _resume(self) -> None:
+    def resume(self) -> None:
         """Have the agent go on with the turn that was under way when its process was lost."""
         turn_id = self._talk.left_turn
         if not turn_id:
@@ -196,9 +173,9 @@ class LiveOrders:
         if self._app.screen.get_selected_text():
             self._app.screen.action_copy_text()
         else:
-            self._interrupt()
+            self.interrupt()
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
         """Have the running turn end; the working line says so until it has."""
         if self._talk.turn is None:
             self._app.say(Need.TURN.value)
@@ -218,9 +195,10 @@ class LiveOrders:
 
     def action_review(self) -> None:
         """Ask of what the review shall be."""
-        dialogs.ask(self._app, "Review", "Empty: what is not committed. A name: against this branch", self._review)
+        dialogs.ask(self._app, "Review", "Empty: what is not committed. A name: against this branch", self.review)
 
-    def _review(self, branch: str) -> None:
+    def review(self, branch: str) -> None:
+        """Have what differs from a branch reviewed; empty: what is not committed."""
         name = branch.strip()
         self.order(orders.Review("branch", name) if name else orders.Review())
 
@@ -247,6 +225,23 @@ class LiveOrders:
         left = f"; left behind: {', '.join(begun.losses)}" if begun.losses else ""
         self._app.say(f"Forked: {begun.why}{left}")
         self._following.open_session(begun.session.session_id)
+
+    def fork_elsewhere(self, runtime: str) -> None:
+        """Begin another session with the past of this one on another runtime."""
+        if self._session is not None:
+            work = partial(fork_to, engine_of(self._app), self._session.session_id, runtime, "")
+            self._app.work("fork", work, self._show_fork, title="forking the session")
+
+    def choose_provider(self) -> None:
+        """Choose a runtime for another session with the past of this one."""
+        session = self._session
+        names = [name for name in self._following.runtimes if session is not None and name != session.runtime_id]
+        if session is None or not names:
+            self._app.say("There is no other account or runtime")
+            return
+        text = "Another session begins there with what was said. This one stays as it is."
+        title = f"{self._quoted_name} is on {session.account or session.runtime_id}: fork it where?"
+        dialogs.choose_account(self._app, title, names, self.fork_elsewhere, text)
 
     def action_model(self) -> None:
         """Choose another model of the runtime, which is asked for them where the session has not told."""

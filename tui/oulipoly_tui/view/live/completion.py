@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 
-from oulipoly_engine.core.commands.table import find
+from oulipoly_engine.core.commands.command import Argument
+from oulipoly_engine.core.commands.slash.lines import Known, list_offers, map_names, split_words
+from oulipoly_engine.core.commands.slash.table import Slash
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.spans import Row, fit_text
@@ -13,24 +16,14 @@ from oulipoly_tui.view.transcript.spans import Row, fit_text
 MOST = 200
 _COMMAND = re.compile(r"/([\w:.-]*)")
 _FILE = re.compile(r"(?:^|(?<=\s))@(\S*)$")
-_REVIEW = "review"  # a CLI that has it itself gets it as typed
-OWN_COMMANDS: Mapping[str, str] = {  # those of ours, which no CLI is given -> their names in the table
-    "compact": "session compact",
-    "review": "session review",
-    "rename": "session name",
-    "fork": "session fork",
-    "model": "session model",
-    "queue": "session queue",
-    "interrupt": "session interrupt",
-    "resume": "turn resume",
-    "close": "session close",
-}
+Complete = Callable[[Sequence[Argument], Sequence[str], bool], Sequence[str]]
+_WORDS = re.compile(r"/(\S+ [^\n]*)")
 
 
 class Wanted(Record):
     """What is being typed that can be completed."""
 
-    kind: str  # command, file
+    kind: str  # command, words behind one, file
     begun: str  # without its sign
     start: int  # where it begins in the text before the cursor, its sign included
 
@@ -49,24 +42,28 @@ def find_wanted(before: str) -> Wanted | None:
         return Wanted("command", found[1], 0)
     found = _FILE.search(before[-1000:])
     if found is None:
-        return None
+        words = _WORDS.fullmatch(before)
+        return None if words is None else Wanted("words", words[1], 0)
     return Wanted("file", found[1], len(before) - len(found[0]))
 
 
-def complete_command(begun: str, commands: Sequence[tuple[str, str]]) -> tuple[Completion, ...]:
+def complete_command(begun: str, known: Known) -> tuple[Completion, ...]:
     """Return the commands that begin so, ours first."""
-    clis = dict(commands)
-    own = {name: _note(name) for name in OWN_COMMANDS if not (name == _REVIEW and name in clis)}
-    every = (*own.items(), *((name, note) for name, note in commands if name not in own))
-    fits = [Completion(f"/{name} ", note) for name, note in every if name.casefold().startswith(begun.casefold())]
-    return tuple(fits[:MOST])
+    return tuple(Completion(f"/{name} ", note) for name, note in islice(list_offers(known, begun), MOST))
 
 
-def _note(name: str) -> str:
-    """Return what a command of ours does, and what is written behind it."""
-    command = find(OWN_COMMANDS[name])
-    words = [argument.name.upper() for argument in command.arguments[1:]]  # the first one is what is open
-    return f"{command.summary}: /{name} {' '.join(words)}" if words else command.summary
+def complete_words(begun: str, known: Known, complete: Complete) -> tuple[Completion, ...]:
+    """Return what the words behind a command of ours can become; nothing once they are whole.
+
+    complete: what words of arguments may become, as the `:` line has it.
+    """
+    name, _, rest = begun.partition(" ")
+    slash = map_names(known).get(name)
+    if not isinstance(slash, Slash):
+        return ()
+    texts = complete(slash.arguments, split_words(rest, slash.arguments), not rest or rest.endswith(" "))
+    whole_lines = [f"/{name} {text}" for text in texts]
+    return () if f"/{begun}" in whole_lines else tuple(Completion(line) for line in whole_lines[:MOST])
 
 
 def complete_file(begun: str, names: Sequence[tuple[str, bool]]) -> tuple[Completion, ...]:
@@ -97,17 +94,3 @@ def completion_rows(found: Sequence[Completion], width: int) -> tuple[Row, ...]:
         )
         for place, one in enumerate(found)
     )
-
-
-def own_command(text: str, commands: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the command of ours that a message is, and what stands behind it; None: it is for the CLI.
-
-    commands: the CLI's own. Its review takes what ours does not, and so does its compaction with words behind it.
-    """
-    if not text.startswith("/") or "\n" in text:
-        return None
-    name, _, rest = text[1:].partition(" ")
-    rest = rest.strip()
-    if name in dict(commands) and (name == _REVIEW or (name == "compact" and rest)):
-        return None
-    return (name, rest) if name in OWN_COMMANDS else None
