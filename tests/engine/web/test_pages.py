@@ -16,6 +16,7 @@ from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.app import make_app
 from oulipoly_engine.web.base.page_route import prefers_html
 from oulipoly_engine.web.base.templates import KINDS, static_file
+from oulipoly_engine.web.pages.page import PART
 
 SCOPES = ("view", "answer", "operate")
 HEAVIEST = 60 << 10
@@ -523,3 +524,43 @@ def test_a_browser_that_nobody_has_named_is_called_by_its_system(engine, browse,
     client.post("/pair", data={"code": engine.web.make_code(scopes=SCOPES).code})
 
     assert [name] == [device.name for device in engine.web.devices()]
+
+
+def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_one(browser, repository):
+    key = browser.begin("hello <there>", repository)
+    live = browser.engine.live
+    live.wait(key, live.turns(key)[0].turn_id)
+    place = f"/sessions/{key}/messages"
+
+    def say(line, **headers):
+        answer = browser.client.post(place, data={"content": line}, headers=headers)
+        return answer.status_code, unescape(answer.text), answer.headers.get("location")
+
+    for line, status, words in (
+        ("/nosuch", 400, "there is no command /nosuch"),
+        ("/etc/<b> is", 400, "//etc/<b> sends it as a message"),
+        ("/export html /tmp/x", 403, "/export is done at the computer alone"),
+        ("/settings", 403, "the app has them"),
+        ("/help", 200, "/provider"),
+        ("/session", 200, f"{key}  hello <there>"),
+        ("/provider", 200, "runtime: demo-codex1"),
+        ("/tools", 200, "can:"),
+        ("/name red <roof>", 200, "it is called red <roof>"),
+        ("/model demo-opus-1", 200, "later turns are done by demo-opus-1"),
+    ):
+        answer = say(line)
+        assert (status, None, True) == (answer[0], answer[2], words in answer[1]), answer
+
+    assert (303, "/sessions/new") == say("/new")[::2]
+    fork = say("/fork")[2]
+    assert key == live.find(fork.rpartition("/")[2]).forked_from
+    # Our script stays on the page, and follows the link.
+    assert 'href="/sessions/new"' in say("/new", **{PART: "1"})[1]
+    assert f'href="/sessions/{key}"' in say("/queue", **{PART: "1"})[1]
+    assert 1 == len(live.turns(key))
+    assert 303 == say("//nosuch")[0]
+    assert "/nosuch" == live.turns(key)[-1].input
+    looker = TestClient(browser.client.app, base_url="http://127.0.0.1", headers={"accept": "text/html"})
+    code = browser.engine.web.make_code("looks", ("view", "answer")).code
+    looker.post("/pair", data={"code": code, "name": "looks"})
+    assert {403} == {looker.post(place, data={"content": line}).status_code for line in ("/help", "/name x", "/fork")}

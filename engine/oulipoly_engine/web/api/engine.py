@@ -26,6 +26,7 @@ from oulipoly_engine.web.access.viewer import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from oulipoly_engine.core.commands.slash.lines import Order
     from oulipoly_engine.core.live.requests import Decision
     from oulipoly_engine.core.live.sessions import LiveRequest
     from oulipoly_engine.facade.live.sessions import Begun, LiveSessions
@@ -95,9 +96,27 @@ def find_to_drive(engine: Engine, viewer: Viewer, identity: str) -> LiveStatus:
 def fork(engine: Engine, viewer: Viewer, identity: str, *, runtime: str, at_turn: str = "", title: str = "") -> Begun:
     """Begin another session with the past of one, in the name of a device. Raises RunnerError."""
     work = find_work(engine, identity)
+    check_fork(engine, viewer, work, runtime)
+    return live_of(engine, viewer).fork(work.session.session_id, at_turn=at_turn, runtime=runtime, title=title)
+
+
+def check_fork(engine: Engine, viewer: Viewer, work: LiveStatus, runtime: str = "") -> None:
+    """Raise NotAllowed where a device may not begin a session with the past of one. runtime: another one's id."""
     target = engine.live.catalogue().find(runtime or work.session.runtime_id)
     _check_start(engine, viewer, work, "" if target is None else target.kind)
-    return live_of(engine, viewer).fork(work.session.session_id, at_turn=at_turn, runtime=runtime, title=title)
+
+
+def check_slash(engine: Engine, viewer: Viewer, work: LiveStatus, order: Order) -> None:
+    """Raise NotAllowed or ConfirmationNeeded where a device that may send messages may not run a slash command."""
+    command = order.slash.does
+    if command.scope is None:
+        why = order.slash.instead or "no device may do it"
+        raise NotAllowed(f"/{order.slash.name} is done at the computer alone: {why}")
+    check_command(viewer, command.name)
+    if command.name == "session fork":
+        check_fork(engine, viewer, work)
+    elif command.name == "session provider" and order.words:
+        check_fork(engine, viewer, work, order.words[0])
 
 
 def _check_start(engine: Engine, viewer: Viewer, work: LiveStatus, kind: str) -> None:

@@ -8,14 +8,17 @@ from datetime import datetime
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from oulipoly_engine.core.commands.slash.lines import Message, Order, Refusal
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.events import Numbered
 from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.worktrees.changes import ChangeSet
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.web.api import sessions
-from oulipoly_engine.web.api.engine import NotFound, find_to_drive, find_work, may_drive
+from oulipoly_engine.web.api.engine import NotFound, check_slash, find_to_drive, find_work, live_of, may_drive
 from oulipoly_engine.web.api.sessions import download
 from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages import entries
@@ -198,6 +201,13 @@ def _send(page: Page) -> Response:
     key, text, how = work.session.session_id, page.field("content"), page.field("how") or "send"
     if not text.strip():
         raise UsageInvalid("the message is empty: write what the session is to do")
+    match page.engine.slash.judge(key, text):
+        case Refusal(reason=reason):
+            raise UsageInvalid(reason)
+        case Order() as order:
+            return _run(page, work, order)
+        case Message(text=text):
+            pass
     handler = {"send": sessions.send, "queue": sessions.queue, "steer": sessions.steer}.get(how)
     if handler is None:
         raise UsageInvalid(f"a message is sent, queued, or steers: not {how[:40]!r}")
@@ -210,6 +220,27 @@ def _send(page: Page) -> Response:
             raise TurnInFlight(message) from error
         page.ask(sessions.queue, session_id=key, body=body)
     return page.go(f"/sessions/{key}#end")
+
+
+def _run(page: Page, work: LiveStatus, order: Order) -> Response:
+    """Run a command that was written behind a slash, and show what it says."""
+    check_slash(page.engine, page.viewer, work, order)
+    command = order.slash.does
+    key = work.session.session_id
+    if command.destroys and page.field("sure") != "yes":
+        return page.show("ask.html", does=command, page=page, back=f"/sessions/{key}")
+    if command.name == "session new":
+        return _tell(page, order, "", "/sessions/new")
+    outcome = page.engine.slash.run(key, order, live_of(page.engine, page.viewer))
+    text = cut_beginning(redact("\n".join(outcome.lines)), _PIECE)
+    return _tell(page, order, text, f"/sessions/{outcome.session_id or key}")
+
+
+def _tell(page: Page, order: Order, text: str, onward: str) -> Response:
+    """Show what a command says. onward: where it leads, perhaps to another page."""
+    if onward != f"/sessions/{page.path['session_id']}" and not page.is_part:
+        return page.go(onward)
+    return page.show("told.html", heading=f"/{order.slash.name}", text=text, onward=onward)
 
 
 def _interrupt(page: Page) -> Response:

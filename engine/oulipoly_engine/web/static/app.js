@@ -20,9 +20,10 @@
     connection.className = state === "on" ? "" : "away";
   };
   const say = (text) => { byId("say").textContent = text.replace(HIDDEN, ""); };
-  const complain = (text) => {
+  const complain = (text, kind = "") => {
     const place = byId("problem");
     place.hidden = !text;
+    place.className = kind;
     place.textContent = text.replace(HIDDEN, "");
     if (text) place.scrollIntoView({ block: "nearest" });
   };
@@ -251,6 +252,12 @@
         form.dispatchEvent(new CustomEvent("sent"));
         form.querySelectorAll("textarea").forEach((area) => { area.defaultValue = area.value; });
         say("Done.");
+        if (answer.status === 200) { // a command behind a slash has something to say, or leads elsewhere
+          const fresh = new DOMParser().parseFromString(await answer.text(), "text/html"), told = fresh.getElementById("told"), onward = fresh.getElementById("onward");
+          if (onward && onward.getAttribute("href") !== location.pathname) { location.href = onward.getAttribute("href"); return; }
+          if (told) complain(told.textContent, "told");
+          else if (fresh.querySelector("[name=sure]")) form.submit(); // it destroys something: the page that asks
+        }
       } else {
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html"), place = fresh.getElementById("error");
         if (fresh.querySelector("form[action='/confirm']")) { location.href = "/confirm?back=" + encodeURIComponent(location.pathname); return; }
