@@ -146,6 +146,23 @@ def test_running_turn_is_interrupted_and_the_session_goes_on(phone, server):
     server.until(lambda: turns_ended(server, key) == ["interrupted", "completed"])
 
 
+def test_a_line_with_a_slash_says_what_it_did_and_leads_to_a_fork(phone, server):
+    key = begin(phone, server, "hello")
+    phone.locator("#standing", has_text="ready").wait_for()
+
+    def say(line):
+        phone.get_by_label("Message", exact=True).fill(line)
+        phone.get_by_role("button", name="Send").tap()
+
+    say("/name red roof")
+    phone.locator("#problem.told", has_text="it is called red roof").wait_for()
+    say("/nosuch")
+    phone.locator("#problem:not(.told)", has_text="there is no command /nosuch").wait_for()
+    assert "/nosuch" == phone.get_by_label("Message", exact=True).input_value()
+    say("/fork")
+    phone.wait_for_url(lambda url: key not in url)
+
+
 def test_cancelled_session_stays_cancelled_until_the_next_message(phone, server):
     key = begin(phone, server, "wait [[approve:one]]")
     phone.get_by_role("button", name="Approve", exact=True).wait_for()

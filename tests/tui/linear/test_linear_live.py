@@ -32,14 +32,15 @@ def talk(live_world, agents):
 
 
 def test_a_session_is_begun_talked_to_and_its_request_approved(talk):
-    text = talk(
-        MENU, "Begin one", "demo-codex", "hello", "[[approve:rm -rf build]] go", "Approve once", "", "", "", "y"
-    )
+    said = ("hello", "/nosuch", "/name red roof", "[[approve:rm -rf build]] go")
+    text = talk(MENU, "Begin one", "demo-codex", *said, "Approve once", "", "", "", "y")
 
     assert "Assistant: " in text
     assert "It wants to run a command." in text
     assert "The request is approved." in text
     assert 2 == text.count("Turn completed.")
+    assert "Error. there is no command /nosuch: /help lists them." in text
+    assert "it is called red roof" in text
 
 
 def test_a_request_is_denied_with_a_reason_later(talk):

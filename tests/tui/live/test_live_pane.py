@@ -483,6 +483,8 @@ async def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_
         await one.sees("You said: /etc")
         await one.write("/copy")
         await one.until(lambda: "You said: /etc" in str(one.app.clipboard))
+        await one.write(f"/export markdown {one.world.root / 'talk.md'}")
+        await one.until((one.world.root / "talk.md").exists)
         await one.write("/name red roof")
         await one.sees("6 Live · red roof")
         await one.write("/session")  # what other faces print is read

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
+from oulipoly_engine.core.commands.slash.lines import Message, Order, Refusal
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.orders import Interrupt, Send
 from oulipoly_engine.errors import RunnerError
@@ -116,7 +117,10 @@ def open_talk(talk: Talk, session_id: str, begun_turn: str = "") -> None:
             _answer(talk, one)
         if status.busy and status.turn_id:
             _follow_turn(talk, session_id, status.turn_id, talk.engine.live.last_number(session_id))
-    while text := talk.ask("Message, empty to go back", "Type what the agent is told.").strip():
+    while typed := talk.ask("Message, empty to go back", "Type what the agent is told, or /help.").strip():
+        text = _run_command(talk, session_id, typed)
+        if text is None:
+            continue
         try:
             with talk.engine.live.connect(session_id, starts=True) as client:
                 last = talk.engine.live.events(session_id, limit=1)
@@ -125,6 +129,24 @@ def open_talk(talk: Talk, session_id: str, begun_turn: str = "") -> None:
                 _listen(talk, client, session_id, turn_id)
         except (HostGone, HostUnreachable) as error:
             talk.say(f"Its process has ended. {error.message}.")
+
+
+def _run_command(talk: Talk, session_id: str, typed: str) -> str | None:
+    """Return the message that a line is; None: it was a command, or is refused, and what comes of it was said."""
+    match talk.engine.slash.judge(session_id, typed):
+        case Message(text=text):
+            return text
+        case Refusal(reason=reason):
+            talk.say(f"Error. {reason}.")
+        case Order() as order:
+            try:
+                lines = talk.engine.slash.run(session_id, order).lines
+            except RunnerError as error:
+                talk.say(f"Error. {error.message}.")
+            else:
+                for line in lines:
+                    talk.quote(line)
+    return None
 
 
 def _follow_turn(talk: Talk, session_id: str, turn_id: str, after: int) -> None:
