@@ -38,7 +38,7 @@ def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_el
     ask(f"/export markdown {live.root / 'talk.md'}")
     assert "hello there" in live.root.joinpath("talk.md").read_text()
 
-    assert "there is no command /etc/x: /help lists them" in refuse("/etc/x y")["message"]
+    assert "there is no command /etc/x: see /help;" in refuse("/etc/x y")["message"]
     assert {"code": "invalid-argument", "message": "write /steer TEXT"} == refuse("/steer")
     assert "/quit does nothing here" in refuse("/quit")["message"]
     assert 1 == len(live.live.turns(session))

@@ -66,7 +66,7 @@ def test_a_line_is_a_message_or_a_command(text, line):
         ("/nosuch", ("no command /nosuch", "//nosuch")),
         ("/modle x", ("did you mean /model", "//modle")),
         ("/contxt", ("did you mean /context",)),
-        ("/etc/hosts is broken", ("no command /etc/hosts", "//etc/hosts sends it as a message")),
+        ("/etc/hosts is broken", ("no command /etc/hosts", "//etc/hosts sends it")),
         ("/Fork", ("did you mean /fork",)),
         ("/fork\nand go on", ("write /fork",)),
         ("/model two words", ("write /model NAME",)),

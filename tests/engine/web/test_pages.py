@@ -538,7 +538,7 @@ def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_one(br
 
     for line, status, words in (
         ("/nosuch", 400, "there is no command /nosuch"),
-        ("/etc/<b> is", 400, "//etc/<b> sends it as a message"),
+        ("/etc/<b> is", 400, "//etc/<b> sends it"),
         ("/export html /tmp/x", 403, "/export is done at the computer alone"),
         ("/settings", 403, "the app has them"),
         ("/help", 200, "/provider"),

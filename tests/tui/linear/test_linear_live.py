@@ -39,7 +39,7 @@ def test_a_session_is_begun_talked_to_and_its_request_approved(talk):
     assert "It wants to run a command." in text
     assert "The request is approved." in text
     assert 2 == text.count("Turn completed.")
-    assert "Error. there is no command /nosuch: /help lists them." in text
+    assert "Error. there is no command /nosuch: see /help;" in text
     assert "it is called red roof" in text
 
 

@@ -458,7 +458,7 @@ async def test_a_line_with_a_slash_is_a_command_or_refused_and_two_slashes_send_
 
         for text, refusal in (
             ("/modle x", "did you mean /model"),
-            ("/etc/hosts is broken", "//etc/hosts sends it as a message"),
+            ("/etc/hosts is broken", "//etc/hosts sends it"),
             ("/interrupt", "no turn runs"),
             ("/export markdown", "write /export FORMAT FILE"),
         ):

@@ -116,9 +116,9 @@ def _find(name: str, rest: str, known: Known) -> Entry | None:
 
 def _describe_unknown(name: str, known: Known) -> str:
     near = nearest(name, map_names(known), limit=3)
-    hint = f"did you mean {' or '.join(f'/{each}' for each in near)}?" if near else "/help lists them."
+    hint = f"did you mean {' or '.join(f'/{each}' for each in near)}?" if near else "see /help;"
     shown = name[:_LONGEST_NAME]
-    return f"there is no command /{shown}: {hint} //{shown} sends it as a message"
+    return f"there is no command /{shown}: {hint} //{shown} sends it"
 
 
 def map_names(known: Known) -> Mapping[str, Entry]:
