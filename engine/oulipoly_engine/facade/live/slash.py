@@ -110,9 +110,6 @@ class SlashCommands:
         widest = max(len(name) for name, _ in rows)
         return Outcome((*(f"{name:{widest}}  {summary}".rstrip() for name, summary in rows), "//NAME sends /NAME"))
 
-    def _tell_status(self, asked: _Asked) -> Outcome:
-        return Outcome(tuple(describe_lines(asked.live.status(asked.session.session_id))))
-
     def _tell_tools(self, asked: _Asked) -> Outcome:
         status = asked.live.status(asked.session.session_id)
         able = [name.replace("_", " ") for name, can in status.capabilities.items() if can]
@@ -162,12 +159,6 @@ class SlashCommands:
         result = asked.live.resume_turn(turns[0], self._runtimes.statuses({session.runtime_id}))
         return Outcome((f"the turn goes on: {result.status}",), turn_id=result.turn_id)
 
-    def _fork(self, asked: _Asked) -> Outcome:
-        return _tell_begun(asked.live.fork(asked.session.session_id))
-
-    def _compact(self, asked: _Asked) -> Outcome:
-        return asked.do(orders.Compact(), "compact: done")
-
     def _review(self, asked: _Asked) -> Outcome:
         return asked.do(orders.Review("branch", asked.word) if asked.word else orders.Review(), "the review has begun")
 
@@ -200,12 +191,6 @@ class SlashCommands:
         lines = (f"{place}  {plain(message.text)}" for place, message in enumerate(messages, 1))
         return Outcome(tuple(lines) or (Need.MESSAGE.value,))
 
-    def _interrupt(self, asked: _Asked) -> Outcome:
-        return asked.do(orders.Interrupt(), "interrupt: done", starts=False)
-
-    def _close(self, asked: _Asked) -> Outcome:
-        return asked.do(orders.Close(), "its process ends; a message starts it again", starts=False)
-
 
 def _tell_begun(begun: Begun) -> Outcome:
     session = begun.session
@@ -215,20 +200,20 @@ def _tell_begun(begun: Begun) -> Outcome:
 
 _FUNCTIONS: Mapping[str, Callable[[SlashCommands, _Asked], Outcome]] = {  # by the names of commands
     "help": SlashCommands._help,
-    "session status": SlashCommands._tell_status,
+    "session status": lambda _, asked: Outcome(tuple(describe_lines(asked.live.status(asked.session.session_id)))),
     "session tools": SlashCommands._tell_tools,
     "session model": SlashCommands._choose_model,
     "session provider": SlashCommands._choose_provider,
     "session new": SlashCommands._begin,
     "turn resume": SlashCommands._resume,
-    "session fork": SlashCommands._fork,
-    "session compact": SlashCommands._compact,
+    "session fork": lambda _, asked: _tell_begun(asked.live.fork(asked.session.session_id)),
+    "session compact": lambda _, asked: asked.do(orders.Compact(), "compact: done"),
     "session review": SlashCommands._review,
     "session name": SlashCommands._name,
     "session copy": SlashCommands._tell_answer,
     "session export": SlashCommands._export,
     "session steer": SlashCommands._steer,
     "session queue": SlashCommands._tell_queue,
-    "session interrupt": SlashCommands._interrupt,
-    "session close": SlashCommands._close,
+    "session interrupt": lambda _, asked: asked.do(orders.Interrupt(), "interrupt: done", starts=False),
+    "session close": lambda _, asked: asked.do(orders.Close(), "close: done", starts=False),
 }

@@ -33,15 +33,22 @@ class LiveSlash:
         self._pane = pane
         self._following = following
         self._orders = live_orders
-        self._functions: Mapping[str, Callable[[str], object]] = {  # that take a word, or have no key; by command
-            "session model": self._choose_model,
-            "session provider": self._choose_provider,
-            "session name": self._rename,
+        # What the app's actions do not do as it is written, by the names of commands.
+        self._with_word: Mapping[str, Callable[[str], object]] = {
+            "session model": lambda name: live_orders.order(orders.SetModel(name), f"Model {name}"),
+            "session provider": live_orders.fork_elsewhere,
+            "session name": lambda name: live_orders.order(orders.Rename(name)),
             "session review": live_orders.review,
             "session steer": lambda text: live_orders.order(orders.Steer(text)),
-            "session interrupt": lambda _: live_orders.interrupt(),
-            "turn resume": lambda _: live_orders.resume(),
-            "session copy": lambda _: self._copy(),
+        }
+        self._alone: Mapping[str, Callable[[], object]] = {
+            "session model": live_orders.action_model,
+            "session provider": live_orders.choose_provider,
+            "session name": live_orders.action_rename,
+            "session review": lambda: live_orders.review(""),
+            "session interrupt": live_orders.interrupt,
+            "session copy": self._copy,
+            "turn resume": live_orders.resume,
         }
 
     @property
@@ -70,10 +77,11 @@ class LiveSlash:
         lacking = self._pane.find_lacking(command)
         if lacking is not None:
             return lacking.value
-        if command.name in self._functions:
-            if command.name == "session steer" and not order.words:
-                return f"write {order.slash.usage}"
-            self._functions[command.name](order.words[0] if order.words else "")
+        if order.words and command.name in self._with_word:
+            self._with_word[command.name](order.words[0])
+            return None
+        if not order.words and command.name in self._alone:
+            self._alone[command.name]()
             return None
         action = _find_action(command.name)
         if action is not None:
@@ -108,24 +116,6 @@ class LiveSlash:
 
         work = partial(engine_of(self._app).slash.run, session_id, order)
         self._app.work("slash", work, on_done)
-
-    def _choose_model(self, name: str) -> None:
-        if name:
-            self._orders.order(orders.SetModel(name), f"Model {name}")
-        else:
-            self._orders.action_model()
-
-    def _choose_provider(self, runtime: str) -> None:
-        if runtime:
-            self._orders.fork_elsewhere(runtime)
-        else:
-            self._orders.choose_provider()
-
-    def _rename(self, name: str) -> None:
-        if name:
-            self._orders.order(orders.Rename(name))
-        else:
-            self._orders.action_rename()
 
     def _copy(self) -> None:
         blocks = reversed(self._following.talk.blocks)
