@@ -130,6 +130,10 @@ class HostFiles(Record, frozen=False):
         """Return the file that describes it."""
         return self.folder / f"{self.id}.json"
 
+    def locate(self, kind: str) -> str:
+        """Return the path of one of these files by what its name ends with, in an eighth of the time of a Path."""
+        return f"{self.folder}/{self.id}.{kind}"
+
     def describe(self, description: Record) -> None:
         """Write the description, whole or not at all. Raises OSError."""
         new = self.description.with_suffix(".json.new")
@@ -228,10 +232,14 @@ def list_running(folder: Path) -> tuple[Held, ...]:
 
 def is_held(place: HostFiles) -> bool:
     """Tell whether a host has this place, or is about to take it."""
-    if not place.lock.exists():
-        return False
-    with _lock_if_free(place) as is_dead:
-        return not is_dead
+    try:
+        descriptor = os.open(place.locate("lock"), os.O_RDWR | os.O_CLOEXEC)  # not made: its host may be gone by now
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError)
+    try:
+        return not _lock(descriptor) or _has_listener(place.socket)
+    finally:
+        os.close(descriptor)
 
 
 def survey(folder: Path, kind: type[T], runs_on: Callable[[T], bool] = lambda _: False) -> Survey[T]:
@@ -275,7 +283,7 @@ def survey(folder: Path, kind: type[T], runs_on: Callable[[T], bool] = lambda _:
 def read(place: HostFiles, kind: type[T]) -> T | None:
     """Return a description; None when there is none that can be read, or it is another host's."""
     try:
-        held = msgspec.json.decode(read_regular(place.description), type=prepare(kind))
+        held = msgspec.json.decode(read_regular(place.locate("json")), type=prepare(kind))
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return held if held.id == place.id else None

@@ -17,7 +17,7 @@ from world import World
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
-_NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 _SESSIONS, _ENTRIES_EACH, _ACCOUNTS = 10_000, 100, 5
 _WORDS = 60_000
 _ENTRY = (
@@ -91,7 +91,7 @@ def _searched(path: Path, rounds: int) -> dict[str, object]:
     from oulipoly_engine.service.search import catch_up, search  # noqa: PLC0415 - as above
     from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds  # noqa: PLC0415 - as above
 
-    store = _filled(path, _ENTRIES_EACH)
+    store = open_filled(path, _ENTRIES_EACH)
     _fill_signs(store)
     entries = _SESSIONS * _ENTRIES_EACH + _CJK_ENTRIES
     before = _size(store)
@@ -108,7 +108,7 @@ def _searched(path: Path, rounds: int) -> dict[str, object]:
     }
     slowest, name_of_slowest = Series((0.0,)), ""
     for name, text in {**_QUERIES, "absent phrase": _ABSENT_PHRASE}.items():
-        query = parse(text, _NOW, lambda naive: naive.replace(tzinfo=UTC))
+        query = parse(text, NOW, lambda naive: naive.replace(tzinfo=UTC))
         if text not in (_ABSENT_PHRASE, "zzzzzz") and not search(store, query, Kinds({}, {}), 20).hits:
             raise BenchBroken(f"nothing was found for {text}")
         for order, by_rank in (("", False), (" by rank", True)):
@@ -127,7 +127,7 @@ def _listed(path: Path, rounds: int) -> dict[str, object]:
     from oulipoly_engine.core.sessions.sessions import Sort  # noqa: PLC0415 - as above
     from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds  # noqa: PLC0415 - as above
 
-    store = _filled(path, 4)
+    store = open_filled(path, 4)
     known = Catalogue(store, Kinds({}, {}))
     known.refresh()
 
@@ -146,7 +146,7 @@ def _read(path: Path, rounds: int) -> dict[str, object]:
     from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, list_sessions  # noqa: PLC0415 - as above
     from oulipoly_engine.store.transcripts.entry_pages import EntryPages  # noqa: PLC0415 - as above
 
-    store = _filled(path, 4)
+    store = open_filled(path, 4)
     Catalogue(store, Kinds({}, {})).refresh()
     _fill(store, [("account-0", _session(_SESSIONS), 100_000)], 3)
     taken = calls(lambda: list_sessions(store), rounds)
@@ -158,7 +158,8 @@ def _read(path: Path, rounds: int) -> dict[str, object]:
     return {"values": taken.values, "facts": facts}
 
 
-def _filled(path: Path, entries_each: int) -> Store:
+def open_filled(path: Path, entries_each: int) -> Store:
+    """Return a state file with ten thousand sessions of so many entries, which the lists know."""
     from oulipoly_engine.store.base.db import open_store  # noqa: PLC0415 - as above
     from oulipoly_engine.store.sessions import imported  # noqa: PLC0415 - as above
 
@@ -188,7 +189,7 @@ def _entries(owners: list[tuple[str, str, int]], dice: random.Random) -> Iterato
     weights = list(itertools.accumulate(1 / (number + 2.7) for number in range(_WORDS)))
     lengths = (5, 10, 30, 60, 120, 150)
     for account, session, count in owners:
-        at = _NOW - timedelta(seconds=dice.randint(86_400, 600 * 86_400))
+        at = NOW - timedelta(seconds=dice.randint(86_400, 600 * 86_400))
         for number in range(count):
             at += timedelta(seconds=dice.randint(1, 120))
             text = " ".join(dice.choices(words, cum_weights=weights, k=dice.choice(lengths)))
@@ -206,7 +207,7 @@ def _fill_signs(store: Store) -> None:
 
     def rows() -> Iterator[tuple[object, ...]]:
         for number in range(_CJK_ENTRIES):
-            at = _NOW - timedelta(seconds=dice.randint(0, 600 * 86_400))
+            at = NOW - timedelta(seconds=dice.randint(0, 600 * 86_400))
             text = "".join(dice.choices(signs, cum_weights=weights, k=dice.choice((5, 20, 60, 120, 240))))
             body = json.dumps([{"type": "text", "text": text}], ensure_ascii=False)
             owner = number % 300

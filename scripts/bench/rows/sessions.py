@@ -316,7 +316,7 @@ def _filled(state: Path, path: Path) -> int:
     from oulipoly_engine.store.sessions import imported  # noqa: PLC0415 - as above
 
     state.mkdir(parents=True)
-    store = finding._filled(state / "state.db", 4)
+    store = finding.open_filled(state / "state.db", 4)
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
         file.writelines(

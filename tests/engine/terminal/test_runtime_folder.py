@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.host.runtime_folder import HostFiles, RuntimeFolderUnsafe, claim, ensure
+from oulipoly_engine.host.runtime_folder import HostFiles, RuntimeFolderUnsafe, claim, ensure, is_held
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.host.runtime_folder import Terminal, survey
@@ -278,3 +278,10 @@ def test_a_folder_without_locks_is_refused_in_words(tmp_path, monkeypatch):
         patch.setattr(fcntl, "flock", refuse)
         with pytest.raises(RuntimeFolderUnsafe, match="No locks available; set XDG_RUNTIME_DIR"):
             ensure(tmp_path / "run")
+
+
+def test_asking_whether_a_host_lives_makes_nothing(runtime):
+    runtime.mkdir(mode=0o700)
+
+    assert not is_held(HostFiles(runtime, "abcdef"))
+    assert [] == [*runtime.iterdir()]

@@ -80,16 +80,19 @@ def _has_begun(terminal: Held, part: Part) -> bool:
 
 def list_unrecorded_terminals(store: Store, paths: Paths) -> tuple[Session, ...]:
     """Return the CLIs that run in a terminal and of which nothing is recorded yet, each with its terminal's id."""
-    terminals = runtime_folder.list_running(paths.runtime)
-    return tuple(_read_terminal(each) for each in terminals if each.account and not _is_recorded(store, each))
-
-
-def _is_recorded(store: Store, terminal: Held) -> bool:
+    terminals = [each for each in runtime_folder.list_running(paths.runtime) if each.account]
+    if not terminals:
+        return ()
     from oulipoly_engine.store.sessions import chains, facts  # noqa: PLC0415 - only where a terminal lives
 
-    if terminal.session_id:
-        return bool(chains.find_owning_chains(store, terminal.session_id))
-    return facts.has_begun(store, terminal.account or "", terminal.cwd or "", terminal.started_at)
+    known_ids = chains.find_known_ids(store, {each.session_id for each in terminals if each.session_id})
+
+    def is_recorded(terminal: Held) -> bool:
+        if terminal.session_id:
+            return terminal.session_id in known_ids
+        return facts.has_begun(store, terminal.account or "", terminal.cwd or "", terminal.started_at)
+
+    return tuple(_read_terminal(each) for each in terminals if not is_recorded(each))
 
 
 def _read_terminal(terminal: Held) -> Session:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from oulipoly_engine.errors import SessionAmbiguous, SessionBusy
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Question, Store
+from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import Expression, Field, Query, fn
 from oulipoly_engine.store.models.live import LiveSessionRow
 from oulipoly_engine.store.models.runs import InvocationRow
@@ -371,6 +372,20 @@ def last_boundary(store: Store, account: str, session_id: str) -> str | None:
 def find_owning_chains(store: Store, any_id: str) -> tuple[Chain, ...]:
     """Return every chain whose own id is `any_id`, or which has a segment of that session id, a live session's too."""
     return _chains(store, _of_any_id(any_id))
+
+
+@compile_query
+def _select_known_ids(any_ids: Parameter) -> Query:
+    live = LiveSessionRow
+    chain_ids = ChainRow.select(ChainRow.chain_id).where(ChainRow.chain_id.in_(each_of(any_ids)))
+    native_ids = SegmentRow.select(SegmentRow.session_id).where(SegmentRow.session_id.in_(each_of(any_ids)))
+    recorded = live.select(live.session_id).join(SegmentRow, on=SegmentRow.session_id == live.native_id)
+    return native_ids.union(chain_ids).union(recorded.where(live.session_id.in_(each_of(any_ids))))
+
+
+def find_known_ids(store: Store, any_ids: Collection[str]) -> set[str]:
+    """Return those of some ids under which `find_owning_chains` finds a chain."""
+    return {any_id for (any_id,) in store.rows(_select_known_ids([*any_ids]))}
 
 
 def find_chains_by_prefix(store: Store, prefix: str) -> tuple[Chain, ...]:

@@ -172,6 +172,23 @@ def test_a_cli_that_tells_its_terminal_no_id_is_one_row_with_the_session_that_it
     assert terminals == {name_of(row) for row in home.list(kinds=["terminal"]).rows}
 
 
+@pytest.mark.parametrize(("account", "rows"), [("ada", 1), ("bob", 2), (None, 1)], ids=["its own", "another", "none"])
+def test_a_live_session_is_recorded_where_its_account_is_and_without_one_on_any(home, account, rows):
+    opened = LiveSession("n", "/w", "run", "acp", "opus", AT, AT, account, "new-cli", title="new")
+    live_sessions.insert(home.store, opened)
+    home.record("new")
+
+    assert rows == [name_of(row) for row in home.list().rows].count("new")
+    assert rows == home.list().total - 9
+
+
+@pytest.mark.parametrize("session_id", ["talks-cli", "talks"])
+def test_a_terminal_is_no_row_of_its_own_under_any_id_of_a_recorded_session(home, session_id):
+    home.host(home.paths.runtime, "abcdef", account="ada", session_id=session_id)
+
+    assert 9 == home.list().total
+
+
 def test_the_list_of_live_sessions_is_this_list_with_a_filter(home):
     begun = {"talks", "works", "ended", "queued", "starts", "lost", "reopened"}
     listing = home.list(kinds=LIVE_KINDS)
