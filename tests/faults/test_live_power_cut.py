@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -33,6 +34,12 @@ class Trace:
         self._process.terminate()
         self._process.communicate()
 
+    def until_synced(self):
+        deadline = time.monotonic() + 20
+        while ["synced"] != [step for step in self.steps() if step in ("written", "synced")][-1:]:
+            assert time.monotonic() < deadline, [*self.steps()]
+            time.sleep(0.02)
+
     def steps(self):
         """Return what was done to the log of the state file, to the CLI and to the clients, in order."""
         for line in self._path.read_text().splitlines():
@@ -49,8 +56,10 @@ def test_a_message_is_on_the_disk_before_it_is_said_to_be_taken(live, tmp_path):
     host = live.host_of(session)
     trace = Trace(host.host_pid, tmp_path / "trace")
     try:
-        for number in range(5):
-            live.live.send(session, json.dumps([["listen"]]) if number == 4 else f"message {number}", waits=number < 4)
+        for number in range(4):
+            live.live.send(session, f"message {number}", waits=True)
+        trace.until_synced()  # the end of a turn is, though nobody sends anything
+        live.live.send(session, json.dumps([["listen"]]), waits=False)
         live.until(session, lambda event: isinstance(event, TurnStarted))
     finally:
         trace.end()

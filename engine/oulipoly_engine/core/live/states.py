@@ -33,6 +33,7 @@ REQUEST: Mapping[tuple[str, str], str] = {
 
 # A message in the queue.
 MESSAGE: Mapping[tuple[str, str], str] = {
+    ("queued", "begin"): "delivered",  # as a turn of its own
     ("queued", "claim"): "claimed",
     ("queued", "revoke"): "revoked",
     ("claimed", "deliver"): "delivered",

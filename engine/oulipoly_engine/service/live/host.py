@@ -56,6 +56,10 @@ _MUTE_S = 0.5  # from the end of its stdout to the first signal: mostly it is ju
 _LOOK_S = 2.0  # between two looks at what the CLI has started
 _CHECKPOINT_TURNS = 16  # some 30 pages each: well before SQLite brings them into the file while a message waits
 _PAGE = 500  # events of a replay at a time
+# A message that comes at once has it done in its own sync. Else its writes would wait for the one that goes on: 8 ms on
+# a busy disk, as long as the log of the state file grows.
+_SYNC_AFTER_S = 0.05
+_QUESTIONS = (orders.AskStatus, orders.AskClients, orders.TellMessage)  # by which nothing is taken
 _OF_HOST = (orders.AskStatus, orders.AskClients, orders.Close, orders.Cancel)  # that it does itself, to its end
 
 
@@ -116,7 +120,8 @@ class Host:
         self._descendants = Descendants(process.pid, is_host)
         self._look_at = 0.0
         self._has_stdout = self._has_stderr = True
-        self._is_terminated = self._is_done = self._must_sync = False
+        self._is_terminated = self._is_done = False
+        self._sync_at: float | None = None  # None: nothing was written that must outlast a power cut
 
     def run(self) -> None:
         """Serve until the CLI has ended and that is recorded."""
@@ -143,9 +148,7 @@ class Host:
             if self._is_terminated:
                 self.end("shutdown", "its host was told to end")
             self._look_at_process()
-            if self._must_sync:
-                self._must_sync = False
-                self._store.start_sync()  # an order that follows at once waits for no disk
+        self._store.start_sync()
         for client in self._clients.values():
             client.close("the session has ended")
 
@@ -236,7 +239,8 @@ class Host:
             self._interrupted_at = None
         self._write()
         self.turns.tell()
-        self._must_sync |= is_other or self.turns.is_open != was_open
+        if self._sync_at is None and (is_other or self.turns.is_open != was_open):
+            self._sync_at = time.monotonic() + _SYNC_AFTER_S
         self._checkpoint()
         failure = self.turns.failure
         if failure is not None:
@@ -342,7 +346,9 @@ class Host:
             case OrderFrame():
                 answer = self._do(message, seat)
                 self._pump()
-                self._store.sync()  # what was taken outlasts a power cut
+                if not isinstance(message.order, _QUESTIONS):
+                    self._store.sync()  # what was taken outlasts a power cut
+                    self._sync_at = None
                 seat.answer(answer)
             case Bye():
                 raise EOFError
@@ -454,6 +460,7 @@ class Host:
             self._look_at = now + _LOOK_S
         if self.turns.turn is not None:
             waits.append(max(0.0, self._look_at - now))
+        waits.append(self._sync_when_due(now))
         if self._ending is None:
             waits.append(self._check_patience(now))
             waits.append(self._tell_silence(now))
@@ -467,6 +474,13 @@ class Host:
         if self._ladder:
             waits.append(self._ladder[0][0] - now)
         return min((max(0.0, one) for one in waits if one is not None), default=None)
+
+    def _sync_when_due(self, now: float) -> float | None:
+        """Have the disk keep what has begun or ended a turn. Returns the seconds until that is due."""
+        if self._sync_at is not None and now >= self._sync_at:
+            self._sync_at = None
+            self._store.start_sync()
+        return None if self._sync_at is None else self._sync_at - now
 
     def _tell_silence(self, now: float) -> float | None:
         """Tell when nothing is heard of a running turn: some CLIs ask their API again for minutes without a word.

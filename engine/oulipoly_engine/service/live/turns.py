@@ -7,7 +7,7 @@ through the driver. Nothing here reads a descriptor or waits.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -87,6 +87,7 @@ class SessionTurns:
         self._steering = SteeringMessages(self._say)
         self.requests = SessionRequests(store, session.session_id, driver, clock, self._say)
         self._invocation: int | None = None
+        self._unwritten = bytearray()  # what the driver wants written, until it is kept what that is for
         self._told_queue = {one.message_id for one in live_queue.waiting(store, session.session_id)}
 
     # What the CLI says ---------------------------------------------------------------------------------------------
@@ -99,23 +100,31 @@ class SessionTurns:
 
     def take(self) -> bytes:
         """Do what the driver's events ask for and return what is to be written to the CLI, before `tell` is called."""
-        output = self._driver.take()
-        if not output.events and not self._events.unkept:
-            return output.data
-        data = bytearray(output.data)
-        if all(isinstance(event, ev.ItemDelta) for event in output.events) and not self._events.unkept:
-            for event in merge_deltas(output.events):  # a flood: nothing of it is kept
+        events = self._take_events()
+        if all(isinstance(event, ev.ItemDelta) for event in events) and not self._events.unkept:
+            for event in merge_deltas(events):  # a flood: nothing of it is kept
                 self._apply(event)
         else:
             with self._store.write():  # one transaction for all that came together
-                while output.events:
-                    for event in merge_deltas(output.events):
-                        self._apply(event)
-                    self._run_next()
-                    output = self._driver.take()
-                    data += output.data
-                self._events.keep()
-        return bytes(data)
+                self._keep(events)
+        data = bytes(self._unwritten)
+        self._unwritten.clear()
+        return data
+
+    def _take_events(self) -> Sequence[ev.AnyEvent]:
+        """Return what the driver tells; what it wants written waits for `take`."""
+        output = self._driver.take()
+        self._unwritten += output.data
+        return output.events
+
+    def _keep(self, events: Sequence[ev.AnyEvent]) -> None:
+        """Do what events ask for, and what follows from that, and write it down. Runs inside a write transaction."""
+        while events:
+            for event in merge_deltas(events):
+                self._apply(event)
+            self._run_next()
+            events = self._take_events()
+        self._events.keep()
 
     def tell(self) -> None:
         """Tell the clients what has happened, once the CLI has what it waits for."""
@@ -348,7 +357,7 @@ class SessionTurns:
             self._refuse_where_busy(order)
             live_queue.append(self._store, message, is_first=bool(note))
             self._run_next()
-            self._events.keep()
+            self._keep(self._take_events())  # most drivers begin the turn at once
         is_running = self.turn is not None and self.turn.turn_id == identity
         if not is_running:
             self._tell_queue()
@@ -356,6 +365,8 @@ class SessionTurns:
         return {"turn_id": identity, "status": status, "is_opening": not self.is_open}
 
     def _refuse_where_busy(self, order: orders.Send) -> None:
+        if not order.if_idle and self.session.lifecycle != "oneshot":
+            return
         is_busy = self.turn is not None or bool(live_queue.waiting(self._store, self.session.session_id))
         if is_busy and order.if_idle:
             raise requests.TurnInFlight("a turn is in flight: wait for its end, steer it, or queue the message")
@@ -477,9 +488,8 @@ class SessionTurns:
             return
         first = waiting[0]
         with self._store.write():  # the message becomes a turn, or neither happens
-            if not live_queue.change(self._store, first.message_id, "claim", turn_id=first.message_id):
+            if not live_queue.change(self._store, first.message_id, "begin", turn_id=first.message_id):
                 return
-            live_queue.change(self._store, first.message_id, "deliver")
             self._new_turn(first.message_id, _kind_of(first), first.text)
         if first.message_id in self._told_queue:
             self._tell_queue()

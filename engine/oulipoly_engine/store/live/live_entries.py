@@ -26,6 +26,7 @@ from oulipoly_engine.store.sessions import chains, leaves
 from oulipoly_engine.store.transcripts import entries, takeovers
 
 _SAYING, _NAMING = ("item_ended",), ("session_opened", "native_id_changed")
+_AT_ONCE = 500  # events: nearly always all there are since the last time
 
 
 def concern(events: Iterable[ev.Numbered]) -> bool:
@@ -48,7 +49,9 @@ def enter(store: Store, session_id: str) -> int:
         if session.native_id in {branch.native_id for branch in branches}:
             return 0  # what is said from there on belongs to a session whose id its CLI has not told yet
         stretches: Sequence[Stretch] = (Stretch(session.native_id),)
-        if not session.entered or any(live_events.pages_of_types(store, session_id, _NAMING, session.entered)):
+        kinds = (*_SAYING, *_NAMING)
+        events, after = live_events.of_types(store, session_id, session.entered, kinds, _AT_ONCE)
+        if not session.entered or after or not all(isinstance(each.event, ev.ItemEnded) for each in events):
             naming = chain.from_iterable(live_events.pages_of_types(store, session_id, _NAMING))
             stretches = find_stretches(naming, session.native_id, branches)
             _take_former_ids_along(store, session.account, stretches)
@@ -59,7 +62,8 @@ def enter(store: Store, session_id: str) -> int:
                 chains.begin_part(store, owners[each.native_id], each.native_id, each.behind)
         ends: dict[str, str | None] = {}
         new = 0
-        for page in live_events.pages_of_types(store, session_id, _SAYING, session.entered):
+        rest = live_events.pages_of_types(store, session_id, _SAYING, after) if after else ()
+        for page in chain((events,), rest):
             for native_id, lines in _make_lines(session_id, stretches, page).items():
                 new += _enter_lines(store, session, owners[native_id], lines, ends)
         for native_id in ends:
@@ -149,14 +153,19 @@ def _enter_lines(
 ) -> int:
     """Store entries of one stretch, each hung on the one before it. ends: the last ones so far, by native ids."""
     native_id = lines[0].session_id
+    is_listed = False
     if native_id not in ends:
-        ends[native_id] = leaves.find_leaf(store, account, native_id) if session.entered else None
+        leaf = leaves.find_kept(store, account, native_id) if session.entered else None
+        is_listed = leaf is not None
+        if session.entered and not is_listed:
+            leaf = leaves.find_last(store, account, native_id)
+        ends[native_id] = leaf
     lines = hang_lines(lines, ends[native_id])
     ends[native_id] = lines[-1].entry_id
     new = entries.insert_new(store, account, lines, from_text(lines[-1].timestamp))
     if new < len(lines):
         entries.complete(store, account, lines)
-    if new and chains.chain_of(store, account, native_id) is None:
+    if new and not is_listed and chains.chain_of(store, account, native_id) is None:
         times = {"started_at": session.created_at, "last_used_at": session.updated_at}
         chains.insert(store, account, native_id, session.model, **times, reason="initial")
     return new

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Any
 
@@ -17,7 +17,7 @@ from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES, rea
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions, Turn
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import asdict, prepare, replace
-from oulipoly_engine.store.base.compiled import Parameter, compile_query
+from oulipoly_engine.store.base.compiled import Compiled, Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of, greatest
 from oulipoly_engine.store.base.orm import Query, fn
@@ -142,13 +142,25 @@ def _acts_unasked(options: SessionOptions) -> bool:
 
 def update(store: Store, session_id: str, now: datetime, **changes: Any) -> None:  # noqa: ANN401 - columns' values
     """Change some fields of a session: native_id, title, status, how it has ended; its opening by `change_opening`."""
-    row = LiveSessionRow
     if changes.get("closed_at") is not None:
         changes["closed_at"] = to_text(changes["closed_at"])
     changes |= {name: redact(changes[name]) for name in ("title", "status_reason") if name in changes}
-    told = {getattr(row, name): value for name, value in changes.items()} | {row.updated_at: to_text(now)}
     with store.write():
-        store.run(row.update(told).where(row.session_id == session_id))
+        store.run(_update_of((*changes, "updated_at"))(*changes.values(), to_text(now), session_id))
+
+
+@cache
+def _update_of(names: tuple[str, ...]) -> Compiled:
+    """Return the update of these columns of one session, which takes their values and its id."""
+    row = LiveSessionRow
+
+    def build(*values: Parameter) -> Query:
+        *changed, session_id = values
+        return row.update({getattr(row, name): value for name, value in zip(names, changed, strict=True)}).where(
+            row.session_id == session_id
+        )
+
+    return Compiled(build, len(names) + 1)
 
 
 def change_opening(
@@ -210,6 +222,23 @@ def begin_turn(store: Store, turn_id: str, native_turn_id: str) -> bool:
     return may_begin
 
 
+@compile_query
+def _turn_ended(
+    turn_id: Parameter,
+    allowed: Parameter,
+    status: Parameter,
+    ended_at: Parameter,
+    message: Parameter,
+    code: Parameter,
+    reply: Parameter,
+    usage: Parameter,
+) -> Query:
+    row = LiveTurnRow
+    values = {row.status: status, row.ended_at: ended_at, row.message: message, row.code: code}
+    values |= {row.reply: reply, row.usage: usage}
+    return row.update(values).where(row.turn_id == turn_id, row.status.in_(each_of(allowed)))
+
+
 def end_turn(
     store: Store,
     turn_id: str,
@@ -222,18 +251,11 @@ def end_turn(
     usage: object = None,
 ) -> bool:
     """Make a turn final. Returns whether it was open."""
-    row = LiveTurnRow
-    allowed = row.status.in_(states.sources(states.TURN, states.TURN_END_EVENTS[status]))
-    told = {
-        row.status: status,
-        row.ended_at: to_text(now),
-        row.message: redact(message),
-        row.code: code,
-        row.reply: redact(reply),
-        row.usage: None if usage is None else _dump(usage),
-    }
+    allowed = states.sources(states.TURN, states.TURN_END_EVENTS[status])
+    kept_usage = None if usage is None else _dump(usage)
+    ended = _turn_ended(turn_id, allowed, status, to_text(now), redact(message), code, redact(reply), kept_usage)
     with store.write():
-        was_open = store.run(row.update(told).where(row.turn_id == turn_id, allowed)) == 1
+        was_open = store.run(ended) == 1
         unsent_texts.drop(store, turn_id)
     return was_open
 

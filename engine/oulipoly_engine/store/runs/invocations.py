@@ -70,6 +70,31 @@ def begin(store: Store, new: NewInvocation) -> int:
     return row_id
 
 
+@compile_query
+def _update_ended(
+    row_id: Parameter,
+    status: Parameter,
+    success: Parameter,
+    exit_code: Parameter,
+    error_category: Parameter,
+    terminal_reason: Parameter,
+    session_id: Parameter,
+    capture_method: Parameter,
+    acceptance_status: Parameter,
+    acceptance_evidence: Parameter,
+    finished_at: Parameter,
+) -> Query:
+    row = InvocationRow
+    values = {row.status: status, row.success: success, row.exit_code: exit_code, row.finished_at: finished_at}
+    values |= {row.error_category: error_category, row.terminal_reason: terminal_reason}
+    values |= {row.session_id: session_id, row.session_capture_method: capture_method}
+    values |= {
+        row.resume_acceptance_status: acceptance_status,
+        row.resume_acceptance_evidence: acceptance_evidence,
+    }
+    return row.update(values).where(row.id == row_id)
+
+
 def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
     """Make a running row final, count it, and return the chain that its session belongs to, if it has one.
 
@@ -80,20 +105,19 @@ def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
         if row is None or row.status is not Status.RUNNING:
             return None
         store.run(
-            InvocationRow.update(
-                status=(Status.SUCCEEDED if outcome.success else Status.FAILED).value,
-                success=int(outcome.success),
-                exit_code=outcome.exit_code,
-                error_category=outcome.error_category,
-                terminal_reason=outcome.terminal_reason,
-                session_id=outcome.session_id or row.session_id,
-                session_capture_method=(
-                    row.capture_method if outcome.capture_method == "none" else outcome.capture_method
-                ),
-                resume_acceptance_status=outcome.acceptance_status,
-                resume_acceptance_evidence=outcome.acceptance_evidence,
-                finished_at=to_text(outcome.finished_at),
-            ).where(InvocationRow.id == row_id)
+            _update_ended(
+                row_id,
+                (Status.SUCCEEDED if outcome.success else Status.FAILED).value,
+                int(outcome.success),
+                outcome.exit_code,
+                outcome.error_category,
+                outcome.terminal_reason,
+                outcome.session_id or row.session_id,
+                row.capture_method if outcome.capture_method == "none" else outcome.capture_method,
+                outcome.acceptance_status,
+                outcome.acceptance_evidence,
+                to_text(outcome.finished_at),
+            )
         )
         if row.account is not None:
             _count(store, row, outcome)
@@ -310,15 +334,30 @@ def _redact(text: str) -> str:
 def _count(store: Store, row: Invocation, outcome: Outcome) -> None:
     error = None if outcome.success else _redact(outcome.error_text or outcome.error_category or "failed")
     finished = to_text(outcome.finished_at)
+    error_at = None if error is None else finished
+    store.run(_add_to_counter(row.model, row.account, int(not outcome.success), error, error_at, finished))
+
+
+@compile_query
+def _add_to_counter(
+    model: Parameter,
+    account: Parameter,
+    errors: Parameter,
+    last_error: Parameter,
+    last_error_at: Parameter,
+    invoked_at: Parameter,
+) -> Query:
     counter = AccountCounterRow
     added = counter.insert(
-        model_name=row.model,
-        account=row.account,
-        invocation_count=1,
-        error_count=int(not outcome.success),
-        last_error=error,
-        last_error_at=None if error is None else finished,
-        last_invoked_at=finished,
+        {
+            counter.model_name: model,
+            counter.account: account,
+            counter.invocation_count: 1,
+            counter.error_count: errors,
+            counter.last_error: last_error,
+            counter.last_error_at: last_error_at,
+            counter.last_invoked_at: invoked_at,
+        }
     )
     update = {
         counter.invocation_count: counter.invocation_count + 1,
@@ -327,7 +366,7 @@ def _count(store: Store, row: Invocation, outcome: Outcome) -> None:
         counter.last_error_at: fn.COALESCE(EXCLUDED.last_error_at, counter.last_error_at),
         counter.last_invoked_at: EXCLUDED.last_invoked_at,
     }
-    store.run(added.on_conflict(conflict_target=[counter.model_name, counter.account], update=update))
+    return added.on_conflict(conflict_target=[counter.model_name, counter.account], update=update)
 
 
 @compile_query

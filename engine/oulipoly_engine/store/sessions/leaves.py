@@ -88,9 +88,20 @@ def find_moved(store: Store, account: str, session_id: str) -> str | None:
 
 
 def find_leaf(store: Store, account: str, session_id: str) -> str | None:
-    """Return the entry that a session goes on behind; None: it has none.
+    """Return the entry that a session goes on behind; None: it has none."""
+    return find_kept(store, account, session_id) or find_last(store, account, session_id)
+
+
+def find_kept(store: Store, account: str, session_id: str) -> str | None:
+    """Return the entry that the list of sessions has as a session's leaf; None: it has none, or no such session.
 
     One that is not stored any more counts as none: a transcript has other ids, and so has one that was replaced.
     """
-    rows = store.rows(_select_kept(account, session_id)) or store.rows(_select_last(account, session_id))
+    rows = store.rows(_select_kept(account, session_id))
+    return str(rows[0][0]) if rows else None
+
+
+def find_last(store: Store, account: str, session_id: str) -> str | None:
+    """Return the last entry of a session's main line; None: there is none."""
+    rows = store.rows(_select_last(account, session_id))
     return str(rows[0][0]) if rows else None

@@ -13,7 +13,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import count_where, each_of
-from oulipoly_engine.store.base.orm import Case, Expression, Query, fn
+from oulipoly_engine.store.base.orm import SQL, Case, Expression, Query, fn
 from oulipoly_engine.store.models.quota import AccountQuotaRow
 from oulipoly_engine.store.models.sessions import CopiedHistoryRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import BEHIND_LIVE, IS_LIVE, IS_READ, EntryRow
@@ -83,18 +83,15 @@ def _values(account: str, line: EntryLine, instant: str) -> tuple[object, ...]:
 
 
 @compile_query
-def _before_live(account: Parameter, session_id: Parameter) -> Query:
-    return _of_transcript(account, session_id, EntryRow.entry_id < LIVE_IDS)
-
-
-@compile_query
-def _behind_live(account: Parameter, session_id: Parameter) -> Query:
-    return _of_transcript(account, session_id, EntryRow.entry_id >= BEHIND_LIVE)
-
-
-def _of_transcript(account: Parameter, session_id: Parameter, ids: Expression) -> Query:
+def _some_read(accounts: Parameter, session_id: Parameter) -> Query:
+    """Ask for two stretches of an index: for both at once, SQLite would go through all that was heard."""
     row = EntryRow
-    return row.select(row.id).where(row.provider_name == account, row.session_id == session_id, ids).limit(1)
+    mine = row.provider_name.in_(each_of(accounts)) & (row.session_id == session_id)
+    before_live, behind_live = (
+        row.select(row.id).where(mine, ids) for ids in (row.entry_id < LIVE_IDS, row.entry_id >= BEHIND_LIVE)
+    )
+    anything = row.alias()
+    return anything.select(SQL("1")).where(fn.EXISTS(before_live) | fn.EXISTS(behind_live)).limit(1)
 
 
 @compile_query
@@ -109,7 +106,7 @@ def find_accounts(store: Store, session_id: str) -> set[str]:
 
 def has_transcript(store: Store, accounts: Iterable[str], session_id: str) -> bool:
     """Tell whether entries of a session are stored that its CLI has written, and not only those that we have heard."""
-    return any(store.rows(question(name, session_id)) for name in accounts for question in (_before_live, _behind_live))
+    return bool(store.rows(_some_read([*accounts], session_id)))
 
 
 def _are_live(account: Parameter, session_id: Parameter) -> Expression:

@@ -117,6 +117,18 @@ def test_a_message_is_told_as_it_is_taken_and_once(talk):
     assert turn_id == talk.turns.status()["turn_id"]
 
 
+def test_a_message_is_written_with_the_begin_of_its_turn_or_not_at_all(talk):
+    talk.say(ev.SessionOpened("n1"))
+    talk.driver.send = lambda turn_id, text: talk.driver.say(ev.TurnStarted())
+    statements = []
+    talk.store._connections.mine().set_trace_callback(statements.append)
+    turn_id = talk.send("mend the parser")
+
+    assert 1 == statements.count("COMMIT")
+    assert ["running"] == [turn.status for turn in live_sessions.open_turns(talk.store)]
+    assert {turn_id} == {one.event.turn_id for one in talk.told if isinstance(one.event, ev.TurnStarted)}
+
+
 def test_no_way_in_leaves_a_secret_in_the_state_file_and_the_cli_gets_each(talk):
     first, queued, steered, name = (f"{word} API_KEY={KEY}" for word in ("first", "queued", "steered", "name"))
     talk.send(first)  # it waits until the CLI is ready
