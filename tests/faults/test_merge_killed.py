@@ -17,7 +17,8 @@ from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.store.base.db import open_store
-from oulipoly_engine.store.worktrees import operations, worktrees
+from oulipoly_engine.store.operations import operations
+from oulipoly_engine.store.worktrees import worktrees
 
 SESSION = "5e551011-0000-4000-8000-000000000000"
 FILES = 12
@@ -145,12 +146,12 @@ def settle():
     """Do what the next command does first, and return how the last move stands."""
     engine = Engine(Surroundings(paths=from_environment()))
     try:
-        engine.changes.reconcile()
+        engine.worktrees.reconcile()
     finally:
         engine.close()
     with closing(open_store(from_environment().state_db)) as store:
-        assert operations.begun(store) == ()
-        moves = operations.of_session(store, SESSION)
+        moves = operations.of_subject(store, SESSION)
+    assert "begun" not in [move.state for move in moves]
     return moves[-1].state if moves else "undone"
 
 

@@ -63,9 +63,8 @@ class Attention:
         self._thread.join(2.0)
 
     def _run(self) -> None:
-        for settle in (lambda: self._engine.worktrees.reconcile(), lambda: self._engine.changes.reconcile()):
-            with suppress(RunnerError):  # what a kill has cut, of worktrees and of merges
-                settle()
+        with suppress(RunnerError):
+            self._engine.worktrees.reconcile()
         while not self._ended.is_set():
             self._hub.wake()
             for look in (self._drop_revoked, self._look, self._start_waiting):

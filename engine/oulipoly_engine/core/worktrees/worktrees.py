@@ -1,4 +1,4 @@
-"""The worktree of a session and what is being done to it, as values and tables. Pure."""
+"""The worktree of a session, as a value and a table of its states. Pure."""
 
 from __future__ import annotations
 
@@ -23,14 +23,6 @@ WORKTREE: Mapping[tuple[str, str], str] = {
     ("failed", "again"): "creating",
 }
 
-# What is done to a repository in steps that a kill may cut: noted before the first step, ended after the last.
-OPERATION: Mapping[tuple[str, str], str] = {
-    ("begun", "finish"): "done",
-    ("begun", "undo"): "undone",
-    ("begun", "conflict"): "conflict",
-    ("begun", "fail"): "failed",
-}
-
 
 class Worktree(Record):
     """A folder and a branch of a repository that one session works on."""
@@ -51,15 +43,3 @@ class Worktree(Record):
     salvage: str = ""  # the reference that holds what a removal would have lost
     settings: Mapping[str, Any] = field(default_factory=dict)  # of its repository, as they were when it was made
     git_folder: str = ""  # what all worktrees of the repository share, as the real path
-
-
-class Operation(Record):
-    """One thing that is done to a repository for a session: create, remove, restore, merge, rebase, apply."""
-
-    operation_id: str
-    session_id: str
-    kind: str
-    state: str  # of `OPERATION`
-    detail: Mapping[str, Any]  # references and commits from before, which an undo needs
-    begun_at: datetime
-    ended_at: datetime | None = None

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.sessions.locate import Locator
     from oulipoly_engine.service.sessions.move import Mover
     from oulipoly_engine.service.transcripts.ingest import Ingester
+    from oulipoly_engine.service.worktrees.base.repository import Resources
     from oulipoly_engine.store.base.db import Store
 
 # ruff: noqa: PLC0415 - each import is deferred to the face that asks for it
@@ -228,6 +229,12 @@ class Wiring(Record):
         from oulipoly_engine.service.rewrite.recovery import Recovery
 
         return Recovery(self.paths.data, self.clock, store, self.longest_line)
+
+    def worktree_resources(self, store: Store) -> Resources:
+        """Return what steps on worktrees and branches work with."""
+        from oulipoly_engine.service.worktrees.base.repository import Resources
+
+        return Resources(store, self.paths.locks, self.paths.data / "worktrees", self.clock)
 
     def invoker(
         self,

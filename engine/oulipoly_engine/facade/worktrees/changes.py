@@ -32,16 +32,19 @@ from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, translat
 from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.operations.operations import recover
+from oulipoly_engine.service.worktrees.base.repository import PATIENCE_S, Resources
 from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts
 from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff, refuse_ignored
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
-from oulipoly_engine.service.worktrees.changes.moves import KINDS, Journal, last_move, settle_all
+from oulipoly_engine.service.worktrees.changes.moves import KINDS, last_move, settlers
 from oulipoly_engine.service.worktrees.changes.place import Checkout, Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
 from oulipoly_engine.service.worktrees.unused import note_look
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
-from oulipoly_engine.store.worktrees import operations, worktrees
+from oulipoly_engine.store.operations import operations
+from oulipoly_engine.store.worktrees import worktrees
 
 
 class Changes:
@@ -151,15 +154,15 @@ class Changes:
     def merge(self, identity: str, into: str = "", message: str = "", *, committed_only: bool = False) -> Moved:
         """Merge a session's branch into another."""
         checkout = self._open(identity, "merge")
-        with self._journal() as journal:
-            return merging.merge(journal, checkout, into, message, committed_only=committed_only)
+        with self._lend_resources() as resources:
+            return merging.merge(resources, checkout, into, message, committed_only=committed_only)
 
     def rebase(self, identity: str, onto: str = "") -> Moved:
         """Put a session's commits on top of another branch."""
         checkout = self._open(identity, "rebase")
         self._refuse_while_it_works(checkout, "its files change with a rebase")
-        with self._journal() as journal:
-            return merging.rebase(journal, checkout, onto)
+        with self._lend_resources() as resources:
+            return merging.rebase(resources, checkout, onto)
 
     def preview_apply(self, identity: str) -> MergePreview:
         """Return what `apply` would do."""
@@ -168,23 +171,17 @@ class Changes:
     def apply(self, identity: str, *, committed_only: bool = False) -> Moved:
         """Stage in the main checkout what a session has changed, committed or not, without a commit."""
         checkout = self._open(identity, "apply changes")
-        with self._journal() as journal:
-            return merging.apply(journal, checkout, committed_only=committed_only)
+        with self._lend_resources() as resources:
+            return merging.apply(resources, checkout, committed_only=committed_only)
 
     def undo_move(self, identity: str) -> Moved:
         """Take back the last merge, rebase or apply of a session."""
         checkout = self._open(identity, "undo a merge")
-        with self._journal() as journal:
-            made = last_move(journal, checkout.place.session_id)
+        with self._lend_resources() as resources:
+            made = last_move(resources, checkout.place.session_id)
             if made is not None and made.kind == "rebase":
                 self._refuse_while_it_works(checkout, "its files change with the undo of a rebase")
-            return merging.undo_move(journal, checkout)
-
-    def reconcile(self) -> tuple[str, ...]:
-        """Finish or undo every merge, rebase and apply that a kill has cut, and return what was done, in words."""
-        self._home.refuse_if_read_only("finish a merge")
-        with self._journal() as journal:
-            return settle_all(journal)
+            return merging.undo_move(resources, checkout)
 
     # Remote repositories ---------------------------------------------------------------------------------------------
     def preflight(self, identity: str, branch: str = "") -> Preflight:
@@ -239,15 +236,15 @@ class Changes:
     def _settle(self, session_id: str) -> None:
         """Finish or undo what a kill has cut of this session's moves, before anything is ordered on top of it."""
         with self._home.lend_store_to_read() as store:
-            cut = any(one.kind in KINDS for one in operations.begun(store, session_id))
+            cut = operations.begun(store, KINDS, session_id)
         if cut:
-            with self._journal() as journal:
-                settle_all(journal)
+            with self._lend_resources() as resources:
+                recover(resources.store, settlers(resources, PATIENCE_S), session_id)
 
     @contextmanager
-    def _journal(self) -> Iterator[Journal]:
+    def _lend_resources(self) -> Iterator[Resources]:
         with self._home.lend_store() as store:
-            yield Journal(store, self._home.paths.locks, self._home.clock)
+            yield self._home.wiring.worktree_resources(store)
 
     def _place(self, identity: str) -> tuple[Place, Worktree | None]:
         with self._home.lend_store_to_read() as store:

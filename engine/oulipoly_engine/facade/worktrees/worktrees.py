@@ -20,11 +20,12 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.base.home import Part, find_only
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.operations.operations import recover
 from oulipoly_engine.service.worktrees import create, reconcile, remove, restore, survey
 from oulipoly_engine.service.worktrees.base import guard
 from oulipoly_engine.service.worktrees.base.repository import Resources, commit_of, open_repository
+from oulipoly_engine.service.worktrees.changes import moves
 from oulipoly_engine.service.worktrees.create import NewWorktree
-from oulipoly_engine.service.worktrees.reconcile import Settled
 from oulipoly_engine.service.worktrees.remove import Removal, RemovalWish
 from oulipoly_engine.service.worktrees.setup import settings
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
@@ -207,7 +208,7 @@ class Worktrees(Part):
             from oulipoly_engine.service.worktrees.salvage.old import drop  # noqa: PLC0415 - seldom there are any
 
             with self._home.lend_store() as store:
-                references = drop(self._resources(store), references)
+                references = drop(self._home.wiring.worktree_resources(store), references)
         return Pruned(tuple(gone), tuple(kept), references)
 
     def look_at(self, store: Store, worktree: Worktree) -> WorktreeStatus:
@@ -227,11 +228,12 @@ class Worktrees(Part):
             removed = worktrees.list_worktrees(store, ("removed",), folder)
         return tuple(old for one in removed for old in find_old(one, before - timedelta(days=days)))
 
-    def reconcile(self) -> tuple[Settled, ...]:
-        """Settle what a kill has cut off, and return what came of it."""
+    def reconcile(self) -> tuple[str, ...]:
+        """Settle worktrees and merges that a kill has cut off, and return what was done, a sentence each."""
         self._home.refuse_if_read_only("settle worktrees")
         with self._home.lend_store() as store:
-            return reconcile.reconcile(self._resources(store))
+            resources = self._home.wiring.worktree_resources(store)
+            return recover(store, reconcile.settlers(resources) | moves.settlers(resources))
 
     def is_running(self, store: Store, session_id: str) -> bool:
         """Tell whether a session works in a worktree, a fork of its own among them, or is about to."""
@@ -241,13 +243,9 @@ class Worktrees(Part):
 
     def settled(self, store: Store) -> Resources:
         """Settle what a kill has cut off, and return what orders need."""
-        resources = self._resources(store)
-        reconcile.reconcile(resources)
+        resources = self._home.wiring.worktree_resources(store)
+        recover(store, reconcile.settlers(resources))
         return resources
-
-    def _resources(self, store: Store) -> Resources:
-        paths = self._home.paths
-        return Resources(store, paths.locks, paths.data / "worktrees", self._home.clock)
 
 
 def _why_awaited(store: Store, worktree: Worktree, users: Sequence[LiveSession], now: datetime) -> str:

@@ -7,17 +7,17 @@ step of git. Both end with their holder, so that a row that says `creating` and 
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
+from oulipoly_engine.core.operations.operations import Operation
 from oulipoly_engine.core.worktrees.setup_file import Setup, setup_from, setup_to_keep
 from oulipoly_engine.core.worktrees.worktree_refusals import BaseMissing, BranchInUse, RepositoryUnusable
-from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX, FOLDER, Operation, Worktree
+from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX, FOLDER, Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.private_files import make_folder, open_private, write_private
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.operations.operations import begin, settled_if_it_fails
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.guard import check_worktree
 from oulipoly_engine.service.worktrees.base.repository import (
@@ -38,7 +38,8 @@ from oulipoly_engine.service.worktrees.setup.files import bring_files
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports
 from oulipoly_engine.service.worktrees.setup.settings import find_setup, require_permission, require_permission_still
 from oulipoly_engine.service.worktrees.setup.submodules import init_submodules
-from oulipoly_engine.store.worktrees import operations, worktrees
+from oulipoly_engine.store.operations import operations
+from oulipoly_engine.store.worktrees import worktrees
 
 _TOLD_BRANCHES = 8
 
@@ -62,7 +63,7 @@ def create(resources: Resources, wish: NewWorktree) -> Worktree:
         with lock_repository(resources.locks, repository.git_folder):
             _refuse_what_is_there(resources, repository, worktree)
             worktree, operation = _note(resources, worktree, setup)
-        with undone_if_it_fails(resources, worktree, operation, "fail"):
+        with settled_if_it_fails(partial(take_back, resources, worktree, operation)):
             with lock_repository(resources.locks, repository.git_folder):
                 _add(repository, worktree)
             furnish(resources, repository, worktree, setup_from(worktree.settings))
@@ -147,48 +148,37 @@ def _refuse_what_is_there(resources: Resources, repository: Repository, worktree
         raise BranchInUse(f"there is a branch {worktree.branch} already: delete or rename it")
 
 
-def _note(resources: Resources, worktree: Worktree, setup: Setup) -> tuple[Worktree, str]:
-    """Write the row and the operation, and return the worktree with its ports and the operation's id."""
+def _note(resources: Resources, worktree: Worktree, setup: Setup) -> tuple[Worktree, Operation]:
+    """Write the row and the operation, and return the worktree with its ports, and the operation."""
     store = resources.store
     with store.write():
         first = choose_ports(store, setup.ports)
         worktree = replace(worktree, port_first=first, port_count=0 if first is None else setup.ports)
         worktrees.insert(store, worktree)
-        operation = begin_operation(resources, worktree, "create")
+        operation = begin(store, resources.clock, "create", worktree.session_id)
     return worktree, operation
 
 
-def begin_operation(resources: Resources, worktree: Worktree, kind: str, **detail: object) -> str:
-    """Note an operation on a worktree and return its id."""
-    identity = str(uuid.uuid4())
-    now = resources.clock.now()
-    operations.begin(resources.store, Operation(identity, worktree.session_id, kind, "begun", detail, now))
-    return identity
+def take_back(resources: Resources, worktree: Worktree, operation: Operation, reason: str) -> None:
+    """Take away what was made of a worktree that was never ready, or came back from what is kept.
+
+    reason: what its row says then. Raises RequestRefused and OSError.
+    """
+    with lock_repository(resources.locks, Path(worktree.git_folder)):
+        discard(worktree)
+    store, now = resources.store, resources.clock.now()
+    event = "undo" if operation.kind == "restore" else "fail"
+    with store.write():
+        worktrees.move(store, worktree.session_id, event, now, reason=reason)
+        operations.end(store, operation.operation_id, "undo", now)
 
 
-@contextmanager
-def undone_if_it_fails(resources: Resources, worktree: Worktree, operation: str, event: str) -> Iterator[None]:
-    """Take back what the block has made where it raises. event: what the worktree's row gets then."""
-    try:
-        yield
-    except BaseException as error:
-        reason = str(getattr(error, "message", "") or "it was stopped")
-        with suppress(RequestRefused, OSError):  # the next one to come does it then
-            with lock_repository(resources.locks, Path(worktree.git_folder)):
-                discard(worktree)
-            store, now = resources.store, resources.clock.now()
-            with store.write():
-                worktrees.move(store, worktree.session_id, event, now, reason=reason)
-                operations.end(store, operation, "undo", now)
-        raise
-
-
-def make_ready(resources: Resources, worktree: Worktree, operation: str, reason: str = "") -> Worktree:
+def make_ready(resources: Resources, worktree: Worktree, operation: Operation, reason: str = "") -> Worktree:
     """Note that a worktree is there, and return it. reason: what of it a person should know."""
     store, now = resources.store, resources.clock.now()
     with store.write():
         worktrees.move(store, worktree.session_id, "made", now, reason=reason)
-        operations.end(store, operation, "finish", now)
+        operations.end(store, operation.operation_id, "finish", now)
     return replace(worktree, state="ready", reason=reason, updated_at=now)
 
 

@@ -7,77 +7,57 @@ often as it takes.
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
+from functools import partial
 
+from oulipoly_engine.core.operations.operations import Operation
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.records import Record
+from oulipoly_engine.service.operations.operations import Settlers
 from oulipoly_engine.service.worktrees.base.repository import Resources, hold_session
-from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
-from oulipoly_engine.service.worktrees.discard import discard
+from oulipoly_engine.service.worktrees.create import take_back
 from oulipoly_engine.service.worktrees.remove import finish_removal, keep
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
-from oulipoly_engine.store.worktrees import operations, worktrees
-
-_KINDS = ("create", "remove", "restore")
-_CUT = "it was cut off, and taken back"
+from oulipoly_engine.store.operations import operations
+from oulipoly_engine.store.worktrees import worktrees
 
 
-class Settled(Record):
-    """A worktree that was settled."""
-
-    session_id: str
-    state: str  # that it has now
-    problem: str = ""  # why it could not be settled
+def settlers(resources: Resources) -> Settlers:
+    """Return who settles worktrees that were half made, removed or restored."""
+    return dict.fromkeys(("create", "remove", "restore"), partial(_settle, resources))
 
 
-def reconcile(resources: Resources) -> tuple[Settled, ...]:
-    """Finish or take back what was cut off, and return what came of it. What is under way is left alone."""
-    cut = worktrees.list_worktrees(resources.store, ("creating", "removing"))
-    return tuple(done for one in cut if (done := _settle(resources, one.session_id)) is not None)
-
-
-def _settle(resources: Resources, session_id: str) -> Settled | None:
-    """Settle one; None: it is under way, or is settled."""
+def _settle(resources: Resources, operation: Operation) -> str:
+    store, session_id = resources.store, operation.subject
     try:
         with hold_session(resources, session_id, patience_s=0.0):
-            worktree = worktrees.find(resources.store, session_id)
-            if worktree is None or worktree.state not in ("creating", "removing"):
-                return None
+            if operation not in operations.begun(store, (operation.kind,), session_id):
+                return ""
+            worktree = worktrees.find(store, session_id)
+            if worktree is None:
+                operations.end(store, operation.operation_id, "fail", resources.clock.now())
+                return ""
             try:
-                if worktree.state == "creating":
-                    return _take_back(resources, worktree)
-                return _finish(resources, worktree)
+                is_finished = _finish_or_undo(resources, worktree, operation)
             except (RequestRefused, OSError) as error:
-                why = str(getattr(error, "message", error))
                 with suppress(RequestRefused):
-                    worktrees.note(resources.store, session_id, reason=why)
-                return Settled(session_id, worktree.state, why)
+                    worktrees.note(store, session_id, reason=str(getattr(error, "message", error)))
+                raise
     except WorktreeBusy:
-        return None
+        return ""
+    done = "finished" if is_finished else "undone"
+    return f"a {operation.kind} of the worktree of session {session_id} that was cut off was {done}"
 
 
-def _take_back(resources: Resources, worktree: Worktree) -> Settled:
-    """Take away what was made of a worktree that was never ready, or came back from what is kept."""
-    with lock_repository(resources.locks, Path(worktree.git_folder)):
-        discard(worktree)
-    begun = [one for one in operations.begun(resources.store, worktree.session_id) if one.kind in _KINDS]
-    event = "undo" if any(one.kind == "restore" for one in begun) else "fail"
-    store, now = resources.store, resources.clock.now()
-    with store.write():
-        worktrees.move(store, worktree.session_id, event, now, reason=_CUT)
-        for one in begun:
-            operations.end(store, one.operation_id, "undo", now)
-    return Settled(worktree.session_id, "removed" if event == "undo" else "failed")
-
-
-def _finish(resources: Resources, worktree: Worktree) -> Settled:
-    """Finish a removal whose contents are kept; take one back that had not come so far."""
+def _finish_or_undo(resources: Resources, worktree: Worktree, operation: Operation) -> bool:
+    """Finish a removal whose contents are kept, and undo all else. Returns whether it was finished."""
+    if operation.kind != "remove":
+        take_back(resources, worktree, operation, "it was cut off, and taken back")
+        return False
     if not worktree.salvage:
         keep(resources, worktree, "its removal was cut off, and it is as it was")
-        return Settled(worktree.session_id, "ready")
+        return False
     with suppress(RequestRefused):  # what is left of it may have been changed since; a half of it may be gone as well
         take_salvage(worktree, resources.clock.now())
     finish_removal(resources, worktree, force=True)
-    return Settled(worktree.session_id, "removed")
+    return True

@@ -11,6 +11,7 @@ from oulipoly_engine.core.worktrees.setup_file import setup_from
 from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy, WorktreeKept, WorktreeNotFound
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.operations.operations import begin
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking, list_ignored, offline
 from oulipoly_engine.service.worktrees.base.repository import (
@@ -20,14 +21,15 @@ from oulipoly_engine.service.worktrees.base.repository import (
     hold_session,
 )
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
-from oulipoly_engine.service.worktrees.create import begin_operation, log_of
+from oulipoly_engine.service.worktrees.create import log_of
 from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.settings import require_permission_still
 from oulipoly_engine.service.worktrees.setup.submodules import find_unsaved_submodule
 from oulipoly_engine.service.worktrees.survey import is_merged, look_at
-from oulipoly_engine.store.worktrees import operations, worktrees
+from oulipoly_engine.store.operations import operations
+from oulipoly_engine.store.worktrees import worktrees
 
 
 class RemovalWish(Record):
@@ -101,7 +103,7 @@ def _begin(resources: Resources, worktree: Worktree, reason: str) -> Worktree:
     store = resources.store
     with store.write():
         worktrees.move(store, worktree.session_id, "remove", resources.clock.now(), salvage="", reason=reason)
-        begin_operation(resources, worktree, "remove", reason=reason)
+        begin(store, resources.clock, "remove", worktree.session_id, reason=reason)
     return replace(worktree, state="removing", salvage="", reason=reason)
 
 
@@ -182,9 +184,8 @@ def keep(resources: Resources, worktree: Worktree, reason: str) -> None:
 
 
 def _end_operations(resources: Resources, worktree: Worktree, event: str) -> None:
-    for one in operations.begun(resources.store, worktree.session_id):
-        if one.kind == "remove":
-            operations.end(resources.store, one.operation_id, event, resources.clock.now())
+    for operation in operations.begun(resources.store, ("remove",), worktree.session_id):
+        operations.end(resources.store, operation.operation_id, event, resources.clock.now())
 
 
 def _tear_down(resources: Resources, worktree: Worktree) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
+from oulipoly_engine.core.operations.operations import Operation
 from oulipoly_engine.core.worktrees.setup_file import setup_from
 from oulipoly_engine.core.worktrees.worktree_refusals import (
     BranchInUse,
@@ -16,6 +18,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import (
 from oulipoly_engine.core.worktrees.worktrees import Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.operations.operations import begin, settled_if_it_fails
 from oulipoly_engine.service.worktrees.base.guard import check_place
 from oulipoly_engine.service.worktrees.base.repository import (
     LONG_S,
@@ -27,13 +30,7 @@ from oulipoly_engine.service.worktrees.base.repository import (
     open_repository,
 )
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
-from oulipoly_engine.service.worktrees.create import (
-    begin_operation,
-    furnish,
-    make_ready,
-    prepare_folder,
-    undone_if_it_fails,
-)
+from oulipoly_engine.service.worktrees.create import furnish, make_ready, prepare_folder, take_back
 from oulipoly_engine.service.worktrees.salvage.bring_back import bring_back, set_submodules
 from oulipoly_engine.service.worktrees.salvage.take import Salvage, read_salvage
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports
@@ -61,7 +58,7 @@ def restore(resources: Resources, session_id: str) -> Worktree:
             salvage = read_salvage(repository.git, worktree.salvage)
             _refuse_what_is_there(repository, worktree, salvage)
             worktree, operation = _note(resources, worktree)
-        with undone_if_it_fails(resources, worktree, operation, "undo"):
+        with settled_if_it_fails(partial(take_back, resources, worktree, operation)):
             with lock_repository(resources.locks, repository.git_folder):
                 _add(repository, worktree, salvage)
             check_place(worktree)  # it may be on another branch, as it was when it was removed
@@ -97,13 +94,13 @@ def _refuse_what_is_there(repository: Repository, worktree: Worktree, salvage: S
         )
 
 
-def _note(resources: Resources, worktree: Worktree) -> tuple[Worktree, str]:
+def _note(resources: Resources, worktree: Worktree) -> tuple[Worktree, Operation]:
     """Note that a worktree comes back, with ports that are free now."""
     store = resources.store
     with store.write():
         first = choose_ports(store, worktree.port_count)
         worktrees.move(store, worktree.session_id, "restore", resources.clock.now(), port_first=first)
-        operation = begin_operation(resources, worktree, "restore")
+        operation = begin(store, resources.clock, "restore", worktree.session_id)
     return replace(worktree, state="creating", port_first=first), operation
 
 

@@ -1,4 +1,4 @@
-"""Worktrees of sessions and what is being done to them."""
+"""Worktrees of sessions, and operations that are done in steps."""
 
 from __future__ import annotations
 
@@ -30,11 +30,14 @@ class WorktreeRow(Row, table_name="worktrees"):
 WorktreeRow.add_index(WorktreeRow.repository, name="idx_worktrees_repository")
 
 
-class WorktreeOperationRow(Row, table_name="worktree_operations"):
-    """One operation on a repository."""
+class OperationRow(Row, table_name="worktree_operations"):
+    """One operation, of any kind.
+
+    The names of table and column are older: an app of an earlier release that outlives the upgrade writes to them.
+    """
 
     operation_id = TextField(primary_key=True)
-    session_id = TextField()
+    subject = TextField(column_name="session_id")
     kind = TextField()
     state = TextField(constraints=[Check("state IN ('begun', 'done', 'undone', 'conflict', 'failed')")])
     detail = TextField()  # JSON
@@ -42,9 +45,7 @@ class WorktreeOperationRow(Row, table_name="worktree_operations"):
     ended_at = TextField(null=True)
 
 
-WorktreeOperationRow.add_index(
-    WorktreeOperationRow.begun_at, where=SQL("state = 'begun'"), name="idx_worktree_operations_begun"
-)
+OperationRow.add_index(OperationRow.begun_at, where=SQL("state = 'begun'"), name="idx_worktree_operations_begun")
 
 
 class WorktreePermissionRow(Row, table_name="worktree_permissions", primary_key=CompositeKey("repository", "digest")):

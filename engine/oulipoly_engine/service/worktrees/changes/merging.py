@@ -16,6 +16,7 @@ from oulipoly_engine.core.worktrees.refusals import (
 )
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking
+from oulipoly_engine.service.worktrees.base.repository import Resources
 from oulipoly_engine.service.worktrees.changes.kept import US
 from oulipoly_engine.service.worktrees.changes.merge_plan import (
     changed_files,
@@ -25,7 +26,7 @@ from oulipoly_engine.service.worktrees.changes.merge_plan import (
     plan_merge,
     target_branch,
 )
-from oulipoly_engine.service.worktrees.changes.moves import Journal, Move, carry_out, last_move, moving
+from oulipoly_engine.service.worktrees.changes.moves import Move, carry_out, last_move, moving
 from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, order_line
 from oulipoly_engine.service.worktrees.changes.place import Checkout, branch_of, commit_of, current_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
@@ -39,7 +40,7 @@ _MOVE_AWAY = "commit, stash or move what is there, and try again"
 
 
 def merge(
-    journal: Journal, checkout: Checkout, into: str = "", message: str = "", *, committed_only: bool = False
+    resources: Resources, checkout: Checkout, into: str = "", message: str = "", *, committed_only: bool = False
 ) -> Moved:
     """Merge a session's branch into another: fast-forward where that is possible, a merge commit otherwise.
 
@@ -47,7 +48,7 @@ def merge(
     committed_only: files that are not committed are left out, instead of a refusal.
     Raises MergeConflicts, CheckoutDirty, BranchRefused, BranchMoved, RepositoryBusy; nothing has moved then.
     """
-    with moving(journal, checkout.root):
+    with moving(resources, checkout.root):
         plan = plan_merge(checkout, into)
         told = plan.preview
         if told.is_merged:
@@ -67,16 +68,16 @@ def merge(
         place = None if told.checkout is None else Path(told.checkout)
         reason = f"merge {told.branch}"
         move = Move(checkout.place.session_id, "merge", checkout.root, told.into, told.into_commit, new, place, reason)
-        return carry_out(journal, move)
+        return carry_out(resources, move)
 
 
-def rebase(journal: Journal, checkout: Checkout, onto: str = "") -> Moved:
+def rebase(resources: Resources, checkout: Checkout, onto: str = "") -> Moved:
     """Put a session's commits on top of another branch, in the object store first; then its worktree moves at once.
 
     onto: a branch; empty: the one that it began at. Commits whose changes are there already are left out.
     Raises as `merge`; no rebase is ever left half done.
     """
-    with moving(journal, checkout.root):
+    with moving(resources, checkout.root):
         quiet = checkout.quiet
         branch = branch_of(checkout)
         onto = target_branch(checkout, onto, branch)
@@ -90,7 +91,7 @@ def rebase(journal: Journal, checkout: Checkout, onto: str = "") -> Moved:
         _refuse_in_the_way(files_in_the_way(checkout.root, head, new, files), checkout.root)
         reason = f"rebase onto {onto}"
         move = Move(checkout.place.session_id, "rebase", _folder(checkout), branch, head, new, checkout.root, reason)
-        return carry_out(journal, move)
+        return carry_out(resources, move)
 
 
 def _copy_commits(checkout: Checkout, tip: str, head: str, branch: str, onto: str) -> str:
@@ -128,14 +129,14 @@ def _copy_commit(checkout: Checkout, tip: str, sha: str, branch: str, onto: str)
     return order_line(git, "commit-tree", merged.tree, "-p", tip, "-m", fields[3], env=env)
 
 
-def apply(journal: Journal, checkout: Checkout, *, committed_only: bool = False) -> Moved:
+def apply(resources: Resources, checkout: Checkout, *, committed_only: bool = False) -> Moved:
     """Stage in the main checkout what a session has changed, without a commit; the session's folder stays as it is.
 
     committed_only: files that are not committed in the session are left out. Raises as `merge`, and CheckoutDirty for
     uncommitted files that no commit can hold.
     """
     main = _main_of(checkout)
-    with moving(journal, checkout.root):
+    with moving(resources, checkout.root):
         branch = branch_of(checkout)
         quiet = for_looking(_main_git(main))
         ours, head = _both_heads(checkout, quiet, main, branch)
@@ -150,9 +151,10 @@ def apply(journal: Journal, checkout: Checkout, *, committed_only: bool = False)
         if not files:
             return Moved("apply", name, ours, merged.tree, "", str(main))
         in_the_way = files_in_the_way(main, ours, merged.tree, files)
-        _refuse_in_the_way(in_the_way, main, _advise_undo(journal, checkout, in_the_way))
+        _refuse_in_the_way(in_the_way, main, _advise_undo(resources, checkout, in_the_way))
         reason = f"apply {branch}"
-        return carry_out(journal, Move(checkout.place.session_id, "apply", main, name, ours, merged.tree, main, reason))
+        move = Move(checkout.place.session_id, "apply", main, name, ours, merged.tree, main, reason)
+        return carry_out(resources, move)
 
 
 def preview_apply(checkout: Checkout) -> MergePreview:
@@ -199,9 +201,9 @@ def _both_heads(checkout: Checkout, quiet: Git, main: Path, branch: str) -> tupl
     return ours, theirs
 
 
-def _advise_undo(journal: Journal, checkout: Checkout, files: Sequence[str]) -> str:
+def _advise_undo(resources: Resources, checkout: Checkout, files: Sequence[str]) -> str:
     """Return how an earlier apply is taken out where it is what stands in the way; else the usual advice."""
-    made = last_move(journal, checkout.place.session_id)
+    made = last_move(resources, checkout.place.session_id)
     if made is None or made.kind != "apply":
         return _MOVE_AWAY
     applied = changed_files(checkout.quiet, made.detail["old"], made.detail["new"])
@@ -210,13 +212,13 @@ def _advise_undo(journal: Journal, checkout: Checkout, files: Sequence[str]) -> 
     return "an earlier apply of this session is there: `agents apply --undo` takes it out first"
 
 
-def undo_move(journal: Journal, checkout: Checkout) -> Moved:
+def undo_move(resources: Resources, checkout: Checkout) -> Moved:
     """Take back the last merge, rebase or apply of a session, as long as nothing was built on it.
 
     Raises FileMissing where there is none, BranchMoved, CheckoutDirty.
     """
-    with moving(journal, checkout.root):
-        made = last_move(journal, checkout.place.session_id)
+    with moving(resources, checkout.root):
+        made = last_move(resources, checkout.place.session_id)
         if made is None or made.kind == "undo":
             raise FileMissing("no merge, rebase or apply of this session can be undone")
         at = made.detail
@@ -237,7 +239,7 @@ def undo_move(journal: Journal, checkout: Checkout) -> Moved:
             place,
             f"undo {made.kind}",
         )
-        return carry_out(journal, move)
+        return carry_out(resources, move)
 
 
 def hand_conflict_over(checkout: Checkout, into: str = "") -> str:

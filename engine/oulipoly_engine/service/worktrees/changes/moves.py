@@ -9,40 +9,32 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
-from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.operations.operations import Operation
 from oulipoly_engine.core.worktrees.changes import Moved
 from oulipoly_engine.core.worktrees.refusals import BranchMoved, IndexLocked
-from oulipoly_engine.core.worktrees.worktrees import Operation
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.operations.operations import Settlers, begin, settled_if_it_fails
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking
-from oulipoly_engine.service.worktrees.base.repository_lock import common_folder, lock_repository
+from oulipoly_engine.service.worktrees.base.repository import Resources
+from oulipoly_engine.service.worktrees.base.repository_lock import RepositoryBusy, common_folder, lock_repository
 from oulipoly_engine.service.worktrees.changes.checkout_files import has_files_of, restore_files
 from oulipoly_engine.service.worktrees.changes.kept import reference_time
 from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
 from oulipoly_engine.service.worktrees.changes.orders import git_in, look_at, order
 from oulipoly_engine.service.worktrees.changes.place import commit_of
-from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.worktrees import operations
+from oulipoly_engine.store.operations import operations
 
 BACKUP = "refs/agent-runner/backup"
 KINDS = ("merge", "rebase", "apply", "undo")
 _LOCK_PATIENCE_S = 3.0  # for a git that a kill has orphaned, and which is being ended
 _PAUSE_S = 0.02
-
-
-class Journal(Record):
-    """Where moves are noted, and where the locks lie."""
-
-    store: Store
-    locks: Path  # `Paths.locks`
-    clock: Clock
 
 
 class Move(Record):
@@ -68,55 +60,55 @@ def _is_tree_only(kind: str, branch: str) -> bool:
 
 
 @contextmanager
-def moving(journal: Journal, folder: Path) -> Iterator[None]:
+def moving(resources: Resources, folder: Path) -> Iterator[None]:
     """Hold the lock of a repository for the block, with all moves settled that a kill has cut.
 
     Raises RepositoryBusy, and IndexLocked where one of them cannot be
     settled now.
     """
-    with lock_repository(journal.locks, common_folder(git_in(folder))):
-        settle_repository(journal, folder)
+    common = common_folder(git_in(folder))
+    with lock_repository(resources.locks, common):
+        for operation in operations.begun(resources.store, KINDS):
+            if _common_or_none(Path(operation.detail["folder"])) == common:
+                _settle(resources, operation)
         yield
 
 
-def carry_out(journal: Journal, move: Move) -> Moved:
+def carry_out(resources: Resources, move: Move) -> Moved:
     """Make a move; within `moving`.
 
     Raises BranchMoved, IndexLocked or what git says, with nothing moved.
     """
-    now = journal.clock.now()
+    now = resources.clock.now()
     backup = f"{BACKUP}/{move.session_id}/{reference_time(now)}"
     git = git_in(move.folder if move.checkout is None else move.checkout)
     quiet = for_looking(git)
     if move.reference and commit_of(quiet, move.reference) != move.old:
-        raise BranchMoved(f"{move.branch!r} was moved by somebody else meanwhile: look at it, and try again")
+        raise _moved_meanwhile(move)
     files = changed_files(quiet, move.old, move.new)
     if move.checkout is not None:
         _wait_for_index(quiet)
-    operation = Operation(str(uuid.uuid4()), move.session_id, move.kind, "begun", _detail(move, backup), now)
-    operations.begin(journal.store, operation)
+    operation = begin(resources.store, resources.clock, move.kind, move.session_id, **_detail(move, backup))
     try:
-        order(git, "update-ref", "-m", f"before {move.reason}", backup, move.old, "")
-        if move.checkout is not None:
-            # A file that was only touched would be taken for a change.
-            git.run("update-index", "-q", "--refresh", timeout_s=600.0)
-            order(git, "read-tree", "-m", "-u", move.old, move.new, timeout_s=600.0)
-        if move.reference:
-            order(git, "update-ref", "-m", move.reason, move.reference, move.new, move.old)
-    except BaseException as error:
-        with suppress(RequestRefused):  # what cannot be settled now is settled before the next move
-            _settle(journal, operation)
-        if (
-            isinstance(error, RequestRefused)
-            and move.reference
-            and commit_of(quiet, move.reference) not in (move.old, move.new)
-        ):
-            text = f"{move.branch!r} was moved by somebody else meanwhile: look at it, and try again"
-            raise BranchMoved(text) from error
+        with settled_if_it_fails(lambda _why: _settle(resources, operation)):
+            order(git, "update-ref", "-m", f"before {move.reason}", backup, move.old, "")
+            if move.checkout is not None:
+                # A file that was only touched would be taken for a change.
+                git.run("update-index", "-q", "--refresh", timeout_s=600.0)
+                order(git, "read-tree", "-m", "-u", move.old, move.new, timeout_s=600.0)
+            if move.reference:
+                order(git, "update-ref", "-m", move.reason, move.reference, move.new, move.old)
+    except RequestRefused as error:
+        if move.reference and commit_of(quiet, move.reference) not in (move.old, move.new):
+            raise _moved_meanwhile(move) from error
         raise
-    operations.end(journal.store, operation.operation_id, "finish", journal.clock.now())
+    operations.end(resources.store, operation.operation_id, "finish", resources.clock.now())
     checkout = None if move.checkout is None else str(move.checkout)
     return Moved(move.kind, move.branch, move.old, move.new, backup, checkout, files)
+
+
+def _moved_meanwhile(move: Move) -> BranchMoved:
+    return BranchMoved(f"{move.branch!r} was moved by somebody else meanwhile: look at it, and try again")
 
 
 def _detail(move: Move, backup: str) -> dict[str, str]:
@@ -131,15 +123,20 @@ def _detail(move: Move, backup: str) -> dict[str, str]:
     }
 
 
-def settle_repository(journal: Journal, folder: Path) -> tuple[str, ...]:
-    """Finish or undo the moves of a repository that a kill has cut; under its lock. Returns what was done, in words."""
-    cut = [one for one in operations.begun(journal.store) if one.kind in KINDS]
-    if not cut:
-        return ()
-    common = common_folder(git_in(folder))
-    return tuple(
-        _settle(journal, operation) for operation in cut if _common_or_none(Path(operation.detail["folder"])) == common
-    )
+def settlers(resources: Resources, patience_s: float = 0.0) -> Settlers:
+    """Return who settles merges, rebases and applies. patience_s: for one that is under way in another process."""
+    return dict.fromkeys(KINDS, partial(_settle_alone, resources, patience_s))
+
+
+def _settle_alone(resources: Resources, patience_s: float, operation: Operation) -> str:
+    folder = Path(operation.detail["folder"])
+    if not folder.is_dir():
+        operations.end(resources.store, operation.operation_id, "fail", resources.clock.now())
+        return ""
+    with suppress(RepositoryBusy), lock_repository(resources.locks, common_folder(git_in(folder)), patience_s):
+        if operation in operations.begun(resources.store, KINDS, operation.subject):
+            return _settle(resources, operation)
+    return ""
 
 
 def _common_or_none(folder: Path) -> Path | None:
@@ -148,21 +145,7 @@ def _common_or_none(folder: Path) -> Path | None:
     return None
 
 
-def settle_all(journal: Journal) -> tuple[str, ...]:
-    """Do the same for every repository that has such moves; those under way in other processes are waited for."""
-    told: list[str] = []
-    for operation in operations.begun(journal.store):
-        folder = Path(str(operation.detail.get("folder", "")))
-        if operation.kind in KINDS:
-            if not folder.is_dir():
-                operations.end(journal.store, operation.operation_id, "fail", journal.clock.now())
-                continue
-            with suppress(RequestRefused), lock_repository(journal.locks, common_folder(git_in(folder))):
-                told += settle_repository(journal, folder)
-    return tuple(told)
-
-
-def _settle(journal: Journal, operation: Operation) -> str:
+def _settle(resources: Resources, operation: Operation) -> str:
     """Finish or undo one move by what git says of it. Raises IndexLocked where a killed git has left the lock."""
     at: Mapping[str, str] = operation.detail
     checkout = Path(at["checkout"]) if at["checkout"] else None
@@ -176,7 +159,7 @@ def _settle(journal: Journal, operation: Operation) -> str:
         _wait_for_index(quiet)
         restore_files(checkout, at["old"], at["new"])
     event = "finish" if is_done else "undo"
-    operations.end(journal.store, operation.operation_id, event, journal.clock.now())
+    operations.end(resources.store, operation.operation_id, event, resources.clock.now())
     done = "was finished" if is_done else "was undone"
     return f"a {operation.kind} of {at['branch'] or folder} that was cut off {done}"
 
@@ -194,9 +177,9 @@ def _wait_for_index(quiet: Git) -> None:
         time.sleep(_PAUSE_S)
 
 
-def last_move(journal: Journal, session_id: str) -> Operation | None:
+def last_move(resources: Resources, session_id: str) -> Operation | None:
     """Return the last move of a session that has been made."""
-    made = [
-        one for one in operations.of_session(journal.store, session_id) if one.kind in KINDS and one.state == "done"
-    ]
-    return made[-1] if made else None
+    for operation in reversed(operations.of_subject(resources.store, session_id)):
+        if operation.kind in KINDS and operation.state == "done":
+            return operation
+    return None

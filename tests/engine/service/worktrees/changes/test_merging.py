@@ -6,6 +6,7 @@ from itertools import count
 
 import pytest
 
+from oulipoly_engine.core.operations.operations import Operation
 from oulipoly_engine.core.worktrees.refusals import (
     BranchMoved,
     BranchRefused,
@@ -15,9 +16,10 @@ from oulipoly_engine.core.worktrees.refusals import (
     IndexLocked,
     MergeConflicts,
 )
-from oulipoly_engine.core.worktrees.worktrees import Operation
 from oulipoly_engine.process.lock import hold_lock
+from oulipoly_engine.service.operations.operations import recover
 from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.repository import Resources
 from oulipoly_engine.service.worktrees.base.repository_lock import (
     RepositoryBusy,
     common_folder,
@@ -26,17 +28,17 @@ from oulipoly_engine.service.worktrees.base.repository_lock import (
 )
 from oulipoly_engine.service.worktrees.changes import merging, moves
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
-from oulipoly_engine.service.worktrees.changes.moves import Journal, settle_all
+from oulipoly_engine.service.worktrees.changes.moves import settlers
 from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.store.base.db import open_store
-from oulipoly_engine.store.worktrees import operations
+from oulipoly_engine.store.operations import operations
 from oulipoly_engine.testing import FakeClock
 
 
 @pytest.fixture
 def journal(tmp_path):
     store = open_store(tmp_path / "state.db")
-    yield Journal(store, tmp_path / "locks", TickingClock())
+    yield Resources(store, tmp_path / "locks", tmp_path / "logs", TickingClock())
     store.close()
 
 
@@ -52,7 +54,7 @@ class TickingClock(FakeClock):
 
 
 def states(journal, repo):
-    return [(one.kind, one.state) for one in operations.of_session(journal.store, repo.place.session_id)]
+    return [(one.kind, one.state) for one in operations.of_subject(journal.store, repo.place.session_id)]
 
 
 def tip(repo, name="main"):
@@ -483,7 +485,7 @@ def test_a_merge_that_leaves_a_lock_is_undone_once_the_lock_is_gone(repo, journa
         merging.merge(journal, repo.checkout)
     lock.unlink()
 
-    assert settle_all(journal) == ("a merge of main that was cut off was undone",)
+    assert recover(journal.store, settlers(journal)) == ("a merge of main that was cut off was undone",)
 
     assert (repo.status(repo.main), tip(repo)) == ("", repo.base_commit)
     merging.merge(journal, repo.checkout)
@@ -499,7 +501,7 @@ def test_what_a_person_writes_after_a_kill_is_not_undone(repo, journal):
     operations.begin(journal.store, Operation("o", repo.place.session_id, "merge", "begun", detail, now))
     repo.write("mine", "a person's own\n", place)
 
-    settle_all(journal)
+    recover(journal.store, settlers(journal))
 
     assert (place / "mine").read_text() == "a person's own\n"
     assert states(journal, repo) == [("merge", "undone")]
@@ -511,7 +513,7 @@ def test_a_repository_that_is_gone_keeps_no_move_open(repo, journal, tmp_path):
     now = journal.clock.now()
     operations.begin(journal.store, Operation("o", repo.place.session_id, "merge", "begun", detail, now))
 
-    assert settle_all(journal) == ()
+    assert recover(journal.store, settlers(journal)) == ()
 
     assert states(journal, repo) == [("merge", "failed")]
 

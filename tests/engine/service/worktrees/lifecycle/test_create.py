@@ -295,11 +295,13 @@ def test_what_a_killed_git_has_left_of_a_creation_goes_away(repo, engine, trees,
     trees.remove("s1")
     with engine._home.lend_store() as store, store.write():
         store.execute("UPDATE worktrees SET state = 'creating', salvage = '' WHERE session_id = 's1'")
+        store.execute("UPDATE worktree_operations SET state = 'begun' WHERE session_id = 's1' AND kind = 'create'")
     left(repo, path)
 
-    (settled,) = trees.reconcile()
+    told = trees.reconcile()
 
-    assert ("s1", "failed", "") == (settled.session_id, settled.state, settled.problem)
+    assert ("a create of the worktree of session s1 that was cut off was undone",) == told
+    assert "failed" == trees.find("s1").state
     assert ({other.path}, {"main", "aw/other"}) == (repo.worktrees(), repo.branches())
     assert [] == [
         one.name for one in (repo.folder / ".git").rglob("*") if "s1" in one.name and "salvage" not in str(one)

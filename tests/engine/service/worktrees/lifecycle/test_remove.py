@@ -333,7 +333,11 @@ def test_a_removal_waits_for_a_start_and_then_keeps_the_worktree(repo, engine, c
 def test_a_session_that_runs_keeps_its_worktree(repo, engine, trees):
     made = trees.create("s1", repo.folder)
     with engine._home.lend_store() as store, pytest.raises(WorktreeBusy, match="session s1 runs"):
-        remove(trees._resources(store), RemovalWish("s1", force=True), is_running=lambda name: name == "s1")
+        remove(
+            engine._home.wiring.worktree_resources(store),
+            RemovalWish("s1", force=True),
+            is_running=lambda name: name == "s1",
+        )
 
     assert Path(made.path).is_dir()
     trees.guard("s1")

@@ -1,0 +1,1 @@
+"""What is done in steps that a kill may cut."""

@@ -1,0 +1,1 @@
+"""Steps that a kill may cut, and what becomes of them."""

@@ -1,0 +1,1 @@
+"""Operations that are done in steps."""
