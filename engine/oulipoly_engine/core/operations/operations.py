@@ -1,9 +1,4 @@
-"""What is done in steps that a kill may cut: noted before the first step, ended once behind the last. Pure.
-
-begun --finish--> done      all of it is there
-begun --undo----> undone    nothing of it is
-begun --fail----> failed    it cannot be settled by us
-"""
+"""What is done in steps that a kill may cut: noted before the first step, ended once behind the last. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +9,9 @@ from typing import Any
 from oulipoly_engine.records import Record
 
 OPERATION: Mapping[tuple[str, str], str] = {
-    ("begun", "finish"): "done",
-    ("begun", "undo"): "undone",
-    ("begun", "fail"): "failed",
+    ("begun", "finish"): "done",  # all of it is there
+    ("begun", "undo"): "undone",  # nothing of it is
+    ("begun", "fail"): "failed",  # what there is of it stays
 }
 
 

@@ -153,15 +153,13 @@ class Changes:
 
     def merge(self, identity: str, into: str = "", message: str = "", *, committed_only: bool = False) -> Moved:
         """Merge a session's branch into another."""
-        checkout = self._open(identity, "merge")
-        with self._lend_resources() as resources:
+        with self._moving(identity, "merge") as (resources, checkout):
             return merging.merge(resources, checkout, into, message, committed_only=committed_only)
 
     def rebase(self, identity: str, onto: str = "") -> Moved:
         """Put a session's commits on top of another branch."""
-        checkout = self._open(identity, "rebase")
-        self._refuse_while_it_works(checkout, "its files change with a rebase")
-        with self._lend_resources() as resources:
+        with self._moving(identity, "rebase") as (resources, checkout):
+            self._refuse_while_it_works(checkout, "its files change with a rebase")
             return merging.rebase(resources, checkout, onto)
 
     def preview_apply(self, identity: str) -> MergePreview:
@@ -170,14 +168,12 @@ class Changes:
 
     def apply(self, identity: str, *, committed_only: bool = False) -> Moved:
         """Stage in the main checkout what a session has changed, committed or not, without a commit."""
-        checkout = self._open(identity, "apply changes")
-        with self._lend_resources() as resources:
+        with self._moving(identity, "apply changes") as (resources, checkout):
             return merging.apply(resources, checkout, committed_only=committed_only)
 
     def undo_move(self, identity: str) -> Moved:
         """Take back the last merge, rebase or apply of a session."""
-        checkout = self._open(identity, "undo a merge")
-        with self._lend_resources() as resources:
+        with self._moving(identity, "undo a merge") as (resources, checkout):
             made = last_move(resources, checkout.place.session_id)
             if made is not None and made.kind == "rebase":
                 self._refuse_while_it_works(checkout, "its files change with the undo of a rebase")
@@ -236,15 +232,16 @@ class Changes:
     def _settle(self, session_id: str) -> None:
         """Finish or undo what a kill has cut of this session's moves, before anything is ordered on top of it."""
         with self._home.lend_store_to_read() as store:
-            cut = operations.begun(store, KINDS, session_id)
+            cut = operations.find(store, "begun", KINDS, session_id)
         if cut:
-            with self._lend_resources() as resources:
-                recover(resources.store, settlers(resources, PATIENCE_S), session_id)
+            with self._home.lend_store() as store:
+                recover(store, settlers(self._home.wiring.worktree_resources(store), PATIENCE_S), session_id)
 
     @contextmanager
-    def _lend_resources(self) -> Iterator[Resources]:
+    def _moving(self, identity: str, change: str) -> Iterator[tuple[Resources, Checkout]]:
+        checkout = self._open(identity, change)
         with self._home.lend_store() as store:
-            yield self._home.wiring.worktree_resources(store)
+            yield self._home.wiring.worktree_resources(store), checkout
 
     def _place(self, identity: str) -> tuple[Place, Worktree | None]:
         with self._home.lend_store_to_read() as store:

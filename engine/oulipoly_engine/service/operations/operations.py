@@ -44,7 +44,7 @@ def recover(store: Store, settlers: Settlers, subject: str | None = None) -> tup
     subject: only what is done to this one. What cannot be settled is a sentence as well, and is tried again.
     """
     sentences = []
-    for operation in operations.begun(store, settlers.keys(), subject):
+    for operation in operations.find(store, "begun", settlers.keys(), subject):
         try:
             sentences.append(settlers[operation.kind](operation))
         except (RunnerError, OSError) as error:

@@ -10,10 +10,9 @@ import os
 from functools import partial
 from pathlib import Path
 
-from oulipoly_engine.core.operations.operations import Operation
 from oulipoly_engine.core.worktrees.setup_file import Setup, setup_from, setup_to_keep
 from oulipoly_engine.core.worktrees.worktree_refusals import BaseMissing, BranchInUse, RepositoryUnusable
-from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX, FOLDER, Worktree
+from oulipoly_engine.core.worktrees.worktrees import BRANCH_PREFIX, FOLDER, WORKTREE, Worktree
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.private_files import make_folder, open_private, write_private
 from oulipoly_engine.records import Record, replace
@@ -41,6 +40,8 @@ from oulipoly_engine.service.worktrees.setup.submodules import init_submodules
 from oulipoly_engine.store.operations import operations
 from oulipoly_engine.store.worktrees import worktrees
 
+KINDS = ("create", "remove", "restore")  # of operations, of which a session has one at a time
+_ENDS = {"made": "finish", "gone": "finish", "fail": "undo", "undo": "undo", "keep": "fail"}  # by the row's event
 _TOLD_BRANCHES = 8
 
 
@@ -62,13 +63,13 @@ def create(resources: Resources, wish: NewWorktree) -> Worktree:
     with hold_session(resources, wish.session_id):
         with lock_repository(resources.locks, repository.git_folder):
             _refuse_what_is_there(resources, repository, worktree)
-            worktree, operation = _note(resources, worktree, setup)
-        with settled_if_it_fails(partial(take_back, resources, worktree, operation)):
+            worktree = _note(resources, worktree, setup)
+        with settled_if_it_fails(partial(take_back, resources, worktree, "fail")):
             with lock_repository(resources.locks, repository.git_folder):
                 _add(repository, worktree)
             furnish(resources, repository, worktree, setup_from(worktree.settings))
             check_worktree(worktree)
-            return make_ready(resources, worktree, operation)
+            return end_operation(resources, worktree, "made")
 
 
 def _plan(resources: Resources, repository: Repository, wish: NewWorktree) -> tuple[Worktree, Setup]:
@@ -148,38 +149,38 @@ def _refuse_what_is_there(resources: Resources, repository: Repository, worktree
         raise BranchInUse(f"there is a branch {worktree.branch} already: delete or rename it")
 
 
-def _note(resources: Resources, worktree: Worktree, setup: Setup) -> tuple[Worktree, Operation]:
-    """Write the row and the operation, and return the worktree with its ports, and the operation."""
+def _note(resources: Resources, worktree: Worktree, setup: Setup) -> Worktree:
+    """Write the row and the operation, and return the worktree with its ports."""
     store = resources.store
     with store.write():
         first = choose_ports(store, setup.ports)
         worktree = replace(worktree, port_first=first, port_count=0 if first is None else setup.ports)
         worktrees.insert(store, worktree)
-        operation = begin(store, resources.clock, "create", worktree.session_id)
-    return worktree, operation
+        begin(store, resources.clock, "create", worktree.session_id)
+    return worktree
 
 
-def take_back(resources: Resources, worktree: Worktree, operation: Operation, reason: str) -> None:
+def take_back(resources: Resources, worktree: Worktree, event: str, reason: str) -> None:
     """Take away what was made of a worktree that was never ready, or came back from what is kept.
 
-    reason: what its row says then. Raises RequestRefused and OSError.
+    event: what becomes of its row. Raises RequestRefused and OSError.
     """
     with lock_repository(resources.locks, Path(worktree.git_folder)):
         discard(worktree)
+    end_operation(resources, worktree, event, reason)
+
+
+def end_operation(resources: Resources, worktree: Worktree, event: str, reason: str = "") -> Worktree:
+    """End what was done to a worktree, and return the worktree as it is now; the session's lock is held.
+
+    event: of its row. reason: what of it a person should know.
+    """
     store, now = resources.store, resources.clock.now()
-    event = "undo" if operation.kind == "restore" else "fail"
     with store.write():
         worktrees.move(store, worktree.session_id, event, now, reason=reason)
-        operations.end(store, operation.operation_id, "undo", now)
-
-
-def make_ready(resources: Resources, worktree: Worktree, operation: Operation, reason: str = "") -> Worktree:
-    """Note that a worktree is there, and return it. reason: what of it a person should know."""
-    store, now = resources.store, resources.clock.now()
-    with store.write():
-        worktrees.move(store, worktree.session_id, "made", now, reason=reason)
-        operations.end(store, operation.operation_id, "finish", now)
-    return replace(worktree, state="ready", reason=reason, updated_at=now)
+        for operation in operations.find(store, "begun", KINDS, worktree.session_id):
+            operations.end(store, operation.operation_id, _ENDS[event], now)
+    return replace(worktree, state=WORKTREE[worktree.state, event], reason=reason, updated_at=now)
 
 
 def _add(repository: Repository, worktree: Worktree) -> None:

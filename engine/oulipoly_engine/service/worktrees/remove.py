@@ -21,14 +21,13 @@ from oulipoly_engine.service.worktrees.base.repository import (
     hold_session,
 )
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
-from oulipoly_engine.service.worktrees.create import log_of
+from oulipoly_engine.service.worktrees.create import end_operation, log_of
 from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
 from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.settings import require_permission_still
 from oulipoly_engine.service.worktrees.setup.submodules import find_unsaved_submodule
 from oulipoly_engine.service.worktrees.survey import is_merged, look_at
-from oulipoly_engine.store.operations import operations
 from oulipoly_engine.store.worktrees import worktrees
 
 
@@ -141,7 +140,6 @@ def _refuse_loss(worktree: Worktree, *, force: bool) -> None:
 
 def finish_removal(resources: Resources, worktree: Worktree, *, force: bool) -> Removal:
     """Do the steps of a removal that were not done yet; the session's lock is held, and the row says `removing`."""
-    store = resources.store
     if not worktree.salvage:
         with lock_repository(resources.locks, Path(worktree.git_folder)):
             worktree = _keep_contents(resources, worktree)
@@ -149,17 +147,13 @@ def finish_removal(resources: Resources, worktree: Worktree, *, force: bool) -> 
             _tear_down(resources, worktree)  # behind the salvage: it may delete files
         except Exception as error:
             if not force:
-                keep(resources, worktree, str(getattr(error, "message", error)))
+                end_operation(resources, worktree, "keep", str(getattr(error, "message", error)))
                 raise
     with lock_repository(resources.locks, Path(worktree.git_folder)):
         take_away(worktree)
         deleted = _delete_branch(worktree)
-    now = resources.clock.now()
     reason = worktree.reason if worktree.reason.startswith(BY_ITSELF) else ""
-    with store.write():
-        worktrees.move(store, worktree.session_id, "gone", now, reason=reason)
-        _end_operations(resources, worktree, "finish")
-    return Removal(replace(worktree, state="removed", reason=reason, updated_at=now), deleted_branch=deleted)
+    return Removal(end_operation(resources, worktree, "gone", reason), deleted_branch=deleted)
 
 
 def _keep_contents(resources: Resources, worktree: Worktree) -> Worktree:
@@ -169,23 +163,10 @@ def _keep_contents(resources: Resources, worktree: Worktree) -> Worktree:
     try:
         salvage = take_salvage(worktree, resources.clock.now())
     except Exception as error:
-        keep(resources, worktree, str(getattr(error, "message", error)))
+        end_operation(resources, worktree, "keep", str(getattr(error, "message", error)))
         raise
     worktrees.note(resources.store, worktree.session_id, salvage=salvage.ref)
     return replace(worktree, salvage=salvage.ref)
-
-
-def keep(resources: Resources, worktree: Worktree, reason: str) -> None:
-    """Note that a worktree was not removed, and why."""
-    store = resources.store
-    with store.write():
-        worktrees.move(store, worktree.session_id, "keep", resources.clock.now(), reason=reason)
-        _end_operations(resources, worktree, "fail")
-
-
-def _end_operations(resources: Resources, worktree: Worktree, event: str) -> None:
-    for operation in operations.begun(resources.store, ("remove",), worktree.session_id):
-        operations.end(resources.store, operation.operation_id, event, resources.clock.now())
 
 
 def _tear_down(resources: Resources, worktree: Worktree) -> None:

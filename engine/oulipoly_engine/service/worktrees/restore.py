@@ -6,7 +6,6 @@ import os
 from functools import partial
 from pathlib import Path
 
-from oulipoly_engine.core.operations.operations import Operation
 from oulipoly_engine.core.worktrees.setup_file import setup_from
 from oulipoly_engine.core.worktrees.worktree_refusals import (
     BranchInUse,
@@ -30,7 +29,7 @@ from oulipoly_engine.service.worktrees.base.repository import (
     open_repository,
 )
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
-from oulipoly_engine.service.worktrees.create import furnish, make_ready, prepare_folder, take_back
+from oulipoly_engine.service.worktrees.create import end_operation, furnish, prepare_folder, take_back
 from oulipoly_engine.service.worktrees.salvage.bring_back import bring_back, set_submodules
 from oulipoly_engine.service.worktrees.salvage.take import Salvage, read_salvage
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports
@@ -57,14 +56,14 @@ def restore(resources: Resources, session_id: str) -> Worktree:
         with lock_repository(resources.locks, repository.git_folder):
             salvage = read_salvage(repository.git, worktree.salvage)
             _refuse_what_is_there(repository, worktree, salvage)
-            worktree, operation = _note(resources, worktree)
-        with settled_if_it_fails(partial(take_back, resources, worktree, operation)):
+            worktree = _note(resources, worktree)
+        with settled_if_it_fails(partial(take_back, resources, worktree, "undo")):
             with lock_repository(resources.locks, repository.git_folder):
                 _add(repository, worktree, salvage)
             check_place(worktree)  # it may be on another branch, as it was when it was removed
             problem = _furnish(resources, repository, worktree)
             set_submodules(Path(worktree.path), salvage)
-            return make_ready(resources, worktree, operation, problem)
+            return end_operation(resources, worktree, "made", problem)
 
 
 def _furnish(resources: Resources, repository: Repository, worktree: Worktree) -> str:
@@ -94,14 +93,14 @@ def _refuse_what_is_there(repository: Repository, worktree: Worktree, salvage: S
         )
 
 
-def _note(resources: Resources, worktree: Worktree) -> tuple[Worktree, Operation]:
+def _note(resources: Resources, worktree: Worktree) -> Worktree:
     """Note that a worktree comes back, with ports that are free now."""
     store = resources.store
     with store.write():
         first = choose_ports(store, worktree.port_count)
         worktrees.move(store, worktree.session_id, "restore", resources.clock.now(), port_first=first)
-        operation = begin(store, resources.clock, "restore", worktree.session_id)
-    return replace(worktree, state="creating", port_first=first), operation
+        begin(store, resources.clock, "restore", worktree.session_id)
+    return replace(worktree, state="creating", port_first=first)
 
 
 def _add(repository: Repository, worktree: Worktree, salvage: Salvage) -> None:

@@ -30,21 +30,12 @@ def end(store: Store, operation_id: str, event: str, now: datetime) -> bool:
         return store.run(row.update(changes).where(row.operation_id == operation_id, row.state == "begun")) == 1
 
 
-def begun(store: Store, kinds: Collection[str], subject: str | None = None) -> tuple[Operation, ...]:
-    """Return the operations of some kinds that have not ended, oldest first. subject: only those of this one."""
+def find(store: Store, state: str, kinds: Collection[str] = (), subject: str | None = None) -> tuple[Operation, ...]:
+    """Return the operations that are in a state, oldest first; only those of some kinds, or of one subject."""
     row = OperationRow
-    query = row.select(*_COLUMNS).where(row.state == "begun", row.kind.in_(tuple(kinds)))
-    return _ask(store, query if subject is None else query.where(row.subject == subject))
-
-
-def of_subject(store: Store, subject: str) -> tuple[Operation, ...]:
-    """Return all operations of a subject, oldest first."""
-    row = OperationRow
-    return _ask(store, row.select(*_COLUMNS).where(row.subject == subject))
-
-
-def _ask(store: Store, query: Any) -> tuple[Operation, ...]:  # noqa: ANN401 - a query of peewee
-    row = OperationRow
+    query = row.select(*_COLUMNS).where(row.state == state)
+    query = query.where(row.kind.in_(tuple(kinds))) if kinds else query
+    query = query if subject is None else query.where(row.subject == subject)
     return tuple(map(_read, store.rows(query.order_by(row.begun_at, row.operation_id))))
 
 

@@ -25,16 +25,18 @@ def test_each_kind_is_settled_by_its_own_and_what_cannot_be_hinders_nothing(stor
     def refuse(_operation):
         raise RequestRefused("the disk is full")
 
+    clock = FakeClock()
     for kind, subject in (("move", "s1"), ("make", "s2"), ("make", "s3"), ("of a later release", "s4")):
-        begin(store, FakeClock(), kind, subject, place="/x")
+        clock.jump(1)
+        begin(store, clock, kind, subject, place="/x")
     settlers = {"move": refuse, "make": lambda operation: end(store, operation)}
 
     assert ("make of s3 was undone",) == recover(store, settlers, "s3")
     assert ("a move of s1 that was cut off cannot be settled: the disk is full", "make of s2 was undone") == recover(
         store, settlers
     )
-    assert ["s1"] == [operation.subject for operation in operations.begun(store, settlers)]
-    assert {"place": "/x"} == operations.begun(store, ("of a later release",))[0].detail
+    assert ["s1"] == [operation.subject for operation in operations.find(store, "begun", settlers)]
+    assert {"place": "/x"} == operations.find(store, "begun", ("of a later release",))[0].detail
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,5 @@ def test_an_app_of_the_release_before_writes_on(store):
             begun_at="2026-11-20T08:30:00.000000Z",
         )
 
-    assert [("o", "s", "merge")] == [
-        (operation.operation_id, operation.subject, operation.kind) for operation in operations.begun(store, ("merge",))
-    ]
+    (operation,) = operations.find(store, "begun", ("merge",))
+    assert ("o", "s", "merge") == (operation.operation_id, operation.subject, operation.kind)

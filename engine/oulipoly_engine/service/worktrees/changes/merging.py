@@ -52,12 +52,11 @@ def merge(
         plan = plan_merge(checkout, into)
         told = plan.preview
         if told.is_merged:
-            if not committed_only:  # what the agent has not committed is not there, whatever the branch says
-                _refuse_uncommitted(told)
+            # What the agent has not committed is not there, whatever the branch says.
+            _refuse_uncommitted(told, committed_only=committed_only)
             return Moved("merge", told.into, told.into_commit, told.into_commit, "", told.checkout)
         _refuse_conflicts(told.conflicts, told.branch, told.into)
-        if not committed_only:
-            _refuse_uncommitted(told)
+        _refuse_uncommitted(told, committed_only=committed_only)
         if told.checkout is not None:
             _refuse_in_the_way(told.in_the_way, Path(told.checkout))
         new = told.branch_commit
@@ -218,10 +217,11 @@ def undo_move(resources: Resources, checkout: Checkout) -> Moved:
     Raises FileMissing where there is none, BranchMoved, CheckoutDirty.
     """
     with moving(resources, checkout.root):
-        made = last_move(resources, checkout.place.session_id)
-        if made is None or made.kind == "undo":
+        session_id = checkout.place.session_id
+        last = last_move(resources, session_id)
+        if last is None or last.kind == "undo":
             raise FileMissing("no merge, rebase or apply of this session can be undone")
-        at = made.detail
+        at, reason = last.detail, f"undo {last.kind}"
         place = Path(at["checkout"]) if at["checkout"] else None
         if place is not None:
             files = changed_files(checkout.quiet, at["new"], at["old"])
@@ -229,16 +229,7 @@ def undo_move(resources: Resources, checkout: Checkout) -> Moved:
             if at["reference"]:
                 _refuse_in_the_way(dirty, place)
         branch = at["branch"] if at["reference"] else ""
-        move = Move(
-            checkout.place.session_id,
-            "undo",
-            _folder(checkout),
-            branch,
-            at["new"],
-            at["old"],
-            place,
-            f"undo {made.kind}",
-        )
+        move = Move(session_id, "undo", _folder(checkout), branch, at["new"], at["old"], place, reason)
         return carry_out(resources, move)
 
 
@@ -273,15 +264,12 @@ def _refuse_conflicts(conflicts: Sequence[str], branch: str, into: str, advice: 
         )
 
 
-def _refuse_uncommitted(told: MergePreview) -> None:
-    _refuse_files(told.uncommitted, "not committed in the session")
-
-
-def _refuse_files(files: Sequence[str], what: str) -> None:
+def _refuse_uncommitted(told: MergePreview, *, committed_only: bool) -> None:
+    files = () if committed_only else told.uncommitted
     if files:
         raise CheckoutDirty(
-            f"{_names(files)} {'is' if len(files) == 1 else 'are'} {what}: commit first, or leave that out with "
-            "--committed-only",
+            f"{_names(files)} {'is' if len(files) == 1 else 'are'} not committed in the session: commit first, or "
+            "leave that out with --committed-only",
             files=list(files),
         )
 

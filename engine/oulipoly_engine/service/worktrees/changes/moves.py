@@ -22,7 +22,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.operations.operations import Settlers, begin, settled_if_it_fails
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking
-from oulipoly_engine.service.worktrees.base.repository import Resources
+from oulipoly_engine.service.worktrees.base.repository import PATIENCE_S, Resources
 from oulipoly_engine.service.worktrees.base.repository_lock import RepositoryBusy, common_folder, lock_repository
 from oulipoly_engine.service.worktrees.changes.checkout_files import has_files_of, restore_files
 from oulipoly_engine.service.worktrees.changes.kept import reference_time
@@ -52,33 +52,25 @@ class Move(Record):
     @property
     def reference(self) -> str:
         """Return the reference that moves; empty: none."""
-        return "" if _is_tree_only(self.kind, self.branch) else f"refs/heads/{self.branch}"
-
-
-def _is_tree_only(kind: str, branch: str) -> bool:
-    return kind == "apply" or not branch
+        is_tree_only = self.kind == "apply" or not self.branch
+        return "" if is_tree_only else f"refs/heads/{self.branch}"
 
 
 @contextmanager
-def moving(resources: Resources, folder: Path) -> Iterator[None]:
-    """Hold the lock of a repository for the block, with all moves settled that a kill has cut.
+def moving(resources: Resources, folder: Path, patience_s: float = PATIENCE_S) -> Iterator[str]:
+    """Hold the lock of a repository for the block, with all moves settled that a kill has cut; yields what was done.
 
-    Raises RepositoryBusy, and IndexLocked where one of them cannot be
-    settled now.
+    Raises RepositoryBusy, and IndexLocked where one of them cannot be settled now.
     """
     common = common_folder(git_in(folder))
-    with lock_repository(resources.locks, common):
-        for operation in operations.begun(resources.store, KINDS):
-            if _common_or_none(Path(operation.detail["folder"])) == common:
-                _settle(resources, operation)
-        yield
+    with lock_repository(resources.locks, common, patience_s):
+        cut = operations.find(resources.store, "begun", KINDS)
+        ours = [operation for operation in cut if _common_or_none(Path(operation.detail["folder"])) == common]
+        yield "; ".join(_settle(resources, operation) for operation in ours)
 
 
 def carry_out(resources: Resources, move: Move) -> Moved:
-    """Make a move; within `moving`.
-
-    Raises BranchMoved, IndexLocked or what git says, with nothing moved.
-    """
+    """Make a move; within `moving`. Raises BranchMoved, IndexLocked or what git says, with nothing moved."""
     now = resources.clock.now()
     backup = f"{BACKUP}/{move.session_id}/{reference_time(now)}"
     git = git_in(move.folder if move.checkout is None else move.checkout)
@@ -133,9 +125,8 @@ def _settle_alone(resources: Resources, patience_s: float, operation: Operation)
     if not folder.is_dir():
         operations.end(resources.store, operation.operation_id, "fail", resources.clock.now())
         return ""
-    with suppress(RepositoryBusy), lock_repository(resources.locks, common_folder(git_in(folder)), patience_s):
-        if operation in operations.begun(resources.store, KINDS, operation.subject):
-            return _settle(resources, operation)
+    with suppress(RepositoryBusy), moving(resources, folder, patience_s) as sentence:
+        return sentence
     return ""
 
 
@@ -179,7 +170,5 @@ def _wait_for_index(quiet: Git) -> None:
 
 def last_move(resources: Resources, session_id: str) -> Operation | None:
     """Return the last move of a session that has been made."""
-    for operation in reversed(operations.of_subject(resources.store, session_id)):
-        if operation.kind in KINDS and operation.state == "done":
-            return operation
-    return None
+    moves = operations.find(resources.store, "done", KINDS, session_id)
+    return moves[-1] if moves else None

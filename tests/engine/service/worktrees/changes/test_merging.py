@@ -2,7 +2,7 @@
 
 import shutil
 from datetime import timedelta
-from itertools import count
+from itertools import chain, count
 
 import pytest
 
@@ -54,7 +54,9 @@ class TickingClock(FakeClock):
 
 
 def states(journal, repo):
-    return [(one.kind, one.state) for one in operations.of_subject(journal.store, repo.place.session_id)]
+    found = (operations.find(journal.store, state) for state in ("undone", "failed", "done", "begun"))
+    moves = sorted(chain(*found), key=lambda move: move.begun_at)
+    return [(move.kind, move.state) for move in moves if move.subject == repo.place.session_id]
 
 
 def tip(repo, name="main"):
