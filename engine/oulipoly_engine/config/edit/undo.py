@@ -72,8 +72,7 @@ def write_step(data: Path, step: Step, carry: Carry | None = None) -> None:
         noted = replace(step, files=tuple(map(_remember_form, step.files)), folders=folders)
         if pending_step(data) is not None:
             raise RequestRefused(_cut_off(data))
-        with _journal(data, noted):
-            (carry or _write_only)(lambda: _write_step(data, noted))
+        _carry_out(data, noted, lambda: _write_step(data, noted), carry)
 
 
 def _write_step(data: Path, step: Step) -> None:
@@ -139,13 +138,12 @@ def _hold_journal(data: Path) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _journal(data: Path, step: Step) -> Iterator[None]:
-    """Journal a change for the block. What fails has put back by itself what it had written; a kill has not."""
+def _carry_out(data: Path, step: Step, write_files: Callable[[], object], carry: Carry | None) -> None:
+    """Journal a change and do it. What fails has put back by itself what it had written; a kill has not."""
     place = data / CONFIGURATION_JOURNAL
     write([FileChange(place, read_text(place), _render([step]))])
     try:
-        yield
+        (carry or _write_only)(write_files)
     except Exception:
         _drop_journal(data)
         raise
@@ -199,8 +197,7 @@ def undo_last(data: Path, agreed: Step | None = None, carry: Carry | None = None
             raise ChangedSince(f"the last change is another one meanwhile, so nothing was undone: {step.what}")
         if pending_step(data) not in (None, step):
             raise RequestRefused(_cut_off(data))
-        with _journal(data, step):
-            (carry or _write_only)(lambda: _put_back(data, step))
+        _carry_out(data, step, lambda: _put_back(data, step), carry)
     return step
 
 

@@ -53,16 +53,16 @@ class Recovery(Record):
 
         Does nothing while a replacement is under way. Raises RunnerError for what cannot be read or written.
         """
-        if not self._folder.path.is_dir():
+        if not self.journals.path.is_dir():
             return ()
-        with translate_errors(self._folder.path), self._folder.exclusive() as is_ours:
+        with translate_errors(self.journals.path), self.journals.exclusive() as is_ours:
             if not is_ours:
                 return ()
-            told = [self._settle(session_id) for session_id in self._folder.pending_sessions()]
+            told = [self._settle(session_id) for session_id in self.journals.pending_sessions()]
             self._clear_staging()
-            self._folder.drop_unfinished()
-            Preimages(self.data / "preimages").drop_unfinished()
-            for session_id in self._folder.canonical_sessions():
+            self.journals.drop_unfinished()
+            self.preimages.drop_unfinished()
+            for session_id in self.journals.canonical_sessions():
                 self._drop_orphan(session_id)
             return tuple(text for text in told if text)
 
@@ -83,24 +83,35 @@ class Recovery(Record):
 
     def _has_moves(self, account: str) -> bool:
         """Tell whether a journal is there of a move to an account."""
-        return any(move.to_account == account for move in self._folder.moves())
+        return any(move.to_account == account for move in self.journals.moves())
 
     def mend(self, session_id: str) -> None:
         """Settle what is left of one session; the caller holds its lease. Raises SessionBusy as `hold_scans`."""
-        if not self._folder.pending_path(session_id).exists():
+        if not self.journals.pending_path(session_id).exists():
             return
         with contextlib.ExitStack() as stack:
-            move = next((one for one in self._folder.moves() if one.session_id == session_id), None)
+            move = next((one for one in self.journals.moves() if one.session_id == session_id), None)
             if move is not None:  # other moves to that account may go on now, as none does where all are settled
                 stack.enter_context(move_files.hold_scans(self.data / "turn-scan-locks", move.to_account))
             self._settle(session_id)
 
     @property
-    def _folder(self) -> JournalFolder:
+    def journals(self) -> JournalFolder:
+        """Return the folder of the journals."""
         return JournalFolder(self.data / "replace_journal")
 
+    @property
+    def preimages(self) -> Preimages:
+        """Return what was replaced."""
+        return Preimages(self.data / "preimages")
+
+    @property
+    def leases(self) -> Leases:
+        """Return the rights to change sessions."""
+        return Leases(self.data / "locks", self.clock)
+
     def _settle(self, session_id: str) -> str:
-        pending = self._folder.pending_path(session_id)
+        pending = self.journals.pending_path(session_id)
         try:
             data = pending.read_bytes()
             move = read_move(data)
@@ -145,7 +156,7 @@ class Recovery(Record):
         what = f"the move of session {session_id} to account {move.to_account!r} that was cut off"
         if progress is Progress.SPLIT:
             move_files.drop_kept(move)
-            place = self._folder.set_aside(session_id)
+            place = self.journals.set_aside(session_id)
             return (
                 f"{what} was left as it is, for the session has gone on on both accounts since: there are two sessions "
                 f"of that id now; its journal was put into {place}"
@@ -159,11 +170,11 @@ class Recovery(Record):
         else:
             why = ""
         if progress is Progress.BEGUN:
-            move_files.undo(store, self._folder, move)
+            move_files.undo(store, self.journals, move)
             told = f"{what} has been undone{why}"
         else:
             move_files.drop_kept(move)
-        self._folder.remove(session_id, with_lines=False)
+        self.journals.remove(session_id, with_lines=False)
         self._end_lease(session_id, move.started_at)
         return told
 
@@ -179,12 +190,12 @@ class Recovery(Record):
 
     def _end(self, journal: Journal) -> None:
         self._clear(journal)
-        self._folder.remove(journal.session_id, with_lines=True)
+        self.journals.remove(journal.session_id, with_lines=True)
         self._end_lease(journal.session_id, journal.started_at)
 
     def _end_lease(self, session_id: str, started_at: str) -> None:
         started = from_text(started_at)
-        self._leases.end_of_dead(session_id, lambda held: _was_taken_by(held, started))
+        self.leases.end_of_dead(session_id, lambda held: _was_taken_by(held, started))
 
     def _clear(self, journal: Journal) -> None:
         for place in (beside, aside_of):
@@ -197,10 +208,10 @@ class Recovery(Record):
         replacements.forget(store, journal.operation_uuid)
         kept = journal.preimage_file_sha256 or hashlib.sha256(data).hexdigest()
         if not replacements.is_kept(store, kept):
-            Preimages(self.data / "preimages").drop(kept)
+            self.preimages.drop(kept)
 
     def _set_aside(self, session_id: str, problem: str) -> str:
-        place, lines = self._folder.set_aside(session_id), self._folder.canonical(session_id)
+        place, lines = self.journals.set_aside(session_id), self.journals.canonical(session_id)
         advice = f": compare the transcript with {lines}" if lines.exists() else ""
         return (
             f"a change to session {session_id} was cut off, and {problem}; this start has changed nothing, and its "
@@ -209,20 +220,16 @@ class Recovery(Record):
 
     def _clear_staging(self) -> None:
         with contextlib.suppress(FileNotFoundError):
-            for path in self._folder.staging.iterdir():
+            for path in self.journals.staging.iterdir():
                 path.unlink(missing_ok=True)
-            self._folder.staging.rmdir()
+            self.journals.staging.rmdir()
 
     def _drop_orphan(self, session_id: str) -> None:
         """Remove canonical lines without a journal, unless somebody may still come back to them."""
-        if self._folder.pending_path(session_id).exists() or self._folder.is_quarantined(session_id):
+        if self.journals.pending_path(session_id).exists() or self.journals.is_quarantined(session_id):
             return
-        if self._leases.live(session_id) is None:
-            self._folder.canonical(session_id).unlink(missing_ok=True)
-
-    @property
-    def _leases(self) -> Leases:
-        return Leases(self.data / "locks", self.clock)
+        if self.leases.live(session_id) is None:
+            self.journals.canonical(session_id).unlink(missing_ok=True)
 
 
 class _TranscriptState(Record):

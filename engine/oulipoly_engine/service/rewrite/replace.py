@@ -26,12 +26,10 @@ from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Source, 
 from oulipoly_engine.errors import NothingToUndo, PreimageMismatch, RequestRefused, RunnerError, SessionBusy
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.rewrite.preimages import Preimages
 from oulipoly_engine.service.rewrite.recovery import Recovery
 from oulipoly_engine.service.rewrite.run import Composer, FinishedReplacement, Run, check_preimage
 from oulipoly_engine.service.rewrite.target import Image, Target, alone, check_forks, image_of
-from oulipoly_engine.service.sessions.journal import JournalFolder, translate_errors, write
-from oulipoly_engine.service.sessions.lease import Leases
+from oulipoly_engine.service.sessions.journal import translate_errors, write
 from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite import replacements
@@ -148,7 +146,7 @@ class Replacer(Record):
 
     def can_undo(self, replacement: Replacement) -> bool:
         """Return whether what a replacement replaced is still kept."""
-        return self._preimages.has(replacement.preimage_file_sha256)
+        return self._recovery.preimages.has(replacement.preimage_file_sha256)
 
     def plan_undo(self, session: ResolvedSession, operation_uuid: str | None = None) -> Plan:
         """Return what an undo would do; reads only. Raises as `undo` does, but SessionBusy only as `plan` does."""
@@ -185,7 +183,7 @@ class Replacer(Record):
                     f"what the replacement {chosen.operation_uuid} replaced is not kept any more: it was given up for "
                     "preimage_limit_mb of config.toml, or removed"
                 )
-            data = self._preimages.read(chosen.preimage_file_sha256)
+            data = self._recovery.preimages.read(chosen.preimage_file_sha256)
             before = target.read(data)
             return Rewrite(data, before, compare(reading.records, before.records), ())
 
@@ -230,7 +228,7 @@ class Replacer(Record):
         )
 
     def _holders(self, target: Target) -> Iterator[str]:
-        held = self._leases.live(target.session.session_id)
+        held = self._recovery.leases.live(target.session.session_id)
         if held is not None:
             yield f"the session is held until {to_text(held.expires_at)} by process {held.owner_pid}"
         try:
@@ -255,15 +253,15 @@ class Replacer(Record):
 
     def _prune(self) -> None:
         """Give up what older replacements replaced, beyond the limit; only while nobody replaces."""
-        sizes = self._preimages.sizes() if self.preimage_limit_bytes else {}
+        sizes = self._recovery.preimages.sizes() if self.preimage_limit_bytes else {}
         excess = sum(sizes.values()) - self.preimage_limit_bytes
         if not sizes or excess <= 0:
             return
-        with self._journals.exclusive() as is_ours:
+        with self._recovery.journals.exclusive() as is_ours:
             for digest in replacements.droppable(self.store) if is_ours else ():
                 if excess <= 0:
                     break
-                self._preimages.drop(digest)
+                self._recovery.preimages.drop(digest)
                 excess -= sizes.get(digest, 0)
 
     def _run_replacement(
@@ -278,9 +276,9 @@ class Replacer(Record):
         replacements.require_shape(self.store)
         target = self._target(session)
         started_at, operation_uuid = to_text(self.clock.now()), str(uuid.uuid4())
-        with self._journals.lock_shared(), self._stage(operation_uuid, target, wanted) as staged:
+        with self._recovery.journals.lock_shared(), self._stage(operation_uuid, target, wanted) as staged:
             self.at_step("staged")
-            with self._leases.hold(session.session_id, session.account, _LEASE_MS) as lease:
+            with self._recovery.leases.hold(session.session_id, session.account, _LEASE_MS) as lease:
                 self.at_step("leased")
                 self._recovery.mend(session.session_id)
                 with alone(target):
@@ -288,9 +286,7 @@ class Replacer(Record):
                         self.store,
                         self.locator,
                         self.clock,
-                        journals=self._journals,
-                        preimages=self._preimages,
-                        leases=self._leases,
+                        recovery=self._recovery,
                         target=target,
                         operation=operation,
                         operation_uuid=operation_uuid,
@@ -305,7 +301,7 @@ class Replacer(Record):
     def _stage(self, operation_uuid: str, target: Target, wanted: Sequence[ReplacementRecord]) -> Iterator[bytes]:
         """Have the input on the disk for the block: there must be room for it before anything is begun."""
         lines = b"".join(render(_canonical(one, target)) for one in wanted)
-        folder = self._journals.staging
+        folder = self._recovery.journals.staging
         path = folder / f"{operation_uuid}.canonical.jsonl"
         with translate_errors(folder):
             make_folder(folder)
@@ -325,18 +321,6 @@ class Replacer(Record):
         if answer.path is None:
             raise describe_unsupported(session, answer.problem)
         return Target(session, storage_type, answer.path, self.longest_line)
-
-    @property
-    def _journals(self) -> JournalFolder:
-        return JournalFolder(self.data / "replace_journal")
-
-    @property
-    def _preimages(self) -> Preimages:
-        return Preimages(self.data / "preimages")
-
-    @property
-    def _leases(self) -> Leases:
-        return Leases(self.data / "locks", self.clock)
 
     @property
     def _recovery(self) -> Recovery:

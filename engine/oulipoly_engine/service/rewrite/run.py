@@ -19,10 +19,11 @@ from oulipoly_engine.errors import PreimageMismatch, RunnerError, SessionBusy, T
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite import rows
 from oulipoly_engine.service.rewrite.exchange import Exchange, WrittenMeanwhile
-from oulipoly_engine.service.rewrite.preimages import Preimages, aside_of, beside
+from oulipoly_engine.service.rewrite.preimages import aside_of, beside
+from oulipoly_engine.service.rewrite.recovery import Recovery
 from oulipoly_engine.service.rewrite.target import Image, Target, check_forks, clear_projection, image_of
-from oulipoly_engine.service.sessions.journal import JournalFolder, prepare, translate_errors, write
-from oulipoly_engine.service.sessions.lease import Lease, Leases
+from oulipoly_engine.service.sessions.journal import prepare, translate_errors, write
+from oulipoly_engine.service.sessions.lease import Lease
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite import replacements
@@ -49,9 +50,7 @@ class Run(Record):
     store: Store
     locator: Locator
     clock: Clock
-    journals: JournalFolder
-    preimages: Preimages
-    leases: Leases
+    recovery: Recovery  # which knows where all of it lies
     target: Target
     operation: str
     operation_uuid: str
@@ -90,7 +89,7 @@ class Run(Record):
             carried = exchange.carry_over() if exchange is not None else 0
         if carried:
             notes += (f"its CLI wrote {carried} bytes into the former transcript: they stand behind the new one now",)
-        self.journals.remove(self.target.session.session_id, with_lines=True)
+        self.recovery.journals.remove(self.target.session.session_id, with_lines=True)
         self.at_step("cleaned")
         return FinishedReplacement(reading.sha256, new.reading.sha256, committed_at, is_other, notes)
 
@@ -98,7 +97,7 @@ class Run(Record):
         self, preimage: str, postimage: str, lines: bytes, entries: int, image: Image, new_data: bytes | None = None
     ) -> Journal:
         session = self.target.session
-        canonical = self.journals.canonical(session.session_id)
+        canonical = self.recovery.journals.canonical(session.session_id)
         journal = Journal(
             operation=self.operation,
             operation_uuid=self.operation_uuid,
@@ -117,7 +116,7 @@ class Run(Record):
             postimage_file_sha256=None if new_data is None else hashlib.sha256(new_data).hexdigest(),
         )
         write(canonical, lines)
-        self.journals.publish(session.session_id, journal.to_bytes())
+        self.recovery.journals.publish(session.session_id, journal.to_bytes())
         return journal
 
     @contextmanager
@@ -138,7 +137,7 @@ class Run(Record):
             self.at_step("renamed")
 
         try:
-            kept = self.preimages.keep(image.data)
+            kept = self.recovery.preimages.keep(image.data)
             self.at_step("kept")
             replacements.begin(self.store, self._row(journal, kept, image, new))
             self.at_step("noted")
@@ -179,7 +178,7 @@ class Run(Record):
         """Look once more, right before the rename, whether this is the transcript that was read, and the lease ours."""
         if not image.is_of(status_of(self.target.path)):
             raise self._describe_change(image)
-        held = self.leases.live(self.lease.session_id)
+        held = self.recovery.leases.live(self.lease.session_id)
         if held is None or held.token_hash != hash_of(self.lease.token):
             message = (
                 f"the lease of session {self.lease.session_id} ran out before its transcript was replaced: try again"
@@ -202,8 +201,8 @@ class Run(Record):
         with contextlib.suppress(RunnerError):
             replacements.forget(self.store, self.operation_uuid)
             if not replacements.is_kept(self.store, image.file_sha256):
-                self.preimages.drop(image.file_sha256)
-            self.journals.remove(self.target.session.session_id, with_lines=True)
+                self.recovery.preimages.drop(image.file_sha256)
+            self.recovery.journals.remove(self.target.session.session_id, with_lines=True)
 
     def _verify(self, new: Rewrite) -> None:
         """Raise RunnerError unless the transcript is as it was written; its CLI may have appended to it."""

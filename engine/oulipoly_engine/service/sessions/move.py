@@ -23,6 +23,7 @@ from oulipoly_engine.core.sessions.move_journal import MoveJournal
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, choose_elsewhere
 from oulipoly_engine.errors import MoveRefused, RunnerError, SessionAmbiguous, SessionBusy
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.operations.operations import settled_if_it_fails
 from oulipoly_engine.service.sessions import codex_home, copy_transcripts, move_files
 from oulipoly_engine.service.sessions.copy_transcripts import Part
 from oulipoly_engine.service.sessions.journal import JournalFolder
@@ -229,17 +230,16 @@ class Mover(Record):
             segment.parents,
         )
         self.journals.publish(segment.session_id, journal.to_bytes())
-        try:
+        with settled_if_it_fails(lambda _why: self._undo(journal)):
             yield
-        except BaseException:
-            with contextlib.suppress(RunnerError):  # the next start does it
-                if chains.find_owner(self.store, segment.chain_id) != segment.to_account:  # else ^C came just behind it
-                    move_files.undo(self.store, self.journals, journal)
-                self.journals.remove(segment.session_id, with_lines=False)
-            raise
         move_files.drop_kept(journal)
         with contextlib.suppress(RunnerError):  # it has happened, as the next start sees
             self.journals.remove(segment.session_id, with_lines=False)
+
+    def _undo(self, journal: MoveJournal) -> None:
+        if chains.find_owner(self.store, journal.chain_id) != journal.to_account:  # else ^C came just behind it
+            move_files.undo(self.store, self.journals, journal)
+        self.journals.remove(journal.session_id, with_lines=False)
 
     def _claude(
         self, segment: SegmentMove, source: Path, source_root: Path, target_root: Path, working_directory: Path | None
