@@ -62,7 +62,7 @@ def open_engine(paths: Paths, *, read_only: bool) -> Engine:
 
     engine = Engine(Surroundings(paths=paths, read_only=read_only, is_app=True, find_app_faults=find_app_faults))
     engine.command_log.list()  # it watches from now on
-    engine.state_file.repair_at_start()
+    engine.recovery.settle_at_start()
     return engine
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.quota.ledger import Ledger
     from oulipoly_engine.facade.quota.pools import Pools
     from oulipoly_engine.facade.quota.quota import Quota
+    from oulipoly_engine.facade.recovery import Recovery
     from oulipoly_engine.facade.runs.background import BackgroundRuns
     from oulipoly_engine.facade.runs.interactive import Interactive
     from oulipoly_engine.facade.runs.one_shots import OneShots
@@ -66,33 +67,21 @@ class Engine:
         self._taking = threading.Lock()  # a snapshot, which may wait for the state file
         self._watch: Watch | None = None
         self._follower: LateFollower | None = None
-        if not self.surroundings.read_only and os.path.lexists(self.paths.configuration_journal):
-            self._settle_configuration()
-        if not self.surroundings.read_only and os.path.lexists(self.paths.removed_homes):
-            self._finish_removals()
-
-    def _settle_configuration(self) -> None:
-        """Take back a change of the accounts that a kill has cut off; what hinders it is told, here and by doctor."""
-        try:
-            step = self.account_setup.changes.settle()
-        except RunnerError as error:
-            self._home.warn(f"Warning: a change of the accounts was cut off and is not taken back: {error.message}")
-            return
-        if step is not None:
-            self._home.note(f"A change was cut off, and is taken back: {step.what}")
-
-    def _finish_removals(self) -> None:
-        """Delete homes of accounts whose removal a kill has cut off; what hinders it is told."""
-        try:
-            for sentence in self.account_setup.removals.finish_deletions():
-                self._home.note(sentence)
-        except RunnerError as error:
-            self._home.warn(f"Warning: the removal of an account was cut off and is not finished: {error.message}")
+        marks = (self.paths.configuration_journal, self.paths.removed_homes)
+        if not self.surroundings.read_only and any(map(os.path.lexists, marks)):
+            self.recovery.settle_accounts()
 
     @property
     def paths(self) -> Paths:
         """Return the user's folders."""
         return self.surroundings.paths
+
+    @made_once
+    def recovery(self) -> Recovery:
+        """Return what settles what killed processes have left."""
+        from oulipoly_engine.facade.recovery import Recovery
+
+        return Recovery(self._home, self.account_setup)
 
     @made_once
     def accounts(self) -> Accounts:

@@ -1,14 +1,13 @@
-"""What is ordered about the state file as a whole: starting afresh, filling in, and repair after a kill."""
+"""What is ordered about the state file as a whole: starting afresh and filling in."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.records import Record
 
-# ruff: noqa: PLC0415 - repair is looked for at the start of every command
+# ruff: noqa: PLC0415 - each is seldom ordered
 
 
 class Backfilled(Record):
@@ -49,19 +48,3 @@ class StateFile(Part):
     def explain(self, error: Exception) -> None:
         """Raise StoreDamaged where what looks like a mistake of ours comes from what lies in the state file."""
         self._home.explain(error)
-
-    def repair(self) -> tuple[str, ...]:
-        """Finish or undo replacements and moves that were cut off; return what was done, a sentence each.
-
-        Raises RunnerError where that is not possible.
-        """
-        return self._home.wiring.recovery(self._home.store).run()
-
-    def repair_at_start(self) -> tuple[str, ...]:
-        """Do so where a journal lies, for a face that begins whatever comes of it; a problem is a sentence as well."""
-        if self._home.read_only or not self._home.wiring.has_journals():
-            return ()
-        try:
-            return self.repair()
-        except RunnerError as error:
-            return (error.message,)

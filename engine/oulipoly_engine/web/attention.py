@@ -9,7 +9,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.checks.alerts import Severity
@@ -63,8 +62,7 @@ class Attention:
         self._thread.join(2.0)
 
     def _run(self) -> None:
-        with suppress(RunnerError):
-            self._engine.worktrees.reconcile()
+        self._engine.recovery.settle_at_start()
         while not self._ended.is_set():
             self._hub.wake()
             for look in (self._drop_revoked, self._look, self._start_waiting):

@@ -58,7 +58,7 @@ def run(surroundings: Surroundings) -> int:
     """Talk in lines until the user leaves; return the exit code."""
     engine = Engine(surroundings)
     engine.command_log.list()  # it watches from now on
-    for text in engine.state_file.repair_at_start():
+    for text in engine.recovery.settle_at_start():
         diagnostics.note(f"Note: {text}")
     talk = Talk(engine, _read_line, surroundings.read_only, drop_typed_ahead)
     try:

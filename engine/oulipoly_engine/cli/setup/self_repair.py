@@ -25,7 +25,7 @@ def heal(context: Context, command: Subcommand | None) -> int | None:
     from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - this and the next once in a blue moon
 
     try:
-        for text in context.engine.state_file.repair():
+        for text in context.engine.recovery.settle_sessions():
             diagnostics.note(f"Note: {text}")
     except RunnerError as error:
         return diagnostics.fail_json(error)

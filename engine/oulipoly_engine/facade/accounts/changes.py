@@ -68,14 +68,14 @@ class AccountChanges(AccountPart):
         step = agreed or undo.last_step(data)
         return undo.undo_last(data, step, None if step is None else self._carry_back(step))
 
-    def settle(self) -> Step | None:
-        """Take a change back that a kill has cut off, and return it; None: there is none. Raises RunnerError."""
+    def settle(self) -> Iterator[str]:
+        """Take a change back that a kill has cut off, and yield a sentence of it. Raises RunnerError."""
         data = self._home.paths.data
         step = undo.pending_step(data)
         if step is not None:
             undo.take_back(data, step, self._carry_back(step))
             self.settled = step
-        return step
+            yield f"A change was cut off, and is taken back: {step.what}"
 
     def last_step(self) -> Step | None:
         """Return what would be undone next."""

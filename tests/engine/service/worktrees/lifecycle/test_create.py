@@ -298,7 +298,7 @@ def test_what_a_killed_git_has_left_of_a_creation_goes_away(repo, engine, trees,
         store.execute("UPDATE worktree_operations SET state = 'begun' WHERE session_id = 's1' AND kind = 'create'")
     left(repo, path)
 
-    told = trees.reconcile()
+    told = engine.recovery.settle_at_start()
 
     assert ("a create of the worktree of session s1 that was cut off was undone",) == told
     assert "failed" == trees.find("s1").state

@@ -1,0 +1,65 @@
+"""The one recovery at start: what killed processes can leave, and who settles it.
+
+    change of the accounts    its journal     taken back            at every start, before anything is read
+    removal of an account     its note        finished              the same
+    replacement, move         its journal     finished or undone    before commands, and by faces that stay
+    worktree, merge           `operations`    finished or undone    before orders on them, and by faces that stay
+
+To look costs a file's status, a folder's names or an index; what settles is imported only where something is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.accounts.setup import AccountSetup
+from oulipoly_engine.facade.base.home import Home, Part
+
+# ruff: noqa: PLC0415 - hardly any start finds something left
+
+
+class Recovery(Part):
+    """What settles what killed processes of one user have left."""
+
+    def __init__(self, home: Home, account_setup: AccountSetup) -> None:
+        super().__init__(home)
+        self._accounts = account_setup
+
+    def settle_accounts(self) -> None:
+        """Take back a change of the accounts and finish removals; what is done, or hinders it, is told."""
+        self._tell(self._accounts.changes.settle, "a change of the accounts was cut off and is not taken back")
+        self._tell(
+            self._accounts.removals.finish_deletions, "the removal of an account was cut off and is not finished"
+        )
+
+    def _tell(self, settle: Callable[[], Iterable[str]], problem: str) -> None:
+        try:
+            for sentence in settle():
+                self._home.note(sentence)
+        except RunnerError as error:
+            self._home.warn(f"Warning: {problem}: {error.message}")
+
+    def settle_sessions(self) -> tuple[str, ...]:
+        """Finish or undo replacements and moves, and return a sentence for each. Raises RunnerError."""
+        return self._home.wiring.recovery(self._home.store).run()
+
+    def settle_at_start(self) -> tuple[str, ...]:
+        """Settle all but the accounts, for a face that begins whatever comes of it; a problem is a sentence as well."""
+        sentences: tuple[str, ...] = ()
+        if self._home.read_only:
+            return sentences
+        try:
+            if self._home.wiring.has_journals():
+                sentences = self.settle_sessions()
+        except RunnerError as error:
+            sentences = (error.message,)
+        from oulipoly_engine.store.operations import operations
+
+        with suppress(RunnerError), self._home.lend_store() as store:  # who needs the state file tells what is wrong
+            if operations.find(store, "begun"):
+                from oulipoly_engine.facade.worktrees.worktrees import Worktrees
+
+                sentences += Worktrees(self._home).reconcile()
+        return sentences
