@@ -287,6 +287,17 @@ def a_reference_that_is_locked(repo, path):
     repo.write(".git/refs/heads/aw/s1.lock", "")
 
 
+def test_a_worktree_that_is_ready_outlasts_an_operation_that_nobody_has_ended(repo, engine, trees):
+    path = trees.create("s1", repo.folder).path
+    with engine._home.lend_store() as store, store.write():
+        store.execute("UPDATE worktree_operations SET state = 'begun'")
+
+    assert ((), ()) == (engine.recovery.settle_at_start(), engine.recovery.settle_at_start())
+    assert {path} == repo.worktrees()
+    with engine._home.lend_store() as store:
+        assert [("failed",)] == store.rows("SELECT state FROM worktree_operations")
+
+
 @pytest.mark.parametrize("left", [only_a_lock_of_git, half_a_checkout, files_without_git, a_reference_that_is_locked])
 def test_what_a_killed_git_has_left_of_a_creation_goes_away(repo, engine, trees, left):
     path = repo.folder / ".agent-runner-worktrees" / "s1"
