@@ -62,6 +62,12 @@ def test_one_session_goes_on_behind_any_answer_and_keeps_every_branch(live, runt
     assert len(texts) == len({*texts})  # what its CLI has copied stands once
     assert 1 == len(live.engine.sessions.catalogue.table(live.engine.sessions.catalogue.query("")).rows)
 
+    branches.branch(session, "")
+    assert None is Tree(live, session).tree.leaf
+    live.live.send(session, "the new beginning", waits=True)
+    tree = Tree(live, session)
+    assert (["the new beginning"], 2) == (tree.path, len(tree.tree.entries) - len(tree.tree.parents))
+
 
 def test_a_cli_that_cannot_cut_there_is_told_what_was_said(live):
     session, first = live.begin_turn("the first thing", runtime=live.scripted())  # it knows no `thread/fork`

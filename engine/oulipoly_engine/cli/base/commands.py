@@ -93,7 +93,7 @@ SUBCOMMANDS = (  # in each section the most used first
     *_verbs("session new send status follow steer interrupt queue", "live.session", _TALK),
     Subcommand("session fork", "live.session", _TALK, older=("fork",)),
     *_verbs("session compact review model close cancel log", "live.session", _TALK),
-    *_verbs("session branch label", "sessions.branches", _GO_ON),
+    *_verbs("session branch clear label", "sessions.branches", _GO_ON),
     Subcommand("session move", "sessions.move", _GO_ON),
     *_verbs("session name note pin unpin", "sessions.note", _GO_ON),
     Subcommand("session export", "sessions.export", _KEEP),

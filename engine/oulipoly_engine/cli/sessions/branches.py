@@ -11,7 +11,7 @@ from oulipoly_engine.cli.base.telling import tell
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.sessions.tree_lines import format_line, short_id
 from oulipoly_engine.core.text.columns import fit
-from oulipoly_engine.facade.sessions.branches import FILTERS, branch_json, comparison_json, to_json
+from oulipoly_engine.facade.sessions.branches import FILTERS, branch_json, compare_lines, comparison_json, to_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -63,6 +63,15 @@ def _branch(context: Context, options: Namespace) -> int:
     return tell(options, branch_json(tree, leaf), line)
 
 
+def _clear(context: Context, options: Namespace) -> int:
+    tree, leaf = context.engine.sessions.branches.branch(options.session, "")
+    return tell(options, branch_json(tree, leaf), f"{tree.chain_id}  begins anew; all that was said stays in its tree")
+
+
+def _add_nothing(_parser: Parser) -> None:
+    """Add no further argument."""
+
+
 def _add_label(parser: Parser) -> None:
     _add_entry(parser)
     parser.add_argument("text", nargs="+", metavar="TEXT", help="an empty one takes the label away")
@@ -82,18 +91,15 @@ def _add_compare(parser: Parser) -> None:
 
 def _compare(context: Context, options: Namespace) -> int:
     tree, comparison = context.engine.sessions.branches.compare(options.session, options.left, options.right)
-    entries = {entry.entry_id: entry for entry in tree.entries}
     columns = person.columns()
-    lines = [f"{len(comparison.shared)} messages are in both"]
-    for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
-        alone = [entries[entry_id].placed(None, 0, f"{sign} ") for entry_id in entry_ids]
-        lines += [fit(format_line(entry, is_leaf=entry.entry_id == tree.leaf), columns) for entry in alone]
+    lines = (fit(line, columns) for line in compare_lines(tree, comparison))
     return tell(options, comparison_json(tree, comparison), *lines)
 
 
 _VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespace], int]]] = {
     "tree": (_add_tree, _tree),
     "branch": (_add_entry, _branch),
+    "clear": (_add_nothing, _clear),
     "label": (_add_label, _label),
     "compare": (_add_compare, _compare),
 }

@@ -143,6 +143,14 @@ COMMANDS = (
         scope="operate",
     ),
     writes(
+        "session clear",
+        "begin anew",
+        "begin anew in a session; all that was said stays in its tree",
+        (SESSION,),
+        ("clear conversation", "reset", "start over"),
+        scope="operate",
+    ),
+    writes(
         "session label",
         "label",
         "give a message of a session a label, to find it in the tree",

@@ -12,10 +12,12 @@ from oulipoly_engine.core.commands.slash.lines import CliCommand, Known, Line, O
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import describe_policy
+from oulipoly_engine.core.sessions.tree_lines import format_line, short_id
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.live.beginning import NewSession
 from oulipoly_engine.facade.live.standing import describe_lines
+from oulipoly_engine.facade.sessions.branches import compare_lines
 from oulipoly_engine.paths import expand_user
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.live import live_events
@@ -181,6 +183,35 @@ class SlashCommands:
         file = self._sessions.files.export(asked.session.session_id, ExportOptions(form), expand_user(path))
         return Outcome((f"{plain(str(file.path))}: {file.size_bytes:,} bytes",))
 
+    def _tell_tree(self, asked: _Asked) -> Outcome:
+        tree = self._sessions.branches.tree(asked.session.session_id, "no-tools")
+        return Outcome(tuple(format_line(entry, is_leaf=entry.entry_id == tree.leaf) for entry in tree.entries))
+
+    def _branch(self, asked: _Asked) -> Outcome:
+        if not asked.word:
+            raise asked.refuse_short()
+        _, leaf = self._sessions.branches.branch(asked.session.session_id, asked.word)
+        return Outcome((f"goes on behind {short_id(leaf)}; all that was said stays in its tree",))
+
+    def _clear(self, asked: _Asked) -> Outcome:
+        self._sessions.branches.branch(asked.session.session_id, "")
+        return Outcome(("begins anew; all that was said stays in its tree",))
+
+    def _label(self, asked: _Asked) -> Outcome:
+        message, label = (*asked.order.words, "", "")[:2]
+        if not message:
+            raise asked.refuse_short()
+        entry_id = self._sessions.branches.label(asked.session.session_id, message, label)
+        return Outcome(
+            (f"{short_id(entry_id)} is labelled {plain(label)}" if label else f"{short_id(entry_id)} has no label",)
+        )
+
+    def _compare(self, asked: _Asked) -> Outcome:
+        left, right = (*asked.order.words, "", "")[:2]
+        if not left:
+            raise asked.refuse_short()
+        return Outcome(tuple(compare_lines(*self._sessions.branches.compare(asked.session.session_id, left, right))))
+
     def _steer(self, asked: _Asked) -> Outcome:
         if not asked.word:
             raise asked.refuse_short()
@@ -206,7 +237,14 @@ _FUNCTIONS: Mapping[str, Callable[[SlashCommands, _Asked], Outcome]] = {  # by t
     "session provider": SlashCommands._choose_provider,
     "session new": SlashCommands._begin,
     "turn resume": SlashCommands._resume,
-    "session fork": lambda _, asked: _tell_begun(asked.live.fork(asked.session.session_id)),
+    "session fork": lambda _, asked: _tell_begun(
+        asked.live.fork(asked.session.session_id, title=asked.word if asked.order.slash.name == "save" else "")
+    ),
+    "session tree": SlashCommands._tell_tree,
+    "session branch": SlashCommands._branch,
+    "session clear": SlashCommands._clear,
+    "session label": SlashCommands._label,
+    "session compare": SlashCommands._compare,
     "session compact": lambda _, asked: asked.do(orders.Compact(), "compact: done"),
     "session review": SlashCommands._review,
     "session name": SlashCommands._name,

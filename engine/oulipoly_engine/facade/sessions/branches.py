@@ -6,11 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.orders import Close
-from oulipoly_engine.core.sessions.tree_lines import Comparison, TreeEntry, arrange, compare, find_ids, keep_only
+from oulipoly_engine.core.sessions.tree_lines import (
+    Comparison,
+    TreeEntry,
+    arrange,
+    compare,
+    find_ids,
+    format_line,
+    keep_only,
+)
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts import entry_tree
 from oulipoly_engine.core.transcripts.entry_text import chunk_kinds
 from oulipoly_engine.core.transcripts.entry_view import preview
+from oulipoly_engine.core.transcripts.turn_script import NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.host.link import HostGone, HostUnreachable
@@ -77,7 +86,7 @@ class SessionBranches(SessionPart):
             names = labels.of_chain(store, session.chain_id)
             rows = [link.row_id for link in placed]
             entries = {entry.entry_id: _place(entry, names.get(entry.entry_id, "")) for entry in _read(store, rows)}
-            leaf = find_leaf(store, session.account, session.session_id)
+            leaf = find_leaf(store, session.account, session.session_id) or None
         ids = [*entries]
         chosen = [entry_id for entry_id in ids if _is_kept(entries[entry_id], kept)]
         parents = keep_only(ids, parents, {*chosen})
@@ -90,11 +99,12 @@ class SessionBranches(SessionPart):
     def branch(self, text: str, entry: str) -> tuple[SessionTree, str]:
         """Have a session go on behind an entry, all that was said stays; return the tree, and the leaf's id.
 
-        entry: the beginning of its id. Raises TurnNotFound, and as `tree`.
+        entry: the beginning of its id; empty: before all of them, so that it begins anew.
+        Raises TurnNotFound, RequestRefused while a turn runs, and as `tree`.
         """
         self._home.refuse_if_read_only("branch a session")
         tree = self.tree(text, "all")
-        entry_id = choose(tree, entry)
+        entry_id = choose(tree, entry) if entry else NO_PARENT
         with self._home.lend_store() as store:
             for live in live_sessions.find(store, tree.chain_id):
                 self._end_process(live.session_id)
@@ -160,7 +170,7 @@ def to_json(tree: SessionTree) -> dict[str, object]:
 
 def branch_json(tree: SessionTree, leaf: str) -> dict[str, object]:
     """Return what every face tells of a branch. tree: as it was before."""
-    return {"session_id": tree.session_id, "chain_id": tree.chain_id, "leaf": leaf, "former_leaf": tree.leaf}
+    return {"session_id": tree.session_id, "chain_id": tree.chain_id, "leaf": leaf or None, "former_leaf": tree.leaf}
 
 
 def comparison_json(tree: SessionTree, comparison: Comparison) -> dict[str, object]:
@@ -171,6 +181,16 @@ def comparison_json(tree: SessionTree, comparison: Comparison) -> dict[str, obje
         of_side = [entries[entry_id] for entry_id in entry_ids]
         alone[side] = [{"id": entry.entry_id, "role": entry.role, "preview": entry.preview} for entry in of_side]
     return {"session_id": tree.session_id, "shared": [*comparison.shared], **alone}
+
+
+def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
+    """Yield two branches as lines: how much both have, then what each has alone."""
+    entries = {entry.entry_id: entry for entry in tree.entries}
+    yield f"{len(comparison.shared)} messages are in both"
+    for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
+        for entry_id in entry_ids:
+            entry = entries[entry_id].placed(None, 0, f"{sign} ")
+            yield format_line(entry, is_leaf=entry_id == tree.leaf)
 
 
 def choose(tree: SessionTree, text: str) -> str:

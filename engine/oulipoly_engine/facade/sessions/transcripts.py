@@ -78,7 +78,7 @@ class SessionTranscripts(SessionPart):
                 entry_tree.build(placed),
                 entries,
                 entry_tree.parent_ids(placed),
-                find_leaf(store, session.account, session.session_id),
+                find_leaf(store, session.account, session.session_id) or None,
             )
 
     def list_behind(self, text: str, row_id: int, count: int) -> tuple[Entry, ...]:

@@ -109,7 +109,7 @@ def prepare_branch(store: Store, session: LiveSession, entry_id: str, now: datet
     All that was said is stored as entries before. Its CLI begins a session of its own there: by a fork where it can,
     else with what was said up to there as a preface.
     """
-    point = _find_point(store, session, entry_id)
+    point = _find_point(store, session, entry_id) if entry_id else _Point(None, None)
     cut = _find_cut(store, session, point)
     missing = _why_not_native(session, replace(point, is_end=False), cut, has_turns=True, is_other=False)
     native_id = session.native_id or ""
@@ -117,7 +117,7 @@ def prepare_branch(store: Store, session: LiveSession, entry_id: str, now: datet
     branch = Branch(native_id, entry_id, live_events.last_number(store, session.session_id), to_text(now))
     changes: dict[str, object] = {"branches": (*kept, branch), "fork_of": "", "fork_at": "", "fork_turn": ""}
     if missing:
-        changes |= {"preface": make_preface(store, point.place)}
+        changes |= {"preface": make_preface(store, point.place) if entry_id else ""}
     else:
         part = native_id if point.place is None else point.place.session_id  # it may lie in a branch of before
         fork_turn = "" if point.turn is None else point.turn.turn_id
@@ -238,7 +238,7 @@ def find_end(store: Store, session: LiveSession) -> EntryPlace | None:
     """Return the entry that a session goes on behind; None: nothing of it is stored."""
     for account in sorted(_accounts_of(store, session)):
         leaf = leaves.find_leaf(store, account, session.native_id or "")
-        if leaf is not None:
+        if leaf:
             return EntryPlace(account, session.native_id or "", leaf)
     return None
 

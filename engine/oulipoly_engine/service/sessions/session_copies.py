@@ -135,7 +135,9 @@ def write_file(store: Store, session: Session, folder: Path, longest_line: int, 
     ]
     if version == 2:
         return encode(header, of_session)
-    return encode_for_pi(header, build(of_session).without_rings(), leaves.find_leaf(store, account, session_id))
+    return encode_for_pi(
+        header, build(of_session).without_rings(), leaves.find_leaf(store, account, session_id) or None
+    )
 
 
 def _entries(store: Store, rows: list[int], parents: Mapping[str, str]) -> Iterator[SessionEntry]:

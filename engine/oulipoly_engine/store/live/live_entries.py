@@ -45,7 +45,7 @@ def enter(store: Store, session_id: str) -> int:
         if not rows:
             return 0
         session = _Session(*rows[0])
-        branches = _read_branches(session.opening)
+        branches = _read_opening(session.opening).branches
         if session.native_id in {branch.native_id for branch in branches}:
             return 0  # what is said from there on belongs to a session whose id its CLI has not told yet
         stretches: Sequence[Stretch] = (Stretch(session.native_id),)
@@ -87,18 +87,22 @@ class _Session(Record):
     entered: int
     opening: str  # JSON
 
+    @property
+    def has_past(self) -> bool:
+        """Tell whether what is said goes on behind entries that are stored."""
+        return bool(self.entered) or _read_opening(self.opening).is_recorded
 
-class _Branches(Record):
+
+class _Opening(Record):
     """What is asked of an opening."""
 
     branches: tuple[Branch, ...] = ()
+    is_recorded: bool = False
 
 
-def _read_branches(opening: str) -> tuple[Branch, ...]:
-    if '"branches":' not in opening:  # hardly any has one
-        return ()
-    kept: _Branches = msgspec.json.decode(opening, type=prepare(_Branches))
-    return kept.branches
+def _read_opening(opening: str) -> _Opening:
+    kept: _Opening = msgspec.json.decode(opening, type=prepare(_Opening))
+    return kept
 
 
 @compile_query
@@ -155,9 +159,10 @@ def _enter_lines(
     native_id = lines[0].session_id
     is_listed = False
     if native_id not in ends:
-        leaf = leaves.find_kept(store, account, native_id) if session.entered else None
+        has_past = session.has_past
+        leaf = leaves.find_kept(store, account, native_id) if has_past else None
         is_listed = leaf is not None
-        if session.entered and not is_listed:
+        if has_past and not is_listed:
             leaf = leaves.find_last(store, account, native_id)
         ends[native_id] = leaf
     lines = hang_lines(lines, ends[native_id])

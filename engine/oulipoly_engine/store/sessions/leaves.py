@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from oulipoly_engine.core.transcripts.turn_script import NO_PARENT
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
@@ -74,30 +75,38 @@ def _select_last(account: Parameter, session_id: Parameter) -> Query:
 
 
 def move_to(store: Store, chain_id: str, entry_id: str | None) -> None:
-    """Have a session go on behind an entry; None: behind the end of its main line."""
+    """Have a session go on behind an entry, NO_PARENT: before all of them; None: behind its main line's end."""
     with store.write():
         store.run(ChainRow.update({ChainRow.leaf: entry_id}).where(ChainRow.chain_id == chain_id))
 
 
+@compile_query
+def _select_at_root(account: Parameter, session_id: Parameter) -> Query:
+    segment, chain = SegmentRow, ChainRow
+    mine = (segment.session_id == session_id) & (segment.provider_name == account) & (chain.leaf == NO_PARENT)
+    return segment.select(chain.leaf).join(chain, on=chain.chain_id == segment.chain_id).where(mine).limit(1)
+
+
 def find_moved(store: Store, account: str, session_id: str) -> str | None:
-    """Return the entry that a person went back to; None: the session goes on at the end of its main line."""
-    kept = store.rows(_select_kept(account, session_id))
-    if not kept or kept == store.rows(_select_last(account, session_id)):
-        return None
-    return str(kept[0][0])
+    """Return the entry that a person went back to, NO_PARENT: before all of them; None: it goes on at its end."""
+    kept = find_kept(store, account, session_id)
+    return None if kept == find_last(store, account, session_id) else kept
 
 
 def find_leaf(store: Store, account: str, session_id: str) -> str | None:
-    """Return the entry that a session goes on behind; None: it has none."""
-    return find_kept(store, account, session_id) or find_last(store, account, session_id)
+    """Return the entry that a session goes on behind, NO_PARENT: before all of them; None: it has none."""
+    kept = find_kept(store, account, session_id)
+    return find_last(store, account, session_id) if kept is None else kept
 
 
 def find_kept(store: Store, account: str, session_id: str) -> str | None:
     """Return the entry that the list of sessions has as a session's leaf; None: it has none, or no such session.
 
+    NO_PARENT: a person has begun anew in it.
+
     One that is not stored any more counts as none: a transcript has other ids, and so has one that was replaced.
     """
-    rows = store.rows(_select_kept(account, session_id))
+    rows = store.rows(_select_kept(account, session_id)) or store.rows(_select_at_root(account, session_id))
     return str(rows[0][0]) if rows else None
 
 

@@ -60,7 +60,7 @@ class Branched(BaseModel):
 
     session_id: str
     chain_id: str
-    leaf: str
+    leaf: str | None = Field(description="Null: before all of them.")
     former_leaf: str | None
 
 
