@@ -17,6 +17,7 @@ from textual import pilot as textual_pilot
 from textual._context import visible_screen_stack
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.pilot import Pilot
 from textual.screen import Screen
 
 from oulipoly_engine.clock import SystemClock, to_text
@@ -37,13 +38,14 @@ _STEP_S = 0.02
 
 @pytest.fixture(autouse=True)
 def _idle_is_idle(monkeypatch, request):
-    """Have a pilot wait until the app has nothing to do, and draw then; Textual takes a starved app for idle.
+    """Have a pilot wait until the app has nothing to do; Textual takes a starved app for idle.
 
-    It is drawn where a test pauses, not after each key: a third of what these tests ask of the processor were pictures
-    that nobody looks at. A test that is about drawing itself is marked `draws_at_once`.
+    A screen is drawn where a test looks at it, and once it rests with a kind of widget that this test has not drawn
+    yet: half of what these tests ask of the processor were pictures that nobody looks at. A test that is about drawing
+    itself is marked `draws_at_once`.
     """
     wait_for_idle, draw, render = textual_pilot.wait_for_idle, Screen._compositor_refresh, Screen.render
-    waiting = set()
+    waiting, drawn = set(), set()
 
     def draw_later(screen):
         if screen is screen.app.screen:
@@ -68,13 +70,21 @@ def _idle_is_idle(monkeypatch, request):
         await wait_for_idle(*limits)
         await settle()
 
+    async def wait_for_screen(pilot):
+        """Wait until no widget has a message; Textual sends each of them another one, to be told when it came."""
+        await settle()
+        return True
+
     async def wait_and_draw(*limits):
         await wait(*limits)
         while waiting:
             screen = waiting.pop()
             if screen.is_running and screen.app.is_running:
-                with screen.app._context(), screen._context():
-                    draw(screen)
+                kinds = {type(widget) for widget in screen._compositor.visible_widgets}
+                if not kinds <= drawn:
+                    drawn.update(kinds)
+                    with screen.app._context(), screen._context():
+                        draw(screen)
             await settle()
 
     if request.node.get_closest_marker("draws_at_once") is None:
@@ -82,6 +92,7 @@ def _idle_is_idle(monkeypatch, request):
         monkeypatch.setattr(Screen, "render", render_over_others)
     monkeypatch.setattr(textual_app, "wait_for_idle", wait)
     monkeypatch.setattr(textual_pilot, "wait_for_idle", wait_and_draw)
+    monkeypatch.setattr(Pilot, "_wait_for_screen", wait_for_screen)
 
 
 @pytest.fixture(autouse=True, scope="session")

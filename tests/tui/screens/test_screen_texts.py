@@ -11,10 +11,7 @@ from oulipoly_engine.core.artifacts.versions import NewVersion
 from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_tui.widgets.theming import CONTRAST
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="paths of temporary folders are longer elsewhere"),
-    pytest.mark.draws_at_once,
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="paths of temporary folders are longer elsewhere")
 
 _REVIEW = b"# Review\n\nBoth are mended.\ntoken = sk-ant-api03-" + b"Ab1Cd2Ef3G" * 4 + b"\n"
 SIZES = ((60, 20), (80, 24), (200, 50))
