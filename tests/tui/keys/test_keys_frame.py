@@ -34,6 +34,7 @@ async def go_by_numbers(one):
     for number, pane in (("2", "quota"), ("3", "sessions"), ("4", "transcript"), ("5", "repl"), ("1", "pools")):
         await one.press(number)
         await one.until(lambda pane=pane: one.pane == pane and one.app.frame.find(pane).has_focus_within)
+        assert [pane] == [each.id for each in one.app.frame.panes if each.styles.border_title_style.bold]
         assert f"{number} " in str(one.app.frame.find(pane).border_title)
 
 

@@ -11,6 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.widget import Widget
 
 from oulipoly_tui.actions.action import FRAME
 from oulipoly_tui.base.pane import Pane, bindings
@@ -176,14 +177,17 @@ class Frame(Screen[None], inherit_bindings=False):
         if self._take_unbound(event.key, self.area.focused_pane):
             event.stop()
 
+    def watch_focused(self, focused: Widget | None) -> None:
+        """Draw the borders for which pane has the keys."""
+        with_keys = _find_pane(focused)
+        for pane in self._panes.values():
+            pane.show_keys_are_here(pane is with_keys)
+
     def on_descendant_focus(self) -> None:
         """Follow the mouse: the pane that was clicked has the keys."""
-        node = self.focused
-        while node is not None and not isinstance(node, Pane):
-            parent = node.parent
-            node = parent if hasattr(parent, "parent") else None  # type: ignore[assignment]
-        if isinstance(node, Pane) and node.id is not None and node.id != self.area.focused_pane:
-            self.area.turn_to(node.id)
+        pane = _find_pane(self.focused)
+        if pane is not None and pane.id is not None and pane.id != self.area.focused_pane:
+            self.area.turn_to(pane.id)
 
     async def _ensure(self, identity: str) -> None:
         if identity in self._panes:
@@ -220,3 +224,10 @@ class Frame(Screen[None], inherit_bindings=False):
             pane.restore(state)
         if self._snapshot is not None:
             pane.take(self._snapshot)
+
+
+def _find_pane(widget: Widget | None) -> Pane | None:
+    """Return the pane that a widget is, or lies in."""
+    if widget is None:
+        return None
+    return next((node for node in widget.ancestors_with_self if isinstance(node, Pane)), None)

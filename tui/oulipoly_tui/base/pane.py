@@ -44,12 +44,21 @@ class Pane(Widget, can_focus=False):
 
     DEFAULT_CSS = """
     Pane { border: round $panel; border-title-color: $foreground-muted; border-subtitle-color: $foreground-muted; }
-    Pane:focus-within { border: round $accent; border-title-color: $text-accent; border-title-style: bold; }
-    Pane:focus-within { border-subtitle-color: $text-accent; }
+    Pane.-keys { border: round $accent; border-title-color: $text-accent; border-title-style: bold; }
+    Pane.-keys { border-subtitle-color: $text-accent; }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
     parts: tuple[object, ...] = ()  # that it is composed of, and whose methods its keys call too
     _keys_timer: Timer | None = None
+
+    def show_keys_are_here(self, are_here: bool) -> None:
+        """Draw our border for whether a part of ours has the keys.
+
+        `:focus-within` would have all that lies in both panes styled anew at each turn from one to the other.
+        """
+        if self.has_class("-keys") != are_here:
+            self.set_class(are_here, "-keys", update=False)
+            self.app.stylesheet.apply(self)
 
     def has_action(self, name: str) -> bool:
         """Tell whether an action has a method of its own; one that has none runs its line."""
