@@ -33,13 +33,14 @@ from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.operations.operations import recover
+from oulipoly_engine.service.worktrees.base.place import Checkout, Place, open_checkout
 from oulipoly_engine.service.worktrees.base.repository import PATIENCE_S, Resources
-from oulipoly_engine.service.worktrees.changes import index, kept, merging, push, texts
+from oulipoly_engine.service.worktrees.changes import index, merging, push, texts
 from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff, refuse_ignored
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
 from oulipoly_engine.service.worktrees.changes.moves import KINDS, last_move, settlers
-from oulipoly_engine.service.worktrees.changes.place import Checkout, Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
+from oulipoly_engine.service.worktrees.snapshot import discarded
 from oulipoly_engine.service.worktrees.unused import note_look
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
@@ -124,7 +125,7 @@ class Changes:
     @translate_system_errors()
     def undo_discard(self, identity: str, reference: str = "") -> Discarded:
         """Put back what a discard threw away. reference: empty is the last one."""
-        return kept.undo(self._open(identity, "change files"), reference, self._home.now())
+        return discarded.undo(self._open(identity, "change files"), reference, self._home.now())
 
     @translate_system_errors()
     def stage_hunk(self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None) -> None:

@@ -205,7 +205,7 @@ class Worktrees(Part):
             else:
                 gone.append(replace(one, ignored=removal.ignored))
         if references and not dry_run:
-            from oulipoly_engine.service.worktrees.salvage.old import drop  # noqa: PLC0415 - seldom there are any
+            from oulipoly_engine.service.worktrees.snapshot.references import drop  # noqa: PLC0415 - seldom there are any
 
             with self._home.lend_store() as store:
                 references = drop(self._home.wiring.worktree_resources(store), references)
@@ -218,7 +218,7 @@ class Worktrees(Part):
         return _judge(worktree, self.is_running(store, worktree.session_id), awaited)
 
     def _find_old(self, repository: Path | None) -> tuple[KeptReference, ...]:
-        from oulipoly_engine.service.worktrees.salvage.old import find_old  # noqa: PLC0415 - only who prunes asks
+        from oulipoly_engine.service.worktrees.snapshot.references import find_old  # noqa: PLC0415 - only who prunes asks
 
         days = self._home.files.settings().work_keep_days
         if not days:

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from oulipoly_engine.core.worktrees.refusals import FileMissing, PathRefused
 from oulipoly_engine.core.worktrees.tree_paths import split_path
-from oulipoly_engine.service.worktrees.changes import tree_files
+from oulipoly_engine.service.worktrees.base import tree_files
 
 
 def list_artifacts(folder: Path, most: int) -> tuple[tuple[str, int, datetime], ...]:

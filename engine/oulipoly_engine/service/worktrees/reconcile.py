@@ -17,7 +17,7 @@ from oulipoly_engine.service.operations.operations import Settlers
 from oulipoly_engine.service.worktrees.base.repository import Resources, hold_session
 from oulipoly_engine.service.worktrees.create import end_operation, take_back
 from oulipoly_engine.service.worktrees.remove import finish_removal
-from oulipoly_engine.service.worktrees.salvage.take import take_salvage
+from oulipoly_engine.service.worktrees.snapshot.salvage import take_salvage
 from oulipoly_engine.store.operations import operations
 from oulipoly_engine.store.worktrees import worktrees
 

@@ -23,10 +23,10 @@ from oulipoly_engine.service.worktrees.base.repository import (
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.create import end_operation, log_of
 from oulipoly_engine.service.worktrees.discard import delete_branch, refuse_foreign, take_away
-from oulipoly_engine.service.worktrees.salvage.take import take_salvage
 from oulipoly_engine.service.worktrees.setup.commands import run_commands
 from oulipoly_engine.service.worktrees.setup.settings import require_permission_still
 from oulipoly_engine.service.worktrees.setup.submodules import find_unsaved_submodule
+from oulipoly_engine.service.worktrees.snapshot.salvage import take_salvage
 from oulipoly_engine.service.worktrees.survey import is_merged, look_at
 from oulipoly_engine.store.worktrees import worktrees
 

@@ -30,9 +30,9 @@ from oulipoly_engine.service.worktrees.base.repository import (
 )
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
 from oulipoly_engine.service.worktrees.create import end_operation, furnish, prepare_folder, take_back
-from oulipoly_engine.service.worktrees.salvage.bring_back import bring_back, set_submodules
-from oulipoly_engine.service.worktrees.salvage.take import Salvage, read_salvage
 from oulipoly_engine.service.worktrees.setup.ports import choose_ports
+from oulipoly_engine.service.worktrees.snapshot.bring_back import bring_back, set_submodules
+from oulipoly_engine.service.worktrees.snapshot.salvage import Salvage, read_salvage
 from oulipoly_engine.store.worktrees import worktrees
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.private_files import write_private
 from oulipoly_engine.process.script import EXEC, ScriptResult, run_script
 from oulipoly_engine.records import Record
 
@@ -67,29 +69,29 @@ class Git(Record):
         timeout_s: float = _TIMEOUT_S,
         output_limit: int = _OUTPUT_LIMIT,
         hooks: bool = False,
-        stdin: Path | None = None,
+        stdin: bytes | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> ScriptResult:
         """Run `git WORDS` and return how it ended, whatever that was.
 
-        hooks: the repository's own may run. stdin: a file that it reads; None: it finds nothing there.
+        hooks: the repository's own may run. stdin: what it reads there.
 
         It is stopped if we are killed. Only what moves a reference works on: it is over at once, runs nothing of
         others, and a signal at the wrong moment would have it leave a lock file.
         """
         argv = ("git", *_SAFE, *(() if hooks else _NO_HOOKS), "-C", str(self.folder), *words)
         given = clean_environment() | dict(self.env) | dict(env or {})
-        line, arguments = (EXEC, argv) if stdin is None else (_FED, (str(stdin), *argv))
-        return run_script(
-            line,
-            given,
-            arguments=arguments,
-            timeout_s=timeout_s,
-            output_limit=output_limit,
-            cancelled=cancelled,
-            keeps=_held.get(),
-            ends_with_us="update-ref" not in words,
-        )
+        with _feed(argv, stdin) as (line, arguments):
+            return run_script(
+                line,
+                given,
+                arguments=arguments,
+                timeout_s=timeout_s,
+                output_limit=output_limit,
+                cancelled=cancelled,
+                keeps=_held.get(),
+                ends_with_us="update-ref" not in words,
+            )
 
     def check(self, *words: str, **options: object) -> bytes:
         """Run `git WORDS` and return what it printed. Raises GitFailed when it fails."""
@@ -101,6 +103,23 @@ class Git(Record):
     def text(self, *words: str, **options: object) -> str:
         """Run `git WORDS` and return the one line, or the lines, that it printed, without the last line's end."""
         return os.fsdecode(self.check(*words, **options)).rstrip("\n")
+
+
+@contextmanager
+def _feed(argv: tuple[str, ...], stdin: bytes | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the shell line that starts a command with what it reads, and the line's arguments."""
+    if stdin is None:
+        yield EXEC, argv
+        return
+    with TemporaryDirectory(prefix="agent-runner-", ignore_cleanup_errors=True) as folder:
+        file = Path(folder, "stdin")
+        write_private(file, stdin)
+        yield _FED, (str(file), *argv)
+
+
+def join_names(names: Iterable[str]) -> bytes:
+    """Return names as git reads them with `-z`."""
+    return b"".join(os.fsencode(name) + b"\0" for name in names)
 
 
 def describe_failure(result: ScriptResult) -> str:

@@ -44,6 +44,7 @@ _VALUE = re.compile("|".join(_VALUES), re.DOTALL)
 _OF_REPOSITORY = ("local", "worktree")
 # Also those that are not there yet: git may pack the references meanwhile.
 _LINKED = ("info", "logs", "modules", "objects", "packed-refs", "refs", "reftable", "shallow", "worktrees")
+_EXACT = b"* -text -filter -ident -working-tree-encoding\n"
 _DAY_S = 86_400
 
 
@@ -58,7 +59,7 @@ def for_looking(git: Git) -> Git:
     Its folder is the top of a worktree, or what worktrees share; another one is not a repository for it. It is for what
     changes no reference. Raises GitFailed where the configuration cannot be read or copied.
     """
-    admin, place = _find_admin(git)
+    admin, place = find_admin(git)
     shared = read_link_file(admin / "commondir", admin) or admin
     told = git.run("config", "--list", "--show-scope", "-z", env=place)
     if not told.succeeded:
@@ -73,7 +74,15 @@ def for_looking(git: Git) -> Git:
     return Git(git.folder, env={**git.env, **place, "GIT_COMMON_DIR": str(copy.folder)}, keeps=copy)
 
 
-def _find_admin(git: Git) -> tuple[Path, dict[str, str]]:
+def for_exact_bytes(quiet: Git) -> Git:
+    """Return git of `for_looking` for which files are their bytes: no attribute turns line ends or names a filter."""
+    if not isinstance(quiet.keeps, _Copy):
+        raise TypeError(f"{quiet.folder} is not looked at by `for_looking`")
+    copy = _Copy(quiet.keeps.folder.parent, quiet.keeps.shared, quiet.keeps.configuration, is_exact=True)
+    return Git(quiet.folder, env={**quiet.env, "GIT_COMMON_DIR": str(copy.folder)}, keeps=copy)
+
+
+def find_admin(git: Git) -> tuple[Path, dict[str, str]]:
     """Return the folder that git has for a worktree, and the variables that have it search for none."""
     if "GIT_DIR" in git.env:
         return Path(git.env["GIT_DIR"]), {}
@@ -103,7 +112,9 @@ def _escape(text: str) -> str:
 class _Copy:
     """A folder that stands for what the worktrees of a repository share; it goes with the last who looks."""
 
-    def __init__(self, root: Path, shared: Path, configuration: str) -> None:
+    def __init__(self, root: Path, shared: Path, configuration: str, *, is_exact: bool = False) -> None:
+        self.shared = shared
+        self.configuration = configuration
         make_folder(root)
         _sweep(root)
         self.folder = Path(tempfile.mkdtemp(dir=root))
@@ -111,6 +122,12 @@ class _Copy:
         write_private(self.folder / "config", os.fsencode(configuration))
         for name in (*_LINKED, *(("lfs",) if (shared / "lfs").is_dir() else ())):
             (self.folder / name).symlink_to(shared / name)
+        if is_exact:  # attributes here come before all others
+            (self.folder / "info").unlink()
+            make_folder(self.folder / "info")
+            write_private(self.folder / "info" / "attributes", _EXACT)
+            for name in ("exclude", "sparse-checkout"):
+                (self.folder / "info" / name).symlink_to(shared / "info" / name)
 
 
 def _sweep(root: Path) -> None:

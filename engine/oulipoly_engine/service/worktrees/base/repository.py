@@ -111,7 +111,7 @@ def check(
     env: Mapping[str, str] | None = None,
     timeout_s: float = LONG_S,
     output_limit: int = 16 << 20,
-    stdin: Path | None = None,
+    stdin: bytes | None = None,
 ) -> bytes:
     """Run git and return what it printed. Raises GitFailed with what to do, where we know it."""
     result = git.run(*words, env=env, timeout_s=timeout_s, output_limit=output_limit, stdin=stdin)

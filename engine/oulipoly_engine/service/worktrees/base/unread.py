@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from oulipoly_engine.private_files import write_private
-from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.git import Git, join_names
 
 _READ_AT_MOST = 64 << 20  # bytes in one look, the smallest files first: half a second of a busy machine
 _LARGE = 1 << 28  # bytes of output
@@ -31,11 +30,10 @@ def pass_over_large(git: Git) -> Iterator[tuple[Git, tuple[str, ...]]]:
         yield git, ()
         return
     with TemporaryDirectory(prefix="agent-runner-") as folder:
-        index, fed = Path(folder) / "index", Path(folder) / "names"
+        index = Path(folder) / "index"
         shutil.copy2(git.folder / git.text("rev-parse", "--git-path", "index"), index)
-        write_private(fed, b"".join(os.fsencode(name) + b"\0" for name in names))
         passing = Git(git.folder, {**git.env, "GIT_INDEX_FILE": str(index)}, git.keeps)
-        passing.check("update-index", "-z", "--assume-unchanged", "--stdin", stdin=fed)
+        passing.check("update-index", "-z", "--assume-unchanged", "--stdin", stdin=join_names(names))
         yield passing, names
 
 

@@ -14,11 +14,10 @@ from pathlib import Path
 
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.base import tree_files
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking
-from oulipoly_engine.service.worktrees.changes import tree_files
-from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
-from oulipoly_engine.service.worktrees.changes.orders import (
+from oulipoly_engine.service.worktrees.base.orders import (
     LITERAL,
     git_in,
     in_chunks,
@@ -26,6 +25,7 @@ from oulipoly_engine.service.worktrees.changes.orders import (
     look_at,
     order,
 )
+from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
 
 _LINK, _SUBMODULE, _EXECUTABLE = "120000", "160000", "100755"
 

@@ -22,10 +22,10 @@ from oulipoly_engine.core.worktrees.porcelain import ChangeEntry
 from oulipoly_engine.core.worktrees.refusals import BranchRefused, FileMissing, FileTooLarge, PathRefused
 from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.service.worktrees.base import tree_files
 from oulipoly_engine.service.worktrees.base.git import Git
-from oulipoly_engine.service.worktrees.changes import tree_files
-from oulipoly_engine.service.worktrees.changes.orders import LITERAL, look, look_at, refusal
-from oulipoly_engine.service.worktrees.changes.place import Checkout, base_reference
+from oulipoly_engine.service.worktrees.base.orders import LITERAL, look, look_at, refusal
+from oulipoly_engine.service.worktrees.base.place import Checkout, base_reference
 
 DIFF_TIMEOUT_S = 2.0  # contract B7
 _BINARY_PROBE = 8000  # bytes in which git looks for a NUL

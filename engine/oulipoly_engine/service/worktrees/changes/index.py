@@ -16,12 +16,12 @@ from oulipoly_engine.core.worktrees.refusals import (
 )
 from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.private_files import write_private
-from oulipoly_engine.service.worktrees.changes import kept, tree_files
+from oulipoly_engine.service.worktrees.base import tree_files
+from oulipoly_engine.service.worktrees.base.git import join_names
+from oulipoly_engine.service.worktrees.base.orders import LITERAL, in_chunks, line_of, look, look_at, order
+from oulipoly_engine.service.worktrees.base.place import Checkout, branch_of, commit_of
 from oulipoly_engine.service.worktrees.changes.diffs import read_diff
-from oulipoly_engine.service.worktrees.changes.orders import LITERAL, in_chunks, line_of, look, look_at, order
-from oulipoly_engine.service.worktrees.changes.place import Checkout, branch_of, commit_of
-from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
+from oulipoly_engine.service.worktrees.snapshot import discarded
 
 _HOOKS_TIMEOUT_S = 600.0  # of a commit: hooks may run a repository's whole checks
 _STAGING_S = 600.0  # for files of many gigabytes
@@ -60,7 +60,7 @@ def discard(checkout: Checkout, paths: Sequence[str], side: str, now: datetime) 
     missing = [path for path in loose if tree_files.status_of(checkout.root, split_path(path)) is None]
     if missing and side == WORKTREE:
         raise FileMissing(f"there is no file {missing[0]!r} in the worktree or the index")
-    reference = kept.keep(checkout, paths, side, now)
+    reference = discarded.keep(checkout, paths, side, now)
     if side == INDEX:
         _on_paths(checkout, ("reset", "--quiet"), paths)
     else:
@@ -97,7 +97,7 @@ def discard_hunk(
 ) -> Discarded:
     """Throw one hunk of a file away, once the file is kept. Raises as `stage_hunk`."""
     patch = _patch_of(checkout, path, digest, WORKTREE, lines, reverse=True)
-    reference = kept.keep(checkout, [path], WORKTREE, now)
+    reference = discarded.keep(checkout, [path], WORKTREE, now)
     _apply(checkout, patch, cached=False, reverse=True)
     return Discarded((path,), WORKTREE, reference)
 
@@ -138,10 +138,8 @@ def _on_paths(checkout: Checkout, words: tuple[str, ...], paths: Sequence[str]) 
     if not paths:
         order(checkout.git, *words, *(() if words[0] != "restore" else ("--", ".")), timeout_s=_STAGING_S)
         return
-    with scratch_folder() as folder:
-        write_private(folder / "paths", b"".join(os.fsencode(path) + b"\0" for path in paths))
-        named = (f"--pathspec-from-file={folder / 'paths'}", "--pathspec-file-nul")
-        order(checkout.git, LITERAL, *words, *named, timeout_s=_STAGING_S)
+    named = ("--pathspec-from-file=-", "--pathspec-file-nul")
+    order(checkout.git, LITERAL, *words, *named, timeout_s=_STAGING_S, stdin=join_names(paths))
 
 
 def _refuse_side(side: str) -> None:
@@ -180,6 +178,4 @@ def _apply(checkout: Checkout, patch: bytes, *, cached: bool, reverse: bool) -> 
     words = ["apply", "--whitespace=nowarn", "--no-ignore-whitespace"]
     words += ["--cached"] if cached else []
     words += ["--reverse"] if reverse else []
-    with scratch_folder() as folder:
-        write_private(folder / "patch", patch)
-        order(checkout.git, *words, "--", str(folder / "patch"))
+    order(checkout.git, *words, "-", stdin=patch)

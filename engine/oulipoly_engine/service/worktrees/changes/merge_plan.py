@@ -10,12 +10,12 @@ from pathlib import Path
 from oulipoly_engine.core.worktrees.changes import CommitLine, MergePreview
 from oulipoly_engine.core.worktrees.refusals import BranchRefused
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.base import tree_files
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.guard import branch_of as branch_on_the_way
 from oulipoly_engine.service.worktrees.base.looking import for_looking
-from oulipoly_engine.service.worktrees.changes import tree_files
-from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, look, look_at, refusal
-from oulipoly_engine.service.worktrees.changes.place import Checkout, base_branch, branch_of, commit_of, has_branch
+from oulipoly_engine.service.worktrees.base.orders import git_in, line_of, look, look_at, refusal
+from oulipoly_engine.service.worktrees.base.place import Checkout, base_branch, branch_of, commit_of, has_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
 
 _MOST_COMMITS = 200

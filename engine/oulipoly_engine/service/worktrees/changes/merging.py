@@ -16,8 +16,9 @@ from oulipoly_engine.core.worktrees.refusals import (
 )
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking
+from oulipoly_engine.service.worktrees.base.orders import git_in, line_of, order_line
+from oulipoly_engine.service.worktrees.base.place import Checkout, branch_of, commit_of, current_branch
 from oulipoly_engine.service.worktrees.base.repository import Resources
-from oulipoly_engine.service.worktrees.changes.kept import US
 from oulipoly_engine.service.worktrees.changes.merge_plan import (
     changed_files,
     files_in_the_way,
@@ -27,10 +28,9 @@ from oulipoly_engine.service.worktrees.changes.merge_plan import (
     target_branch,
 )
 from oulipoly_engine.service.worktrees.changes.moves import Move, carry_out, last_move, moving
-from oulipoly_engine.service.worktrees.changes.orders import git_in, line_of, order_line
-from oulipoly_engine.service.worktrees.changes.place import Checkout, branch_of, commit_of, current_branch
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
 from oulipoly_engine.service.worktrees.changes.uncommitted import commit_files
+from oulipoly_engine.service.worktrees.snapshot.objects import US
 
 _MOST_REBASED = 500
 _SHOWN = 5

@@ -22,16 +22,15 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.operations.operations import Settlers, begin, settled_if_it_fails
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking
+from oulipoly_engine.service.worktrees.base.orders import git_in, look_at, order
+from oulipoly_engine.service.worktrees.base.place import commit_of
 from oulipoly_engine.service.worktrees.base.repository import PATIENCE_S, Resources
 from oulipoly_engine.service.worktrees.base.repository_lock import RepositoryBusy, common_folder, lock_repository
 from oulipoly_engine.service.worktrees.changes.checkout_files import has_files_of, restore_files
-from oulipoly_engine.service.worktrees.changes.kept import reference_time
 from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
-from oulipoly_engine.service.worktrees.changes.orders import git_in, look_at, order
-from oulipoly_engine.service.worktrees.changes.place import commit_of
+from oulipoly_engine.service.worktrees.snapshot.references import BACKUP, reference_time
 from oulipoly_engine.store.operations import operations
 
-BACKUP = "refs/agent-runner/backup"
 KINDS = ("merge", "rebase", "apply", "undo")
 _LOCK_PATIENCE_S = 3.0  # for a git that a kill has orphaned, and which is being ended
 _PAUSE_S = 0.02

@@ -14,9 +14,9 @@ from oulipoly_engine.core.worktrees.refusals import BranchRefused, PushRefused, 
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.service.worktrees.base.git import Git, describe_failure
+from oulipoly_engine.service.worktrees.base.orders import line_of, look
+from oulipoly_engine.service.worktrees.base.place import Checkout, base_reference, branch_of, commit_of
 from oulipoly_engine.service.worktrees.changes.index import commit, has_staged
-from oulipoly_engine.service.worktrees.changes.orders import line_of, look
-from oulipoly_engine.service.worktrees.changes.place import Checkout, base_reference, branch_of, commit_of
 from oulipoly_engine.service.worktrees.changes.status import count_commits, uncommitted_files
 
 _PREFIX = "awrapper/"  # contract B7

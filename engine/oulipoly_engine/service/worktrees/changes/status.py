@@ -9,14 +9,14 @@ from oulipoly_engine.core.worktrees.porcelain import MOST_ENTRIES, ChangeEntry, 
 from oulipoly_engine.core.worktrees.refusals import ChangesTimedOut, FileTooLarge, GitUnavailable
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.base.git import Git
-from oulipoly_engine.service.worktrees.base.unread import pass_over_large
-from oulipoly_engine.service.worktrees.changes.orders import look, refusal
-from oulipoly_engine.service.worktrees.changes.place import (
+from oulipoly_engine.service.worktrees.base.orders import look, refusal
+from oulipoly_engine.service.worktrees.base.place import (
     Checkout,
     Place,
     base_reference,
     open_checkout,
 )
+from oulipoly_engine.service.worktrees.base.unread import pass_over_large
 
 # A status inside of a submodule would run what that one's own configuration names.
 _READING_S = 600.0  # for all that may have changed

@@ -16,10 +16,10 @@ from oulipoly_engine.core.worktrees.changes import (
 from oulipoly_engine.core.worktrees.refusals import FileMissing, FileNotText, FileTooLarge, PathRefused
 from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.service.worktrees.changes import tree_files
+from oulipoly_engine.service.worktrees.base import tree_files
+from oulipoly_engine.service.worktrees.base.orders import LITERAL, look_at, order
+from oulipoly_engine.service.worktrees.base.place import Checkout, commit_of
 from oulipoly_engine.service.worktrees.changes.diffs import read_object
-from oulipoly_engine.service.worktrees.changes.orders import LITERAL, look_at, order
-from oulipoly_engine.service.worktrees.changes.place import Checkout, commit_of
 
 _REGULAR = ("100644", "100755", "100664")
 

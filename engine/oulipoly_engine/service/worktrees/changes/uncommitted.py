@@ -6,13 +6,11 @@ import os
 
 from oulipoly_engine.core.worktrees.refusals import CheckoutDirty
 from oulipoly_engine.service.worktrees.base.git import STREAMED
-from oulipoly_engine.service.worktrees.changes.kept import US, copy_index
-from oulipoly_engine.service.worktrees.changes.orders import look_at, order, order_line
-from oulipoly_engine.service.worktrees.changes.place import Checkout
-from oulipoly_engine.service.worktrees.changes.scratch import scratch_folder
+from oulipoly_engine.service.worktrees.base.orders import look_at
+from oulipoly_engine.service.worktrees.base.place import Checkout
 from oulipoly_engine.service.worktrees.changes.status import uncommitted_files
+from oulipoly_engine.service.worktrees.snapshot.objects import open_objects
 
-_LONG_S = 600.0  # for files of many gigabytes
 _LEAVE_OUT = "or leave out what is not committed with --committed-only"
 
 
@@ -33,13 +31,10 @@ def commit_files(checkout: Checkout, head: str) -> str:
             f"away, {_LEAVE_OUT}",
             files=nested,
         )
-    with scratch_folder() as folder:
-        env = US | {"GIT_INDEX_FILE": str(folder / "index")}
-        copy_index(checkout, folder / "index")
-        order(checkout.git, *STREAMED, "add", "--all", env=env, timeout_s=_LONG_S)
-        tree = order_line(checkout.git, "write-tree", env=env)
-        words = ("commit-tree", tree, "-p", head, "-m", "Files that are not committed")
-        return order_line(checkout.git, *words, env=env)
+    with open_objects(checkout.git) as work:
+        index, _conflicts = work.copy_index()
+        work.run(*STREAMED, "add", "--all", index=index)
+        return work.commit(work.text("write-tree", index=index), "Files that are not committed", head)
 
 
 def _refuse_conflicts(checkout: Checkout) -> None:

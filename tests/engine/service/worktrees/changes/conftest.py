@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
+from oulipoly_engine.service.worktrees.base.place import Place, open_checkout
 
 SESSION = "5e551011-0000-4000-8000-000000000000"
 

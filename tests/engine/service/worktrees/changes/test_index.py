@@ -19,10 +19,11 @@ from oulipoly_engine.core.worktrees.refusals import (
 )
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.service.worktrees.base.git import GitFailed
-from oulipoly_engine.service.worktrees.changes import index, kept
+from oulipoly_engine.service.worktrees.base.place import Place, open_checkout
+from oulipoly_engine.service.worktrees.changes import index
 from oulipoly_engine.service.worktrees.changes.diffs import file_diff
-from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set
+from oulipoly_engine.service.worktrees.snapshot import discarded
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=1)
@@ -124,6 +125,7 @@ def test_a_locked_index_is_said_with_the_way_out(repo):
 def test_what_is_discarded_comes_back_byte_for_byte(repo):
     content = {"crlf": b"a\r\nb\n", "bytes": b"\0\xff", "README.md": b"# Other\n", "d/e": b"deep"}
     repo.git("config", "core.autocrlf", "input")
+    repo.write("info/attributes", "* text eol=crlf\n", repo.main / ".git")
     for name, data in content.items():
         repo.write(name, data)
     (repo.work / "run").write_text("x")
@@ -135,7 +137,7 @@ def test_what_is_discarded_comes_back_byte_for_byte(repo):
     assert repo.status() == ""
     assert (repo.work / "README.md").read_text() == "# Hello\n"
     assert not (repo.work / "d").exists()
-    back = kept.undo(repo.checkout, "", LATER)
+    back = discarded.undo(repo.checkout, "", LATER)
 
     assert {name: (repo.work / name).read_bytes() for name in content} == content
     assert os.access(repo.work / "run", os.X_OK)
@@ -148,10 +150,10 @@ def test_an_undo_can_be_undone_and_a_file_that_was_deleted_is_deleted_again(repo
     (repo.work / "README.md").unlink()
     first = index.discard(repo.checkout, ["README.md"], "worktree", NOW)
     assert repo.status() == ""
-    kept.undo(repo.checkout, first.reference, LATER)
+    discarded.undo(repo.checkout, first.reference, LATER)
     assert repo.status() == " D README.md"
 
-    kept.undo(repo.checkout, "", LATER + timedelta(seconds=1))
+    discarded.undo(repo.checkout, "", LATER + timedelta(seconds=1))
 
     assert repo.status() == ""
 
@@ -163,7 +165,7 @@ def test_what_was_staged_alone_comes_back_to_the_index(repo):
     index.discard(repo.checkout, ["x"], "index", NOW)
     assert repo.status() == "?? x"
 
-    kept.undo(repo.checkout, "", LATER)
+    discarded.undo(repo.checkout, "", LATER)
 
     assert repo.git("show", ":x", folder=repo.work) == "staged"
     assert (repo.work / "x").read_text() == "later\n"
@@ -186,11 +188,11 @@ def test_a_conflict_can_be_discarded_and_its_text_is_kept(repo):
 
 def test_there_is_nothing_to_undo_where_nothing_was_discarded(repo):
     with pytest.raises(FileMissing):
-        kept.undo(repo.checkout, "", NOW)
+        discarded.undo(repo.checkout, "", NOW)
     repo.write("x", "x")
     index.discard(repo.checkout, ["x"], "worktree", NOW)
     with pytest.raises(FileMissing):
-        kept.undo(repo.checkout, "refs/heads/main", NOW)
+        discarded.undo(repo.checkout, "refs/heads/main", NOW)
 
 
 @pytest.mark.rows_share_fixtures
@@ -205,7 +207,7 @@ def test_a_discard_that_another_has_written_is_not_undone(repo, message):
     repo.git("update-ref", reference, commit)
 
     with pytest.raises((FileMissing, PathRefused)):
-        kept.undo(repo.checkout, reference, NOW)
+        discarded.undo(repo.checkout, reference, NOW)
 
     assert repo.status() == ""
 
@@ -273,7 +275,7 @@ def test_one_hunk_is_staged_unstaged_and_discarded(repo, place):
     told = index.discard_hunk(repo.checkout, "long", hunks[place].digest, NOW)
 
     assert [one.lines for one in file_diff(repo.checkout, "long").hunks] == [other.lines]
-    kept.undo(repo.checkout, told.reference, LATER)
+    discarded.undo(repo.checkout, told.reference, LATER)
     assert file_diff(repo.checkout, "long").hunks == hunks
 
 
@@ -345,7 +347,7 @@ def test_odd_names_are_staged_discarded_and_undone(repo):
     index.discard(repo.checkout, names, "worktree", NOW)
     assert [one.path for one in change_set(repo.place).unstaged] == ["other"]
 
-    kept.undo(repo.checkout, "", LATER)
+    discarded.undo(repo.checkout, "", LATER)
 
     assert {one.path for one in change_set(repo.place).unstaged} == {"other", *names}
 
@@ -367,7 +369,7 @@ def test_a_branch_without_commits_is_staged_unstaged_and_gets_its_first_commit(r
     index.stage(checkout, ())
     index.unstage(checkout, ())
     index.discard(checkout, ["a"], "worktree", NOW)
-    kept.undo(checkout, "", LATER)
+    discarded.undo(checkout, "", LATER)
 
     made = index.commit(checkout, "First", stages_all=True)
 
@@ -386,7 +388,7 @@ def test_what_only_the_index_had_comes_back_though_another_file_is_in_conflict(r
     repo.write("b", "later\n")
 
     index.discard(repo.checkout, ["b"], "index", NOW)
-    kept.undo(repo.checkout, "", LATER)
+    discarded.undo(repo.checkout, "", LATER)
 
     assert ("UU README.md\nAM b", "only staged") == (repo.status(), repo.git("show", ":b", folder=repo.work))
 

@@ -23,12 +23,13 @@ from oulipoly_engine.core.worktrees.refusals import (
 from oulipoly_engine.errors import SystemRefused, UsageInvalid, translate_system_errors
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.worktrees.base import tree_files
 from oulipoly_engine.service.worktrees.base.git import GitFailed
-from oulipoly_engine.service.worktrees.changes import diffs, tree_files
+from oulipoly_engine.service.worktrees.base.orders import look_at
+from oulipoly_engine.service.worktrees.base.place import Place, open_checkout
+from oulipoly_engine.service.worktrees.changes import diffs
 from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
-from oulipoly_engine.service.worktrees.changes.orders import look_at
-from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.changes.status import change_set, read_status
 from oulipoly_engine.service.worktrees.changes.texts import put_text, read_text
 

@@ -19,6 +19,7 @@ from oulipoly_engine.core.worktrees.refusals import (
 from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.service.operations.operations import recover
 from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.base.repository import Resources
 from oulipoly_engine.service.worktrees.base.repository_lock import (
     RepositoryBusy,
@@ -29,7 +30,6 @@ from oulipoly_engine.service.worktrees.base.repository_lock import (
 from oulipoly_engine.service.worktrees.changes import merging, moves
 from oulipoly_engine.service.worktrees.changes.merge_plan import plan_merge
 from oulipoly_engine.service.worktrees.changes.moves import settlers
-from oulipoly_engine.service.worktrees.changes.place import Place, open_checkout
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.operations import operations
 from oulipoly_engine.testing import FakeClock

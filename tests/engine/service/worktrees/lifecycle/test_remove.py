@@ -28,7 +28,7 @@ from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.base.guard import hold_for_start
 from oulipoly_engine.service.worktrees.branches import find_repository
 from oulipoly_engine.service.worktrees.remove import RemovalWish, remove
-from oulipoly_engine.service.worktrees.salvage.take import read_salvage, take_salvage
+from oulipoly_engine.service.worktrees.snapshot.salvage import read_salvage, take_salvage
 from oulipoly_engine.service.worktrees.survey import measure
 from oulipoly_engine.store.live import live_queue, live_sessions
 
@@ -172,6 +172,7 @@ def test_line_ends_and_filters_change_no_byte_of_what_was_changed(repo, trees):
     repo.git("config", "filter.up.clean", "tr a-z A-Z")
     repo.git("config", "filter.up.smudge", "tr A-Z a-z")
     repo.commit("Attributes", adds=True)
+    repo.write("info/attributes", "* text eol=crlf\n", repo.folder / ".git")
     path = Path(trees.create("s1", repo.folder).path)
     repo.write("a.txt", b"mixed\r\nand\nlines\r\n", path)
     repo.write("new.txt", b"mixed\r\nand\n", path)

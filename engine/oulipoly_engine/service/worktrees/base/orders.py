@@ -64,9 +64,10 @@ def order(
     hooks: bool = False,
     timeout_s: float = 60.0,
     env: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
 ) -> bytes:
     """Have git do something, and return what it printed. Raises RequestRefused as `refusal` says."""
-    result = git.run("-c", "submodule.recurse=false", *words, hooks=hooks, timeout_s=timeout_s, env=env)
+    result = git.run("-c", "submodule.recurse=false", *words, hooks=hooks, timeout_s=timeout_s, env=env, stdin=stdin)
     if not result.succeeded:
         raise refusal(git, words, result)
     return result.stdout

@@ -9,8 +9,8 @@ from oulipoly_engine.core.worktrees.refusals import BranchRefused, GitUnavailabl
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking
+from oulipoly_engine.service.worktrees.base.orders import git_in, look
 from oulipoly_engine.service.worktrees.base.repository import find_admin_folder
-from oulipoly_engine.service.worktrees.changes.orders import git_in, look
 
 
 class Place(Record):

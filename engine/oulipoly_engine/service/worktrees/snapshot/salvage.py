@@ -15,19 +15,24 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.core.worktrees.worktrees import Worktree
-from oulipoly_engine.records import Record, asdict
-from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.records import Record, asdict, replace
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, join_names
 from oulipoly_engine.service.worktrees.base.looking import for_looking, list_ignored, offline
-from oulipoly_engine.service.worktrees.base.repository import check, commit_of, find_admin_folder
-from oulipoly_engine.service.worktrees.salvage.scratch import Entry, Scratch, scratch
+from oulipoly_engine.service.worktrees.base.repository import commit_of, find_admin_folder
+from oulipoly_engine.service.worktrees.snapshot.objects import GITLINK, Entry, Objects, open_objects
+from oulipoly_engine.service.worktrees.snapshot.references import (
+    SALVAGE,
+    message_of,
+    read_message,
+    refer,
+    reference_time,
+)
 
-PREFIX = "refs/agent-runner/salvage"
-_GITLINK = "160000"
 # What git writes anew for a worktree that is added, and what can be made again.
 _NOT_KEPT = frozenset(("gitdir", "commondir", "locked", "modules", "AUTO_MERGE", "index.lock"))
 _LARGEST_STATE = 64 << 20  # bytes of one file of git's state; an index of a million files is about that large
@@ -78,20 +83,20 @@ def _take(worktree: Worktree, path: Path, admin: Path | None, now: datetime) -> 
     git = for_looking(offline(Git(path if is_there else git_folder, env)))
     tip = commit_of(shared, f"refs/heads/{worktree.branch}") or ""
     head = (commit_of(git, "HEAD") if admin is not None else "") or tip
-    with scratch(git) as work:
-        index, conflicts = _copy_index(work, admin, head)
+    with open_objects(git) as work:
+        index, conflicts = (work.path(), {}) if admin is None else work.copy_index()
+        if head and not index.is_file():
+            work.run("read-tree", head, index=index)
         index_tree = work.text("write-tree", index=index)
         compared = work.path()
         shutil.copy2(index, compared)
         seen = _look(work, path, compared) if is_there else _Seen({}, {}, {})
-        in_conflict = {one.path.split("/", 2)[2] for one in conflicts}
-        tracked, missing = work.store_paths(path, sorted({*seen.changed, *in_conflict} if is_there else ()))
-        tracked += [Entry(_GITLINK, commit, name) for name, commit in seen.links.items()]
-        others, _ = work.store_paths(path, [name for name in seen.others if name not in in_conflict])
-        tracked_tree = work.write_tree(tracked, index, [name for name in missing if name not in in_conflict])
-        untracked_tree = work.write_tree(others)
-        state_tree = work.write_tree([*_state_files(work, admin), *conflicts])
-        parent = ("-p", head) if head else ()
+        tracked, missing = work.store_paths(path, sorted({*seen.changed, *conflicts} if is_there else ()))
+        tracked += [Entry(GITLINK, commit, name) for name, commit in seen.links.items()]
+        others, _ = work.store_paths(path, [name for name in seen.others if name not in conflicts])
+        tracked_tree = work.write_tree(tracked, index, [name for name in missing if name not in conflicts])
+        stages = [entry for entries in conflicts.values() for entry in entries if entry.mode != GITLINK]
+        state_tree = work.write_tree([*_state_files(work, admin), *stages])
         named = [] if admin is None else _named_commits(work, admin)
         salvage = Salvage(
             session_id=worktree.session_id,
@@ -99,18 +104,17 @@ def _take(worktree: Worktree, path: Path, admin: Path | None, now: datetime) -> 
             branch=worktree.branch,
             tip=tip,
             head=head,
-            index=_commit(work, index_tree, "index", *parent),
-            untracked=_commit(work, untracked_tree, "untracked files"),
-            state=_commit(work, state_tree, "state of git", *_parents([tip, *named])),
+            index=work.commit(index_tree, "index", head),
+            untracked=work.commit(work.write_tree(others), "untracked files"),
+            state=work.commit(state_tree, "state of git", tip, *named),
         )
         left_out = _name_ignored(list_ignored(git)) if is_there and admin is not None else ""
-        subject = f"Salvage of the worktree of session {worktree.session_id}{left_out}"
-        message = f"{subject}\n\n{json.dumps(asdict(salvage))}"
-        parents = _parents([head, salvage.index, salvage.untracked, salvage.state])
-        commit = _commit(work, tracked_tree, message, *parents)
+        message = message_of(f"Salvage of the worktree of session {worktree.session_id}{left_out}", asdict(salvage))
+        commit = work.commit(tracked_tree, message, head, salvage.index, salvage.untracked, salvage.state)
         if is_there and seen != _look(work, path, compared):
             raise GitFailed(f"something still writes files in {path}: end it, then try again")
-    return _refer(shared, worktree.session_id, salvage, commit, now)
+    ref = refer(shared, f"{SALVAGE}/{worktree.session_id}/{reference_time(now)}", commit)
+    return replace(salvage, ref=ref, commit=commit)
 
 
 def _name_ignored(names: Sequence[str]) -> str:
@@ -122,52 +126,21 @@ def _name_ignored(names: Sequence[str]) -> str:
     return f", without what git ignores: {shown}{more}"
 
 
-def _refer(shared: Git, session_id: str, salvage: Salvage, commit: str, now: datetime) -> Salvage:
-    """Give a salvage its reference: only from then on it stands."""
-    stem = f"{PREFIX}/{session_id}/{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
-    for ref in (stem, *(f"{stem}-{number}" for number in range(2, 100))):
-        if commit_of(shared, ref) is None:
-            check(shared, "update-ref", ref, commit, "0" * len(commit))
-            return Salvage(**{**asdict(salvage), "ref": ref, "commit": commit})
-    raise GitFailed(f"there are too many references like {stem}")
-
-
 def read_salvage(git: Git, ref: str) -> Salvage:
     """Return what a reference holds. Raises SalvageFailed where it is gone or not one of ours."""
     commit = commit_of(git, ref)
     if commit is None:
         raise SalvageFailed(f"the reference {ref} is gone, and what it held with it")
-    text = os.fsdecode(git.check("log", "-1", "--format=%B", commit)).partition("\n\n")[2]
     try:
-        known = json.loads(text)
+        known = read_message(git.text("log", "-1", "--format=%B", commit))
         salvage = Salvage(**{**{key: str(known[key]) for key in known}, "ref": ref, "commit": commit})
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError) as error:
         raise SalvageFailed(f"{ref} was not made by this program: `git show {ref}` shows it") from error
     # An agent can move the reference: what is not the name of a commit could be an option of git.
     always, sometimes = (salvage.index, salvage.untracked, salvage.state), (salvage.tip, salvage.head)
     if not all(_COMMIT.fullmatch(name.encode()) for name in (*always, *filter(None, sometimes))):
         raise SalvageFailed(f"{ref} was not made by this program: `git show {ref}` shows it")
     return salvage
-
-
-def _copy_index(work: Scratch, admin: Path | None, head: str) -> tuple[Path, list[Entry]]:
-    """Return a copy of the index, without its conflicts, and those: their files as entries below `stages/`."""
-    index = work.path()
-    if admin is not None and (admin / "index").is_file():
-        shutil.copy2(admin / "index", index)
-    elif head:
-        work.run("read-tree", head, index=index)
-    lines = [line for line in os.fsdecode(work.run("ls-files", "-u", "-z", index=index)).split("\0") if line]
-    conflicts, names = [], set()
-    for line in lines:
-        words, _, name = line.partition("\t")
-        mode, blob, stage = words.split(" ")
-        names.add(name)
-        if mode != _GITLINK:
-            conflicts.append(Entry(mode, blob, f"stages/{stage}/{name}"))
-    if names:
-        work.write_tree((), index, names)
-    return index, conflicts
 
 
 class _Seen(Record):
@@ -178,19 +151,18 @@ class _Seen(Record):
     others: Mapping[str, tuple[int, ...]]  # untracked files
 
 
-def _look(work: Scratch, path: Path, index: Path) -> _Seen:
+def _look(work: Objects, path: Path, index: Path) -> _Seen:
     """Return what differs from the index now, and what is untracked. Raises SalvageFailed for what cannot be kept."""
     _look_at_all_files(work, path, index)
     work.git.run("update-index", "-q", "--really-refresh", env={"GIT_INDEX_FILE": str(index)})
-    raw = work.run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty", index=index)
-    words = os.fsdecode(raw).split("\0")[:-1]
+    words = work.names("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty", index=index)
     changed, links = [], {}
     for told, name in zip(words[::2], words[1::2], strict=True):
-        if told.startswith(f":{_GITLINK}") and (path / name / ".git").exists():
+        if told.startswith(f":{GITLINK}") and (path / name / ".git").exists():
             links[name] = Git(path / name).text("rev-parse", "HEAD")
         else:
             changed.append(name)
-    others = os.fsdecode(work.run("ls-files", "--others", "--exclude-standard", "-z", index=index)).split("\0")[:-1]
+    others = work.names("ls-files", "--others", "--exclude-standard", "-z", index=index)
     nested = [name for name in others if name.endswith("/")] or _find_repositories(work, path, index)
     if nested:
         raise SalvageFailed(
@@ -202,18 +174,16 @@ def _look(work: Scratch, path: Path, index: Path) -> _Seen:
     )
 
 
-def _look_at_all_files(work: Scratch, path: Path, index: Path) -> None:
+def _look_at_all_files(work: Objects, path: Path, index: Path) -> None:
     """Have git compare those files too that it was told to take for unchanged, unless they are left out on purpose.
 
     With a sparse checkout git looks by itself at those that are there.
     """
     if is_sparse(work.git):
         return
-    listed = os.fsdecode(work.run("ls-files", "-t", "-z", index=index)).split("\0")
-    names = [line[2:] for line in listed if line.startswith("S ")]
+    names = [line[2:] for line in work.names("ls-files", "-t", "-z", index=index) if line.startswith("S ")]
     if names:
-        fed = b"".join(os.fsencode(name) + b"\0" for name in names)
-        work.run("update-index", "--no-skip-worktree", "-z", "--stdin", index=index, stdin=fed)
+        work.run("update-index", "--no-skip-worktree", "-z", "--stdin", index=index, stdin=join_names(names))
 
 
 def is_sparse(git: Git) -> bool:
@@ -221,14 +191,13 @@ def is_sparse(git: Git) -> bool:
     return git.run("config", "--type=bool", "--get", "core.sparseCheckout").stdout.strip() == b"true"
 
 
-def _find_repositories(work: Scratch, path: Path, index: Path) -> list[str]:
+def _find_repositories(work: Objects, path: Path, index: Path) -> list[str]:
     """Return repositories in folders with tracked files and at the top, as their `.git`: git does not list those."""
-    listed = os.fsdecode(work.run("ls-files", "-s", "-z", index=index)).split("\0")[:-1]
     folders = {""}
-    for words, _, name in (line.partition("\t") for line in listed):
+    for words, _, name in (line.partition("\t") for line in work.names("ls-files", "-s", "-z", index=index)):
         names = name.split("/")
         folders |= {"/".join(names[:depth]) for depth in range(1, len(names))}
-        if words.startswith(_GITLINK):
+        if words.startswith(GITLINK):
             folders.add(name)
     found = (f"{name}/.git".lstrip("/") for name in sorted(folders))
     return [name for name in found if _is_folder(path / name)]
@@ -247,7 +216,7 @@ def _describe(path: Path) -> tuple[int, ...]:
     return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _state_files(work: Scratch, admin: Path | None) -> list[Entry]:
+def _state_files(work: Objects, admin: Path | None) -> list[Entry]:
     """Store git's own files of a worktree and return them below `state/`."""
     if admin is None:
         return []
@@ -268,7 +237,7 @@ def _files(admin: Path) -> Iterator[Path]:
                 yield file
 
 
-def _named_commits(work: Scratch, admin: Path) -> list[str]:
+def _named_commits(work: Objects, admin: Path) -> list[str]:
     """Return the commits that git's files of a worktree name, the reflog's last ones among them."""
     found: dict[str, None] = {}
     for file in _files(admin):
@@ -279,11 +248,3 @@ def _named_commits(work: Scratch, admin: Path) -> list[str]:
         return []
     told = work.text("cat-file", "--batch-check", stdin="".join(f"{name}\n" for name in names).encode())
     return [words[0] for words in (line.split() for line in told.splitlines()) if words[1:2] == ["commit"]]
-
-
-def _commit(work: Scratch, tree: str, message: str, *parents: str) -> str:
-    return work.text("commit-tree", tree, *parents, "-m", message)
-
-
-def _parents(commits: list[str]) -> list[str]:
-    return [word for commit in dict.fromkeys(commits) if commit for word in ("-p", commit)]

@@ -84,9 +84,7 @@ def list_files(root: Path, most: int) -> list[tuple[str, os.stat_result]]:
     return found
 
 
-def write_file(
-    root: Path, names: Sequence[str], content: bytes, expected: str | None, *, is_executable: bool | None = None
-) -> None:
+def write_file(root: Path, names: Sequence[str], content: bytes, expected: str | None) -> None:
     """Put a file in place of what is there, with its mode; folders that are missing are made.
 
     expected: the etag that the file has to have, empty for a file that must not be there; None: whatever is there.
@@ -94,8 +92,6 @@ def write_file(
     """
     with _open_folder(root, names[:-1], makes=True) as folder:
         mode = _mode_of(folder, names)
-        if is_executable is not None:
-            mode = 0o755 if is_executable else 0o644
         temporary = f".{uuid.uuid4().hex}.new"
         descriptor = os.open(
             temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _FILE_MODE, dir_fd=folder
@@ -118,12 +114,16 @@ def write_file(
             raise
 
 
-def write_link(root: Path, names: Sequence[str], target: bytes) -> None:
-    """Put a link in place of what is there. Raises PathRefused for a link before it, and OSError."""
+def place_file(root: Path, names: Sequence[str], source: Path) -> None:
+    """Move a file or a link in place of the one that is there; folders that are missing are made.
+
+    source: on the same disk. Raises PathRefused for a folder there, and for a link or a file before it; and OSError.
+    """
     with _open_folder(root, names[:-1], makes=True) as folder:
-        temporary = f".{uuid.uuid4().hex}.new"
-        os.symlink(target, os.fsencode(temporary), dir_fd=folder)
-        os.rename(temporary, names[-1], src_dir_fd=folder, dst_dir_fd=folder)
+        try:
+            os.rename(source, names[-1], dst_dir_fd=folder)
+        except IsADirectoryError as error:
+            raise PathRefused(f"{_shown(names)} is a folder now: move it away") from error
 
 
 def remove_file(root: Path, names: Sequence[str]) -> None:

@@ -1,0 +1,210 @@
+"""Objects of a repository made of files, and files made of them again: byte by byte, past all filters and line ends.
+
+Nothing of the worktree's own index is touched: trees are made by way of indexes in a folder that goes away.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from oulipoly_engine.core.worktrees.refusals import PathRefused
+from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
+from oulipoly_engine.private_files import write_private
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.worktrees.base import tree_files
+from oulipoly_engine.service.worktrees.base.git import STREAMED, Git, join_names
+from oulipoly_engine.service.worktrees.base.looking import find_admin, for_exact_bytes, for_looking
+from oulipoly_engine.service.worktrees.base.repository import LONG_S, check, explain
+
+GITLINK = "160000"
+LARGE = 1 << 28  # bytes of output: a million files
+US = {  # who makes commits that are on no branch
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "agent-runner"), ("EMAIL", "agent-runner@localhost"))
+}
+_LINK = "120000"
+_LEFT_OUT = re.compile(rb"^Ignoring path (.*)$", re.MULTILINE)
+_OUTWARDS = frozenset(("", ".", "..", ".git"))
+_PLAIN = frozenset(range(33, 127)).difference(b'"\\')
+
+
+class Entry(Record):
+    """A file in a tree."""
+
+    mode: str  # git's, six digits
+    blob: str
+    path: str
+
+
+class Objects:
+    """Makes and reads objects with git. Errors are GitFailed and OSError."""
+
+    def __init__(self, git: Git, folder: Path) -> None:
+        self.git = git
+        self._folder = folder
+        self._count = 0
+
+    def path(self) -> Path:
+        """Return the path of a file that is not there yet."""
+        self._count += 1
+        return self._folder / str(self._count)
+
+    def run(self, *words: str, index: Path | None = None, stdin: bytes | None = None) -> bytes:
+        """Run git, on a temporary index where one is named."""
+        env = US if index is None else {**US, "GIT_INDEX_FILE": str(index)}
+        return check(self.git, *words, env=env, timeout_s=LONG_S, output_limit=LARGE, stdin=stdin)
+
+    def text(self, *words: str, index: Path | None = None, stdin: bytes | None = None) -> str:
+        """Run git and return the one line that it printed."""
+        return os.fsdecode(self.run(*words, index=index, stdin=stdin)).strip()
+
+    def names(self, *words: str, index: Path | None = None) -> list[str]:
+        """Run git and return what it printed between NULs."""
+        return os.fsdecode(self.run(*words, index=index)).split("\0")[:-1]
+
+    def copy_index(self) -> tuple[Path, Mapping[str, Sequence[Entry]]]:
+        """Return a copy of the worktree's index without what is in conflict, and that: entries `stages/N/name` by name.
+
+        There is no such file where the worktree has no index yet.
+        """
+        index = self.path()
+        source = self.git.folder / self.text("rev-parse", "--git-path", "index")
+        if source.is_file():
+            shutil.copy2(source, index)  # with its time, by which git knows which files it has to read
+        conflicts: dict[str, list[Entry]] = {}
+        for line in self.names("ls-files", "-u", "-z", index=index):
+            words, _, name = line.partition("\t")
+            mode, blob, stage = words.split(" ")
+            conflicts.setdefault(name, []).append(Entry(mode, blob, f"stages/{stage}/{name}"))
+        if conflicts:
+            self.remove(index, conflicts)
+        return index, conflicts
+
+    def remove(self, index: Path, names: Iterable[str]) -> None:
+        """Take files out of a temporary index."""
+        self.run("update-index", "--force-remove", "-z", "--stdin", index=index, stdin=join_names(names))
+
+    def store_paths(self, root: Path, names: Iterable[str], most: int | None = None) -> tuple[list[Entry], list[str]]:
+        """Store files and links below a folder. Returns their entries, and the names of what is not there.
+
+        What is no file and no link is passed over: a socket, a FIFO. most: bytes of a file, which is copied first; git
+        itself would follow a link that takes its place.
+        """
+        files: list[tuple[str, Path, str]] = []  # mode, file with the bytes, name
+        missing = []
+        for name in names:
+            parts = name.split("/")
+            try:
+                status = tree_files.status_of(root, parts)
+            except PathRefused:  # a link, or a file, stands where a folder was
+                status = None
+            if status is None or stat.S_ISDIR(status.st_mode):
+                missing.append(name)  # what is in a folder has names of its own
+            elif stat.S_ISLNK(status.st_mode):
+                files.append((_LINK, self._copy(tree_files.link_target(root, parts)), name))
+            elif stat.S_ISREG(status.st_mode):
+                file = root / name if most is None else self._copy(tree_files.read_file(root, parts, most))
+                files.append(("100755" if status.st_mode & stat.S_IXUSR else "100644", file, name))
+        blobs = self._hash([file for _mode, file, _name in files])
+        return [Entry(mode, blob, name) for (mode, _, name), blob in zip(files, blobs, strict=True)], missing
+
+    def _copy(self, content: bytes) -> Path:
+        file = self.path()
+        write_private(file, content)
+        return file
+
+    def _hash(self, files: Sequence[Path]) -> list[str]:
+        if not files:
+            return []
+        paths = b"".join(_quote(file) for file in files)
+        return self.text(*STREAMED, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=paths).split("\n")
+
+    def write_tree(self, entries: Iterable[Entry], index: Path | None = None, without: Collection[str] = ()) -> str:
+        """Return a tree of entries. index: they are put into that one; without: names that are taken out of it first.
+
+        Raises SalvageFailed for a name that git refuses.
+        """
+        index = index or self.path()
+        if without:
+            self.remove(index, without)
+        words = ("update-index", "-z", "--index-info")
+        lines = join_names(f"{entry.mode} {entry.blob}\t{entry.path}" for entry in entries)
+        result = self.git.run(*words, env={"GIT_INDEX_FILE": str(index)}, timeout_s=LONG_S, stdin=lines)
+        if not result.succeeded:
+            explain(result, words[0])
+        left_out = _LEFT_OUT.search(result.stderr)  # it says so, and exits with 0
+        if left_out is not None:
+            raise SalvageFailed(f"git keeps no file named {os.fsdecode(left_out[1])!r}: rename it, or move it away")
+        return self.text("write-tree", index=index)
+
+    def commit(self, tree: str, message: str, *parents: str) -> str:
+        """Return a commit that is on no branch. parents: empty ones, and those that are named twice, do not count."""
+        named = [word for parent in dict.fromkeys(parents) if parent for word in ("-p", parent)]
+        return self.text("commit-tree", tree, *named, stdin=message.encode())
+
+    def list_tree(self, tree: str, names: Collection[str] | None = None) -> list[Entry]:
+        """Return the files of a tree. names: of those that count; None: all.
+
+        Raises SalvageFailed where one of them would lead out of the folder that it is for.
+        """
+        entries = [_tree_entry(line) for line in self.names("ls-tree", "-r", "-z", "--full-tree", tree)]
+        entries = [entry for entry in entries if names is None or entry.path in names]
+        for entry in entries:
+            if not _OUTWARDS.isdisjoint(entry.path.lower().split("/")):  # not made by us, who look at trees by names
+                raise SalvageFailed(f"{tree} has a file {entry.path!r}, which would be written elsewhere: look at it")
+        return entries
+
+    def differences(self, old: str, new: str) -> Iterator[tuple[Entry, str]]:
+        """Yield what one tree has otherwise than another, with git's letter for it; a file that is gone has mode 0."""
+        lines = self.names("diff-tree", "-r", "-z", "--no-renames", "--raw", old, new)
+        for line, name in zip(lines[::2], lines[1::2], strict=True):
+            _, mode, _, blob, letter = line.split(" ")
+            yield Entry(mode, blob, name), letter
+
+    def restore(self, root: Path, entries: Sequence[Entry], gone: Iterable[str] = ()) -> None:
+        """Write files below a folder in place of those that are there, each at once. gone: names that are removed.
+
+        No link is followed. Raises PathRefused for a link or a file where a folder is to be. After a kill each file is
+        the old one or the new one.
+        """
+        for name in gone:
+            tree_files.remove_file(root, name.split("/"))
+        if not entries:
+            return
+        index = self.path()
+        # Numbers as names first: none of them is a link or a folder on the way to another.
+        self.write_tree((Entry(entry.mode, entry.blob, str(place)) for place, entry in enumerate(entries)), index)
+        exact = for_exact_bytes(for_looking(self.git))
+        git = Git(exact.folder, {**exact.env, "GIT_WORK_TREE": str(self._folder), "GIT_INDEX_FILE": str(index)}, exact)
+        admin = find_admin(self.git)[0]
+        is_near = admin.stat().st_dev == root.stat().st_dev  # there, nobody sees what a kill leaves
+        with TemporaryDirectory(prefix=".agent-runner-", dir=admin if is_near else root) as beside:
+            check(git, "checkout-index", "--all", "--quiet", f"--prefix={beside}/", timeout_s=LONG_S)
+            for place, entry in enumerate(entries):
+                tree_files.place_file(root, entry.path.split("/"), Path(beside, str(place)))
+
+
+@contextmanager
+def open_objects(git: Git) -> Iterator[Objects]:
+    """Yield what makes and reads objects with git; its temporary files are deleted behind the block."""
+    with TemporaryDirectory(prefix="agent-runner-", ignore_cleanup_errors=True) as folder:
+        yield Objects(git, Path(os.path.realpath(folder)))
+
+
+def _tree_entry(line: str) -> Entry:
+    words, _, path = line.partition("\t")
+    mode, _kind, blob = words.split(" ")
+    return Entry(mode, blob, path)
+
+
+def _quote(path: Path) -> bytes:
+    """Return a path as git reads it from a line, whatever bytes it has."""
+    return b'"%s"\n' % b"".join(b"%c" % byte if byte in _PLAIN else b"\\%03o" % byte for byte in os.fsencode(path))
