@@ -147,3 +147,38 @@ class Promoted(Record):
     commit: str
     url: str | None  # of the pull request, or where one is made; None: the remote is not at GitHub
     is_pull_request: bool = False
+
+
+class LeftOut(Record):
+    """What is in a checkout and not in a snapshot of it, by name; names of folders end in a slash."""
+
+    ignored: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()  # submodules, and others that lie inside
+    large: tuple[str, ...] = ()
+    unfit: tuple[str, ...] = ()  # nobody may read them, or git refuses their names
+
+
+class TurnFiles(Record):
+    """A snapshot of a checkout."""
+
+    reference: str
+    commit: str
+    tree: str
+    is_new: bool  # False: an earlier snapshot has the same files, and this is its reference
+    left_out: LeftOut
+
+
+class FileChanges(Record):
+    """What bringing a snapshot back does to the files of a checkout."""
+
+    changing: tuple[str, ...] = ()
+    coming: tuple[str, ...] = ()
+    going: tuple[str, ...] = ()
+    staying: tuple[str, ...] = ()  # what is there is in no snapshot: ignored, too large, or a repository's
+
+
+class BroughtBack(Record):
+    """What bringing a snapshot back has done."""
+
+    changes: FileChanges
+    before: TurnFiles | None  # the files as they were, for the way back; None: nothing was to be done

@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -136,6 +136,40 @@ def remove_file(root: Path, names: Sequence[str]) -> None:
                 os.rmdir(names[depth - 1], dir_fd=folder)
         except OSError:
             return
+
+
+def find_obstacles(root: Path, added: Iterable[str], gone: Collection[str]) -> dict[str, str]:
+    """Return those files that cannot be added without a loss, with what is in their way: itself, or on the way to it.
+
+    gone: files that are removed first.
+    """
+    obstacles = {}
+    for path in added:
+        names = path.split("/")
+        for depth in range(1, len(names) + 1):
+            part = "/".join(names[:depth])
+            status = status_of(root, names[:depth])
+            if status is None:
+                break
+            is_folder = stat.S_ISDIR(status.st_mode)
+            if depth < len(names) and is_folder:
+                continue
+            if part not in gone and not (is_folder and _only_holds(root / part, part, gone)):
+                obstacles[path] = part
+            break
+    return obstacles
+
+
+def _only_holds(folder: Path, path: str, gone: Collection[str]) -> bool:
+    """Tell whether a folder, where a file is to be, has only files that the move removes."""
+    for place, folders, names in os.walk(folder):
+        below = Path(place).relative_to(folder).as_posix()
+        prefix = path if below == "." else f"{path}/{below}"
+        if any(f"{prefix}/{name}" not in gone for name in names):
+            return False
+        if any((Path(place) / name).is_symlink() and f"{prefix}/{name}" not in gone for name in folders):
+            return False
+    return True
 
 
 @contextmanager

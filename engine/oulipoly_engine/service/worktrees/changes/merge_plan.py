@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -136,37 +135,13 @@ def files_in_the_way(folder: Path, old: str, new: str, files: Iterable[str]) -> 
     changed = set(files)
     found = {path for path in uncommitted_files(quiet) if path in changed}
     added = _added(quiet, old, new)
-    gone = changed - added
-    for path in added:
-        names = path.split("/")
-        for depth in range(1, len(names) + 1):
-            part = "/".join(names[:depth])
-            status = tree_files.status_of(folder, names[:depth])
-            if status is None:
-                break
-            if depth < len(names) and stat.S_ISDIR(status.st_mode):
-                continue
-            if part not in gone and not (stat.S_ISDIR(status.st_mode) and _only_holds(folder / part, part, gone)):
-                found.add(part)
-            break
+    found.update(tree_files.find_obstacles(folder, added, changed - added).values())
     return tuple(sorted(found))
 
 
 def _added(quiet: Git, old: str, new: str) -> set[str]:
     words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", old, new)
     return set(os.fsdecode(look_at(quiet, *words, timeout_s=60.0)).split("\0")[:-1])
-
-
-def _only_holds(folder: Path, path: str, gone: set[str]) -> bool:
-    """Tell whether a folder, where a file is to be, has only files that the move removes."""
-    for place, folders, names in os.walk(folder):
-        below = Path(place).relative_to(folder).as_posix()
-        prefix = path if below == "." else f"{path}/{below}"
-        if any(f"{prefix}/{name}" not in gone for name in names):
-            return False
-        if any((Path(place) / name).is_symlink() and f"{prefix}/{name}" not in gone for name in folders):
-            return False
-    return True
 
 
 def _commit(quiet: Git, branch: str) -> str:

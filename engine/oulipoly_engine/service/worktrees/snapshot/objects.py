@@ -92,6 +92,20 @@ class Objects:
         """Take files out of a temporary index."""
         self.run("update-index", "--force-remove", "-z", "--stdin", index=index, stdin=join_names(names))
 
+    def add(self, index: Path, names: Sequence[str]) -> tuple[str, ...]:
+        """Put files of the worktree, as they are now, into a temporary index. Returns those whose names git refuses."""
+        words = (*STREAMED, "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+        return self._update(index, words, names) if names else ()
+
+    def _update(self, index: Path, words: Sequence[str], lines: Iterable[str]) -> tuple[str, ...]:
+        # Of a split index, the other half would stay in the repository.
+        words = ("-c", "core.splitIndex=false", *words)
+        env = {"GIT_INDEX_FILE": str(index)}
+        result = self.git.run(*words, env=env, timeout_s=LONG_S, stdin=join_names(lines))
+        if not result.succeeded:
+            explain(result, "update-index")
+        return tuple(map(os.fsdecode, _LEFT_OUT.findall(result.stderr)))  # it says so, and exits with 0
+
     def store_paths(self, root: Path, names: Iterable[str], most: int | None = None) -> tuple[list[Entry], list[str]]:
         """Store files and links below a folder. Returns their entries, and the names of what is not there.
 
@@ -135,14 +149,10 @@ class Objects:
         index = index or self.path()
         if without:
             self.remove(index, without)
-        words = ("update-index", "-z", "--index-info")
-        lines = join_names(f"{entry.mode} {entry.blob}\t{entry.path}" for entry in entries)
-        result = self.git.run(*words, env={"GIT_INDEX_FILE": str(index)}, timeout_s=LONG_S, stdin=lines)
-        if not result.succeeded:
-            explain(result, words[0])
-        left_out = _LEFT_OUT.search(result.stderr)  # it says so, and exits with 0
-        if left_out is not None:
-            raise SalvageFailed(f"git keeps no file named {os.fsdecode(left_out[1])!r}: rename it, or move it away")
+        lines = (f"{entry.mode} {entry.blob}\t{entry.path}" for entry in entries)
+        refused = self._update(index, ("update-index", "-z", "--index-info"), lines)
+        if refused:
+            raise SalvageFailed(f"git keeps no file named {refused[0]!r}: rename it, or move it away")
         return self.text("write-tree", index=index)
 
     def commit(self, tree: str, message: str, *parents: str) -> str:

@@ -17,7 +17,8 @@ from oulipoly_engine.service.worktrees.base.repository import Resources, check, 
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
 from oulipoly_engine.store.worktrees import worktrees
 
-SALVAGE, BACKUP, DISCARDED = (f"refs/agent-runner/{kind}" for kind in ("salvage", "backup", "discarded"))
+SALVAGE, BACKUP, DISCARDED, TURN = (f"refs/agent-runner/{kind}" for kind in ("salvage", "backup", "discarded", "turn"))
+TURN_INDEX = "agent-runner-index"  # what is known of the files at the last turn, in git's own folder of a worktree
 _KINDS = {SALVAGE: "salvage", BACKUP: "backup", DISCARDED: "discarded"}
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(contents)%00"
 _TIME = "%Y%m%dT%H%M%S.%fZ"

@@ -1,0 +1,201 @@
+"""The files of a checkout at a turn's end come back as they were, and so do those that were there meanwhile."""
+
+import os
+import shutil
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from oulipoly_engine.core.worktrees.changes import FileChanges, LeftOut
+from oulipoly_engine.core.worktrees.refusals import FileMissing, PathRefused
+from oulipoly_engine.service.worktrees.base import tree_files
+from oulipoly_engine.service.worktrees.snapshot import turns
+from oulipoly_engine.service.worktrees.snapshot.turns import preview_turn, restore_turn, take_turn
+
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=1)
+
+
+def picture(repo):
+    """Return all files and links of the worktree, and what git says of its index and its branch."""
+    files = {}
+    for path in sorted(repo.work.rglob("*")):
+        name = os.fsencode(path.relative_to(repo.work))
+        if path.is_symlink():
+            files[name] = str(path.readlink())
+        elif path.is_file() and path.name != ".git":
+            files[name] = (bool(path.stat().st_mode & 0o100), path.read_bytes())
+    return files, repo.git("ls-files", "--stage", folder=repo.work), repo.git("rev-parse", "HEAD", folder=repo.work)
+
+
+def objects_of(repo):
+    return sorted((repo.main / ".git" / "objects").rglob("*")), repo.git("for-each-ref")
+
+
+def fill(repo):
+    """Make files of all kinds: tracked and not, with line ends and a filter that git would run, links, odd names."""
+    repo.write(".gitattributes", "* text=auto eol=crlf\n*.f filter=loud ident\n")
+    repo.git("config", "filter.loud.clean", f"touch {repo.main}/ran; tr a-z A-Z")
+    repo.write("a", "one\r\ntwo\n")
+    repo.write("b.f", "$Id: x$\r\n")
+    repo.write("folder/c", bytes(range(256)))
+    repo.write("folder/deep/d", "d")
+    repo.write("new\nline", "x")
+    repo.write("run", "#!/bin/sh\n").chmod(0o755)
+    (repo.work / "link").symlink_to("/nowhere")
+    repo.git("add", "a", folder=repo.work)
+
+
+def change(repo):
+    """Change the same files in each way."""
+    repo.write("a", "three\r\n")
+    (repo.work / "b.f").unlink()
+    shutil.rmtree(repo.work / "folder")
+    repo.write("folder", "a file now")
+    (repo.work / "link").unlink()
+    repo.write("link/inner", "a folder now")
+    (repo.work / "run").chmod(0o644)
+    (repo.work / "new\nline").unlink()
+    (repo.work / "new\nline").symlink_to("a")
+    repo.write(os.fsdecode(b"\xff"), "later")
+
+
+def test_files_go_back_and_forth_byte_for_byte(repo):
+    fill(repo)
+    first = picture(repo)
+    begun = take_turn(repo.checkout, "1", NOW)
+    change(repo)
+    second = picture(repo)
+    foreseen = preview_turn(repo.checkout, begun.reference)
+    assert second == picture(repo)
+
+    back = restore_turn(repo.checkout, begun.reference, NOW)
+
+    assert first == picture(repo)
+    assert foreseen == back.changes
+    assert foreseen == FileChanges(
+        changing=("a", "new\nline", "run"),
+        coming=("b.f", "folder/c", "folder/deep/d", "link"),
+        going=("folder", "link/inner", "\udcff"),
+    )
+    assert restore_turn(repo.checkout, begun.reference, LATER).before is None  # twice does no harm
+    assert restore_turn(repo.checkout, back.before.reference, LATER).changes.coming == foreseen.going
+    assert second == picture(repo)
+    assert not (repo.main / "ran").exists()
+    assert begun.reference == f"refs/agent-runner/turn/{repo.place.session_id}/1"
+    assert repo.git("rev-parse", f"{begun.reference}^") == repo.base_commit
+
+
+def test_nothing_is_written_where_nothing_has_changed(repo):
+    fill(repo)
+    begun = take_turn(repo.checkout, "1", NOW)
+    before = objects_of(repo)
+    os.utime(repo.work / "a")
+
+    again = take_turn(repo.checkout, "2", LATER)
+
+    assert (begun.reference, begun.tree, False) == (again.reference, again.tree, again.is_new)
+    assert before == objects_of(repo)
+
+
+def test_what_is_in_no_snapshot_is_named_and_stays(repo, monkeypatch):
+    monkeypatch.setattr(turns, "LARGEST", 100)
+    repo.write("large", "small\n")
+    repo.write("build", "a file\n")
+    repo.write("log", "first\n")
+    begun = take_turn(repo.checkout, "1", NOW)
+    repo.write("large", "x" * 101)
+    (repo.work / "build").unlink()
+    repo.write("build/out.o", "o")
+    (repo.work / "log").unlink()
+    repo.write(".gitignore", "*.o\nlog/\ncache/\n")
+    repo.write("log/1", "later\n")
+    repo.write("cache/1", "later\n")
+    repo.git("init", "-q", str(repo.work / "inner"))
+    repo.write("git~1/refused", "x")
+    kept = {name: (repo.work / name).read_text() for name in ("large", "build/out.o", "log/1")}
+
+    back = restore_turn(repo.checkout, begun.reference, LATER)
+
+    assert back.before.left_out == LeftOut(("build/out.o", "cache/"), ("inner/",), ("large",), ("git~1/refused",))
+    assert back.changes == FileChanges(going=(".gitignore",), staying=("build", "large", "log"))
+    assert kept == {name: (repo.work / name).read_text() for name in kept}
+
+
+def test_only_chosen_files_and_folders_are_given_back(repo):
+    for name in ("a", "folder/b", "folder/c", "folders"):
+        repo.write(name, "old")
+    begun = take_turn(repo.checkout, "1", NOW)
+    for name in ("a", "folder/b", "folder/c", "folder/new", "folders"):
+        repo.write(name, "new")
+
+    back = restore_turn(repo.checkout, begun.reference, LATER, ["folder/", "a"])
+
+    assert back.changes == FileChanges(changing=("a", "folder/b", "folder/c"), going=("folder/new",))
+    assert (repo.work / "folders").read_text() == "new"
+
+
+def kill_at(patch, step):
+    """Have the step after so many files end it all."""
+    steps = iter(range(step))
+
+    def wrap(real):
+        def stop(*words):
+            if next(steps, None) is None:
+                raise KeyboardInterrupt
+            real(*words)
+
+        return stop
+
+    for name in ("place_file", "remove_file"):
+        patch.setattr(tree_files, name, wrap(getattr(tree_files, name)))
+
+
+def test_a_kill_leaves_old_files_or_new_ones_and_the_way_back(repo, monkeypatch):
+    fill(repo)
+    first = picture(repo)
+    begun = take_turn(repo.checkout, "1", NOW)
+    change(repo)
+    second = picture(repo)
+    moved = take_turn(repo.checkout, "2", LATER)
+
+    for step, wanted, then in ((0, first, begun), (1, second, moved), (4, first, begun), (8, second, moved)):
+        kill_at(monkeypatch, step)
+        with pytest.raises(KeyboardInterrupt):
+            restore_turn(repo.checkout, begun.reference, LATER)
+        monkeypatch.undo()
+        between = picture(repo)[0]
+        assert all(content in (first[0].get(name), second[0].get(name)) for name, content in between.items())
+        restore_turn(repo.checkout, then.reference, LATER)
+        assert wanted == picture(repo)
+        restore_turn(repo.checkout, moved.reference, LATER)
+
+
+def test_a_spoiled_memory_of_the_files_is_made_anew(repo):
+    begun = take_turn(repo.checkout, "1", NOW)
+    memory = repo.main / ".git" / "worktrees" / repo.work.name / "agent-runner-index"
+    memory.write_bytes(b"DIRC" + bytes(100))
+
+    assert begun.tree == take_turn(repo.checkout, "2", LATER).tree
+
+
+@pytest.mark.parametrize("reference", ["refs/heads/main", "refs/agent-runner/turn/none/1", "--all"])
+def test_only_the_files_of_a_turn_are_given_back(repo, reference):
+    with pytest.raises(FileMissing):
+        restore_turn(repo.checkout, reference, NOW)
+
+
+def test_a_snapshot_that_another_has_written_leads_nowhere_else(repo):
+    begun = take_turn(repo.checkout, "1", NOW)
+    blob = repo.git("hash-object", "-w", str(repo.work / "README.md"))
+    plan = repo.write("plan", b"100644 escaped\0" + bytes.fromhex(blob), repo.main)
+    for name in ("..", "."):
+        tree = repo.git("hash-object", "-t", "tree", "-w", "--literally", str(plan))
+        plan.write_bytes(f"40000 {name}\0".encode() + bytes.fromhex(tree))
+    tree = repo.git("hash-object", "-t", "tree", "-w", "--literally", str(plan))
+    repo.git("update-ref", begun.reference, repo.git("commit-tree", tree, "-m", "x"))
+
+    with pytest.raises(PathRefused):
+        restore_turn(repo.checkout, begun.reference, LATER)
+
+    assert [] == [*repo.main.rglob("escaped")]
