@@ -23,7 +23,6 @@ from oulipoly_engine.service.worktrees.base.repository import (
     LONG_S,
     Repository,
     Resources,
-    check,
     check_session_id,
     commit_of,
     hold_session,
@@ -188,7 +187,7 @@ def _add(repository: Repository, worktree: Worktree) -> None:
     new = ("--no-track", "-b", worktree.branch) if worktree.is_new_branch else ()
     start = worktree.base_commit if worktree.is_new_branch else worktree.branch
     words = ("worktree", "add", "--quiet", *new, "--", worktree.path, start)
-    check(repository.git, *words, timeout_s=LONG_S)
+    repository.git.check(*words, timeout_s=LONG_S)
 
 
 def prepare_folder(repository: Repository) -> None:

@@ -23,7 +23,6 @@ from oulipoly_engine.service.worktrees.base.repository import (
     LONG_S,
     Repository,
     Resources,
-    check,
     commit_of,
     hold_session,
     open_repository,
@@ -111,5 +110,5 @@ def _add(repository: Repository, worktree: Worktree, salvage: Salvage) -> None:
         git.check("update-ref", branch, tip, "0" * len(tip))
     prepare_folder(repository)
     words = ("worktree", "add", "--quiet", "--no-checkout", "--detach", "--", worktree.path)
-    check(git, *words, salvage.head or worktree.base_commit, timeout_s=LONG_S)
+    git.check(*words, salvage.head or worktree.base_commit, timeout_s=LONG_S)
     bring_back(Path(worktree.path), repository.git_folder, salvage)

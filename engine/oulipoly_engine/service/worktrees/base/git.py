@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -34,6 +35,7 @@ GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_CONFIG GIT_CONFIG_PARAMETERS GIT_CONFIG_COU
 GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLACE_OBJECTS GIT_REPLACE_REF_BASE
 GIT_PREFIX GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE GIT_COMMON_DIR
 """
+_LOCK_FILE = re.compile(r"Unable to create '(.*\.lock)'")
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
@@ -94,10 +96,10 @@ class Git(Record):
             )
 
     def check(self, *words: str, **options: object) -> bytes:
-        """Run `git WORDS` and return what it printed. Raises GitFailed when it fails."""
+        """Run `git WORDS` and return what it printed. Raises GitFailed with what to do, where we know it."""
         result = self.run(*words, **options)  # type: ignore[arg-type]
         if not result.succeeded:
-            raise GitFailed(f"git {_name(words)}: {describe_failure(result)}")
+            raise explain(result, next((word for word in words if word[:1] != "-" and "=" not in word), ""))
         return result.stdout
 
     def text(self, *words: str, **options: object) -> str:
@@ -122,15 +124,25 @@ def join_names(names: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(name) + b"\0" for name in names)
 
 
+def explain(result: ScriptResult, what: str) -> GitFailed:
+    """Return the error that says why a call failed."""
+    said = result.stderr.decode("utf-8", "replace")
+    if "No space left on device" in said or "Disk quota exceeded" in said:
+        return GitFailed(f"git {what}: the disk is full: make room, and try again")
+    lock = _LOCK_FILE.search(said)
+    if lock:
+        return GitFailed(
+            f"git {what}: {lock[1]} is there: another git is at work, which you can wait for; "
+            "where none is, a killed one has left that file: delete it"
+        )
+    return GitFailed(f"git {what}: {describe_failure(result)}")
+
+
 def describe_failure(result: ScriptResult) -> str:
     """Return why a call failed, in git's own words where it said any."""
     said = redact(result.stderr.decode("utf-8", "replace")).strip().splitlines()
     lines = [line.removeprefix("fatal: ").removeprefix("error: ") for line in said if line.strip()]
     return lines[-1] if lines else result.outcome
-
-
-def _name(words: tuple[str, ...]) -> str:
-    return next((word for word in words if not word.startswith("-")), "")
 
 
 def without_repository(env: Mapping[str, str]) -> dict[str, str]:

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.private_files import make_folder, write_private
-from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
-from oulipoly_engine.service.worktrees.base.repository import explain, read_link_file
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, explain
+from oulipoly_engine.service.worktrees.base.repository import read_link_file
 
 # An object that is missing must not be fetched, by whatever program the configuration names for that.
 OFFLINE = {"GIT_ALLOW_PROTOCOL": ""}
@@ -63,7 +63,7 @@ def for_looking(git: Git) -> Git:
     shared = read_link_file(admin / "commondir", admin) or admin
     told = git.run("config", "--list", "--show-scope", "-z", env=place)
     if not told.succeeded:
-        explain(told, "config")
+        raise explain(told, "config")
     root = from_environment().data / "looks"
     try:
         copy = _Copy(root, shared, "".join(_lines(told.stdout)))

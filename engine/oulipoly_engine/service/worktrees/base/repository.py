@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.worktrees.worktree_list import GitWorktree, parse_worktrees
@@ -15,16 +14,14 @@ from oulipoly_engine.core.worktrees.worktree_refusals import RepositoryUnusable,
 from oulipoly_engine.core.worktrees.worktrees import FOLDER
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.process.lock import hold_lock_with_children
-from oulipoly_engine.process.script import ScriptResult
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, describe_failure, hold_in_children
+from oulipoly_engine.service.worktrees.base.git import Git, describe_failure, hold_in_children
 from oulipoly_engine.store.base.db import Store
 
 LONG_S = 900.0  # for a checkout, which may be large
 PATIENCE_S = 60.0  # until somebody who works on a worktree has done so
 _SESSION_ID = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]|\.(?!\.|lock$|$)){0,127}")
 _NO_GIT = 127  # the shell's exit code for a program that is not there
-_LOCK_FILE = re.compile(r"Unable to create '(.*\.lock)'")
 
 
 class Resources(Record):
@@ -55,7 +52,7 @@ class Repository(Record):
 
     def checkouts(self) -> tuple[GitWorktree, ...]:
         """Return all worktrees, the main one first."""
-        return parse_worktrees(check(self.git, "worktree", "list", "--porcelain", "-z"))
+        return parse_worktrees(self.git.check("worktree", "list", "--porcelain", "-z"))
 
 
 def open_repository(folder: Path) -> Repository:
@@ -103,35 +100,6 @@ def _ask(git: Git, word: str, folder: Path) -> str:
             f"{folder} is not in a git repository: run `git init` there, or begin the session without a worktree"
         )
     raise RepositoryUnusable(f"{folder}: {describe_failure(result)}")
-
-
-def check(
-    git: Git,
-    *words: str,
-    env: Mapping[str, str] | None = None,
-    timeout_s: float = LONG_S,
-    output_limit: int = 16 << 20,
-    stdin: bytes | None = None,
-) -> bytes:
-    """Run git and return what it printed. Raises GitFailed with what to do, where we know it."""
-    result = git.run(*words, env=env, timeout_s=timeout_s, output_limit=output_limit, stdin=stdin)
-    if not result.succeeded:
-        explain(result, next((word for word in words if word[:1] != "-" and "=" not in word), ""))
-    return result.stdout
-
-
-def explain(result: ScriptResult, what: str) -> NoReturn:
-    """Raise GitFailed for a call that failed."""
-    said = result.stderr.decode("utf-8", "replace")
-    if "No space left on device" in said or "Disk quota exceeded" in said:
-        raise GitFailed(f"git {what}: the disk is full: make room, and try again")
-    found = _LOCK_FILE.search(said)
-    if found:
-        raise GitFailed(
-            f"git {what}: {found[1]} is there: another git is at work, which you can wait for; "
-            "where none is, a killed one has left that file: delete it"
-        )
-    raise GitFailed(f"git {what}: {describe_failure(result)}")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.base.git import Git
-from oulipoly_engine.service.worktrees.base.repository import LONG_S, check, find_admin_folder
+from oulipoly_engine.service.worktrees.base.repository import LONG_S, find_admin_folder
 from oulipoly_engine.service.worktrees.snapshot.objects import GITLINK, Objects, open_objects
 from oulipoly_engine.service.worktrees.snapshot.salvage import Salvage, is_sparse
 
@@ -25,7 +25,7 @@ def bring_back(path: Path, git_folder: Path, salvage: Salvage) -> None:
         # A file that git is told to pass over was there, unless the worktree had only some of its files on purpose.
         is_whole = _passes_over(work) and not is_sparse(git)
         every = ("--ignore-skip-worktree-bits",) if is_whole else ()
-        check(git, "checkout-index", "--all", "--force", "--quiet", "--index", *every, timeout_s=LONG_S)
+        git.check("checkout-index", "--all", "--force", "--quiet", "--index", *every, timeout_s=LONG_S)
         # Byte by byte, what differed from the index, and what git did not know.
         differences = work.differences(salvage.index, salvage.commit)
         changes = [(entry, letter) for entry, letter in differences if entry.mode != GITLINK]

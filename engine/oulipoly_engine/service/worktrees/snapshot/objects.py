@@ -19,9 +19,9 @@ from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.base import tree_files
-from oulipoly_engine.service.worktrees.base.git import STREAMED, Git, join_names
+from oulipoly_engine.service.worktrees.base.git import STREAMED, Git, explain, join_names
 from oulipoly_engine.service.worktrees.base.looking import find_admin, for_exact_bytes, for_looking
-from oulipoly_engine.service.worktrees.base.repository import LONG_S, check, explain
+from oulipoly_engine.service.worktrees.base.repository import LONG_S
 
 GITLINK = "160000"
 LARGE = 1 << 28  # bytes of output: a million files
@@ -60,7 +60,7 @@ class Objects:
     def run(self, *words: str, index: Path | None = None, stdin: bytes | None = None) -> bytes:
         """Run git, on a temporary index where one is named."""
         env = US if index is None else {**US, "GIT_INDEX_FILE": str(index)}
-        return check(self.git, *words, env=env, timeout_s=LONG_S, output_limit=LARGE, stdin=stdin)
+        return self.git.check(*words, env=env, timeout_s=LONG_S, output_limit=LARGE, stdin=stdin)
 
     def text(self, *words: str, index: Path | None = None, stdin: bytes | None = None) -> str:
         """Run git and return the one line that it printed."""
@@ -103,7 +103,7 @@ class Objects:
         env = {"GIT_INDEX_FILE": str(index)}
         result = self.git.run(*words, env=env, timeout_s=LONG_S, stdin=join_names(lines))
         if not result.succeeded:
-            explain(result, "update-index")
+            raise explain(result, "update-index")
         return tuple(map(os.fsdecode, _LEFT_OUT.findall(result.stderr)))  # it says so, and exits with 0
 
     def store_paths(self, root: Path, names: Iterable[str], most: int | None = None) -> tuple[list[Entry], list[str]]:
@@ -197,7 +197,7 @@ class Objects:
         admin = find_admin(self.git)[0]
         is_near = admin.stat().st_dev == root.stat().st_dev  # there, nobody sees what a kill leaves
         with TemporaryDirectory(prefix=".agent-runner-", dir=admin if is_near else root) as beside:
-            check(git, "checkout-index", "--all", "--quiet", f"--prefix={beside}/", timeout_s=LONG_S)
+            git.check("checkout-index", "--all", "--quiet", f"--prefix={beside}/", timeout_s=LONG_S)
             for place, entry in enumerate(entries):
                 tree_files.place_file(root, entry.path.split("/"), Path(beside, str(place)))
 

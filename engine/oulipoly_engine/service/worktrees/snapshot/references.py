@@ -11,9 +11,9 @@ from typing import Any
 
 from oulipoly_engine.core.worktrees.retention import KeptReference
 from oulipoly_engine.core.worktrees.worktrees import Worktree
-from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, explain
 from oulipoly_engine.service.worktrees.base.looking import offline
-from oulipoly_engine.service.worktrees.base.repository import Resources, check, commit_of, explain, hold_session
+from oulipoly_engine.service.worktrees.base.repository import Resources, commit_of, hold_session
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
 from oulipoly_engine.store.worktrees import worktrees
 
@@ -39,7 +39,7 @@ def refer(git: Git, stem: str, commit: str) -> str:
         if result.succeeded:
             return name
         if commit_of(git, name) is None:
-            explain(result, "update-ref")
+            raise explain(result, "update-ref")
     raise GitFailed(f"there are too many references like {stem}")
 
 
@@ -85,7 +85,7 @@ def drop(resources: Resources, references: Iterable[KeptReference]) -> tuple[Kep
                 continue
             git_folder = Path(worktree.git_folder)
             with lock_repository(resources.locks, git_folder):
-                check(_git(git_folder), "update-ref", "-d", reference.name, reference.commit)
+                _git(git_folder).check("update-ref", "-d", reference.name, reference.commit)
         gone.append(reference)
     return tuple(gone)
 
