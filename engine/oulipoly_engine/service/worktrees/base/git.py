@@ -36,6 +36,7 @@ GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLAC
 GIT_PREFIX GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE GIT_COMMON_DIR
 """
 _LOCK_FILE = re.compile(r"Unable to create '(.*\.lock)'")
+_PLAIN = frozenset(range(33, 127)).difference(b'"\\')
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
@@ -99,7 +100,7 @@ class Git(Record):
         """Run `git WORDS` and return what it printed. Raises GitFailed with what to do, where we know it."""
         result = self.run(*words, **options)  # type: ignore[arg-type]
         if not result.succeeded:
-            raise explain(result, next((word for word in words if word[:1] != "-" and "=" not in word), ""))
+            raise explain(result, verb_of(words))
         return result.stdout
 
     def text(self, *words: str, **options: object) -> str:
@@ -122,6 +123,20 @@ def _feed(argv: tuple[str, ...], stdin: bytes | None) -> Iterator[tuple[str, tup
 def join_names(names: Iterable[str]) -> bytes:
     """Return names as git reads them with `-z`."""
     return b"".join(os.fsencode(name) + b"\0" for name in names)
+
+
+def verb_of(words: tuple[str, ...]) -> str:
+    """Return git's verb among the words of a call, behind options and settings."""
+    return next((word for word in words if word[:1] != "-" and "=" not in word), "")
+
+
+def quote_paths(paths: Iterable[str]) -> bytes:
+    """Return paths as git reads them from lines, whatever bytes they have."""
+    return b"".join(b'"%s"\n' % b"".join(map(_quote, os.fsencode(path))) for path in paths)
+
+
+def _quote(byte: int) -> bytes:
+    return b"%c" % byte if byte in _PLAIN else b"\\%03o" % byte
 
 
 def explain(result: ScriptResult, what: str) -> GitFailed:

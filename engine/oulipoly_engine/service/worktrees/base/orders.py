@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.core.worktrees.refusals import (
@@ -16,13 +16,12 @@ from oulipoly_engine.core.worktrees.refusals import (
 )
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.script import ScriptResult
-from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, describe_failure
+from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, describe_failure, explain, verb_of
 from oulipoly_engine.service.worktrees.base.looking import OFFLINE
 
 LITERAL = "--literal-pathspecs"
 _LOOKING = ("-c", "log.showSignature=false", "-c", "submodule.recurse=false", "-c", "core.bigFileThreshold=16m")
 _NO_PROGRAM, _USAGE = 127, 129  # exit codes of the shell and of git
-_CHUNK = 50_000  # characters of arguments; Linux takes 128 KiB in one, and 2 MiB in all
 _LOCKED = re.compile(r"Unable to create '(.*index\.lock)'")
 
 
@@ -41,7 +40,7 @@ def look(git: Git, *words: str, timeout_s: float = 10.0, output_limit: int = 16 
     if result.exit_code == _NO_PROGRAM:
         raise GitUnavailable("git is not installed, or not on the PATH: install git 2.38 or newer")
     if result.problem is not None and result.problem.startswith("timed out"):
-        raise ChangesTimedOut(f"git {_verb(words)} took more than {timeout_s:g} s in {git.folder}: try it there")
+        raise ChangesTimedOut(f"git {verb_of(words)} took more than {timeout_s:g} s in {git.folder}: try it there")
     return result
 
 
@@ -80,7 +79,7 @@ def order_line(git: Git, *words: str, env: Mapping[str, str] | None = None) -> s
 
 def refusal(git: Git, words: tuple[str, ...], result: ScriptResult) -> RequestRefused:
     """Return the error that says why git refused, and what to do."""
-    said, name = result.stderr.decode("utf-8", "replace"), _verb(words)
+    said, name = result.stderr.decode("utf-8", "replace"), verb_of(words)
     if result.problem is not None:
         if result.problem.startswith("printed more"):
             return FileTooLarge(f"git {name} {result.problem} in {git.folder}: look at it there")
@@ -100,30 +99,4 @@ def refusal(git: Git, words: tuple[str, ...], result: ScriptResult) -> RequestRe
         return GitFailed(
             "git does not know who commits: `git config --global user.name NAME` and `user.email ADDRESS` tell it"
         )
-    return GitFailed(f"git {name}: {describe_failure(result)}")
-
-
-def in_chunks(paths: Iterable[str]) -> Iterator[list[str]]:
-    """Yield paths in parts that one command line takes, with some words for each."""
-    some: list[str] = []
-    room = _CHUNK
-    for path in paths:
-        room -= len(os.fsencode(path)) + 80
-        if room < 0 and some:
-            yield some
-            some, room = [], _CHUNK
-        some.append(path)
-    if some:
-        yield some
-
-
-def _verb(words: tuple[str, ...]) -> str:
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-        elif word == "-c":
-            skip = True
-        elif not word.startswith("-"):
-            return word
-    return ""
+    return explain(result, name)

@@ -15,16 +15,9 @@ from pathlib import Path
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.base import tree_files
-from oulipoly_engine.service.worktrees.base.git import Git
+from oulipoly_engine.service.worktrees.base.git import STREAMED, Git, join_names, quote_paths
 from oulipoly_engine.service.worktrees.base.looking import for_looking
-from oulipoly_engine.service.worktrees.base.orders import (
-    LITERAL,
-    git_in,
-    in_chunks,
-    look,
-    look_at,
-    order,
-)
+from oulipoly_engine.service.worktrees.base.orders import git_in, look, look_at, order
 from oulipoly_engine.service.worktrees.changes.merge_plan import changed_files
 
 _LINK, _SUBMODULE, _EXECUTABLE = "120000", "160000", "100755"
@@ -64,16 +57,16 @@ def restore_files(checkout: Path, old: str, new: str) -> tuple[str, ...]:
         is_ours = is_ours or _is_half_written(quiet, path, sides[1])
         (ours if is_ours and staged.get(path) in (None, *sides) else kept).append(path)
     gone = [path for path in ours if path not in before]
-    for some in in_chunks(path for path in gone if path in staged):
-        order(git, LITERAL, "update-index", "--force-remove", "--", *some)
+    back = [path for path in ours if path in before]
+    lines = [f"0 {old}\t{path}" for path in gone if path in staged]
+    lines += ("{} {}\t{}".format(*before[path], path) for path in back if staged.get(path) != before[path])
+    if lines:
+        order(git, "update-index", "-z", "--index-info", stdin=join_names(lines))
     for path in gone:
         tree_files.remove_file(checkout, path.split("/"))
-    back = [path for path in ours if path in before]
-    for some in in_chunks(path for path in back if staged.get(path) != before[path]):
-        words = [word for path in some for word in ("--cacheinfo", ",".join((*before[path], path)))]
-        order(git, "update-index", "--add", "--replace", *words)
-    for some in in_chunks(path for path in back if not _is_as(found.get(path), before[path])):
-        order(git, "checkout-index", "--force", "--", *some)
+    differing = [path for path in back if not _is_as(found.get(path), before[path])]
+    if differing:
+        order(git, "checkout-index", "--force", "-z", "--stdin", stdin=join_names(differing), timeout_s=600.0)
     git.run("update-index", "-q", "--refresh", timeout_s=600.0)
     return tuple(kept)
 
@@ -117,9 +110,11 @@ def _look_at_files(quiet: Git, files: Sequence[str]) -> dict[str, _Found]:
         elif stat.S_ISREG(status.st_mode):
             regular.append(path)
             found[path] = _Found(_EXECUTABLE if status.st_mode & stat.S_IXUSR else "100644", "")
-    for some in in_chunks(regular):
-        told = look_at(git_in(quiet.folder), "hash-object", "--", *some, timeout_s=600.0).decode().split()
-        found |= {path: _Found(found[path].mode, sha) for path, sha in zip(some, told, strict=True)}
+    if not regular:
+        return found
+    words = (*STREAMED, "hash-object", "--stdin-paths")
+    names = order(git_in(quiet.folder), *words, stdin=quote_paths(regular), timeout_s=600.0).decode().split()
+    found |= {path: _Found(found[path].mode, sha) for path, sha in zip(regular, names, strict=True)}
     return found
 
 

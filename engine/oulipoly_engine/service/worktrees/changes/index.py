@@ -18,7 +18,7 @@ from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.service.worktrees.base import tree_files
 from oulipoly_engine.service.worktrees.base.git import join_names
-from oulipoly_engine.service.worktrees.base.orders import LITERAL, in_chunks, line_of, look, look_at, order
+from oulipoly_engine.service.worktrees.base.orders import LITERAL, line_of, look, look_at, order
 from oulipoly_engine.service.worktrees.base.place import Checkout, branch_of, commit_of
 from oulipoly_engine.service.worktrees.changes.diffs import read_diff
 from oulipoly_engine.service.worktrees.snapshot import discarded
@@ -50,11 +50,7 @@ def discard(checkout: Checkout, paths: Sequence[str], side: str, now: datetime) 
     paths = tuple(dict.fromkeys(paths))
     for path in paths:
         tree_files.status_of(checkout.root, split_path(path))
-    known = {
-        name
-        for some in in_chunks(paths)
-        for name in os.fsdecode(look_at(checkout.quiet, LITERAL, "ls-files", "-z", "--", *some)).split("\0")
-    }
+    known = set(os.fsdecode(look_at(checkout.quiet, "ls-files", "-z", output_limit=1 << 28)).split("\0"))
     tracked = [path for path in paths if path in known]
     loose = [path for path in paths if path not in known]
     missing = [path for path in loose if tree_files.status_of(checkout.root, split_path(path)) is None]

@@ -14,7 +14,7 @@ from oulipoly_engine.core.worktrees.refusals import FileMissing, FileTooLarge, P
 from oulipoly_engine.core.worktrees.tree_paths import split_path
 from oulipoly_engine.service.worktrees.base import tree_files
 from oulipoly_engine.service.worktrees.base.git import join_names
-from oulipoly_engine.service.worktrees.base.orders import LITERAL, in_chunks, line_of, order
+from oulipoly_engine.service.worktrees.base.orders import line_of, order
 from oulipoly_engine.service.worktrees.base.place import Checkout, commit_of
 from oulipoly_engine.service.worktrees.snapshot.objects import open_objects
 from oulipoly_engine.service.worktrees.snapshot.references import (
@@ -59,10 +59,9 @@ def undo(checkout: Checkout, reference: str, now: datetime) -> Discarded:
         entries = work.list_tree(f"{index if side == INDEX else reference}^{{tree}}", paths)
         gone = sorted(set(paths).difference(entry.path for entry in entries))
         if side == INDEX:
-            lines = join_names(f"{entry.mode} {entry.blob}\t{entry.path}" for entry in entries)
-            for some in in_chunks(gone):
-                order(checkout.git, LITERAL, "update-index", "--force-remove", "--", *some)
-            order(checkout.git, "update-index", "-z", "--index-info", stdin=lines)
+            lines = [f"0 {index}\t{name}" for name in gone]
+            lines += (f"{entry.mode} {entry.blob}\t{entry.path}" for entry in entries)
+            order(checkout.git, "update-index", "-z", "--index-info", stdin=join_names(lines))
         else:
             work.restore(checkout.root, entries, gone)
     return Discarded(paths, side, kept)

@@ -19,7 +19,7 @@ from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
 from oulipoly_engine.private_files import write_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.base import tree_files
-from oulipoly_engine.service.worktrees.base.git import STREAMED, Git, explain, join_names
+from oulipoly_engine.service.worktrees.base.git import STREAMED, Git, explain, join_names, quote_paths
 from oulipoly_engine.service.worktrees.base.looking import find_admin, for_exact_bytes, for_looking
 from oulipoly_engine.service.worktrees.base.repository import LONG_S
 
@@ -33,7 +33,6 @@ US = {  # who makes commits that are on no branch
 _LINK = "120000"
 _LEFT_OUT = re.compile(rb"^Ignoring path (.*)$", re.MULTILINE)
 _OUTWARDS = frozenset(("", ".", "..", ".git"))
-_PLAIN = frozenset(range(33, 127)).difference(b'"\\')
 
 
 class Entry(Record):
@@ -138,7 +137,7 @@ class Objects:
     def _hash(self, files: Sequence[Path]) -> list[str]:
         if not files:
             return []
-        paths = b"".join(_quote(file) for file in files)
+        paths = quote_paths(map(str, files))
         return self.text(*STREAMED, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=paths).split("\n")
 
     def write_tree(self, entries: Iterable[Entry], index: Path | None = None, without: Collection[str] = ()) -> str:
@@ -213,8 +212,3 @@ def _tree_entry(line: str) -> Entry:
     words, _, path = line.partition("\t")
     mode, _kind, blob = words.split(" ")
     return Entry(mode, blob, path)
-
-
-def _quote(path: Path) -> bytes:
-    """Return a path as git reads it from a line, whatever bytes it has."""
-    return b'"%s"\n' % b"".join(b"%c" % byte if byte in _PLAIN else b"\\%03o" % byte for byte in os.fsencode(path))
