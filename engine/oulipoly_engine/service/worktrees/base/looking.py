@@ -116,7 +116,7 @@ class _Copy:
         self.shared = shared
         self.configuration = configuration
         make_folder(root)
-        _sweep(root)
+        sweep(root)
         self.folder = Path(tempfile.mkdtemp(dir=root))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         write_private(self.folder / "config", os.fsencode(configuration))
@@ -130,8 +130,8 @@ class _Copy:
                 (self.folder / "info" / name).symlink_to(shared / "info" / name)
 
 
-def _sweep(root: Path) -> None:
-    """Remove the copies that a kill has left, which are older than any git of ours."""
+def sweep(root: Path) -> None:
+    """Remove what a kill has left in a folder of ours, which is older than any git of ours."""
     with os.scandir(root) as entries:
         for entry in entries:
             with suppress(OSError):

@@ -16,14 +16,15 @@ from tempfile import TemporaryDirectory
 
 from oulipoly_engine.core.worktrees.refusals import PathRefused
 from oulipoly_engine.core.worktrees.worktree_refusals import SalvageFailed
-from oulipoly_engine.private_files import write_private
+from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.worktrees.base import tree_files
 from oulipoly_engine.service.worktrees.base.git import STREAMED, Git, explain, join_names, quote_paths
-from oulipoly_engine.service.worktrees.base.looking import find_admin, for_exact_bytes, for_looking
+from oulipoly_engine.service.worktrees.base.looking import find_admin, for_exact_bytes, for_looking, sweep
 from oulipoly_engine.service.worktrees.base.repository import LONG_S
 
 GITLINK = "160000"
+RESTORING = "agent-runner-restoring"  # in git's own folder of a worktree: files on their way, and what a kill left
 LARGE = 1 << 28  # bytes of output: a million files
 US = {  # who makes commits that are on no branch
     f"GIT_{who}_{what}": value
@@ -193,12 +194,19 @@ class Objects:
         self.write_tree((Entry(entry.mode, entry.blob, str(place)) for place, entry in enumerate(entries)), index)
         exact = for_exact_bytes(for_looking(self.git))
         git = Git(exact.folder, {**exact.env, "GIT_WORK_TREE": str(self._folder), "GIT_INDEX_FILE": str(index)}, exact)
-        admin = find_admin(self.git)[0]
-        is_near = admin.stat().st_dev == root.stat().st_dev  # there, nobody sees what a kill leaves
-        with TemporaryDirectory(prefix=".agent-runner-", dir=admin if is_near else root) as beside:
+        with TemporaryDirectory(prefix=".agent-runner-", dir=self._find_place(root)) as beside:
             git.check("checkout-index", "--all", "--quiet", f"--prefix={beside}/", timeout_s=LONG_S)
             for place, entry in enumerate(entries):
                 tree_files.place_file(root, entry.path.split("/"), Path(beside, str(place)))
+
+    def _find_place(self, root: Path) -> Path:
+        """Return a folder on the same disk as another: of git's own where that can be, so that nobody sees it."""
+        admin = find_admin(self.git)[0]
+        if admin.stat().st_dev != root.stat().st_dev:
+            return root
+        make_folder(admin / RESTORING)
+        sweep(admin / RESTORING)
+        return admin / RESTORING
 
 
 @contextmanager

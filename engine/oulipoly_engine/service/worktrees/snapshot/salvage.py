@@ -24,7 +24,7 @@ from oulipoly_engine.records import Record, asdict, replace
 from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, join_names
 from oulipoly_engine.service.worktrees.base.looking import for_looking, list_ignored, offline
 from oulipoly_engine.service.worktrees.base.repository import commit_of, find_admin_folder
-from oulipoly_engine.service.worktrees.snapshot.objects import GITLINK, Entry, Objects, open_objects
+from oulipoly_engine.service.worktrees.snapshot.objects import GITLINK, RESTORING, Entry, Objects, open_objects
 from oulipoly_engine.service.worktrees.snapshot.references import (
     SALVAGE,
     TURN_INDEX,
@@ -35,7 +35,7 @@ from oulipoly_engine.service.worktrees.snapshot.references import (
 )
 
 # What git writes anew for a worktree that is added, and what can be made again.
-_NOT_KEPT = frozenset(("gitdir", "commondir", "locked", "modules", "AUTO_MERGE", "index.lock", TURN_INDEX))
+_NOT_KEPT = frozenset(("gitdir", "commondir", "locked", "modules", "AUTO_MERGE", "index.lock", TURN_INDEX, RESTORING))
 _LARGEST_STATE = 64 << 20  # bytes of one file of git's state; an index of a million files is about that large
 _COMMIT = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 _MOST_COMMITS = 1000  # of the reflog, the last ones

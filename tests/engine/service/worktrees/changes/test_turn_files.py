@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -169,6 +170,19 @@ def test_a_kill_leaves_old_files_or_new_ones_and_the_way_back(repo, monkeypatch)
         restore_turn(repo.checkout, then.reference, LATER)
         assert wanted == picture(repo)
         restore_turn(repo.checkout, moved.reference, LATER)
+
+
+def test_what_a_kill_has_left_of_a_restore_goes_with_a_later_one(repo):
+    begun = take_turn(repo.checkout, "1", NOW)
+    place = repo.main / ".git" / "worktrees" / repo.work.name / "agent-runner-restoring"
+    for name, age_s in (("old", 100_000), ("new", 0)):
+        (place / name).mkdir(parents=True)
+        os.utime(place / name, (time.time() - age_s,) * 2)
+    (repo.work / "README.md").unlink()
+
+    restore_turn(repo.checkout, begun.reference, LATER)
+
+    assert ["new"] == [left.name for left in place.iterdir()]
 
 
 def test_a_spoiled_memory_of_the_files_is_made_anew(repo):
