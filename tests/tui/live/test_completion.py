@@ -34,7 +34,7 @@ def test_what_is_begun_is_found(before, found):
 def test_our_commands_come_first_and_are_told_as_in_every_face():
     found = complete_command("re", Known(cli=[CliCommand("release"), CliCommand("review", "the CLI's own")]))
 
-    assert ["/rename ", "/resume ", "/review ", "/release "] == [one.text for one in found]
+    assert ["/rename ", "/resume ", "/review ", "/rewind ", "/release "] == [one.text for one in found]
     assert f"{find('session name').summary}: /name TEXT" == found[0].note
 
 

@@ -82,7 +82,8 @@ def move_to(store: Store, chain_id: str, entry_id: str | None) -> None:
 
 @compile_query
 def _select_at_root(account: Parameter, session_id: Parameter) -> Query:
-    segment, chain = SegmentRow, ChainRow
+    segment = SegmentRow
+    chain = ChainRow
     mine = (segment.session_id == session_id) & (segment.provider_name == account) & (chain.leaf == NO_PARENT)
     return segment.select(chain.leaf).join(chain, on=chain.chain_id == segment.chain_id).where(mine).limit(1)
 
