@@ -147,7 +147,7 @@ COMMANDS = (
         "begin anew",
         "begin anew in a session; all that was said stays in its tree",
         (SESSION,),
-        ("clear conversation", "reset", "start over"),
+        ("reset", "start over"),
         scope="operate",
     ),
     writes(
