@@ -28,6 +28,7 @@ import pexpect
 import ptyprocess
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from oulipoly_demo import world as demo_world
 from oulipoly_demo.world import Options
@@ -46,6 +47,10 @@ _UNTIMED = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,)
 settings.register_profile("quick", _UNTIMED, max_examples=30)
 settings.register_profile("long", _UNTIMED, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+# Hypothesis reads all our modules in each worker for the constants in them, and draws one of these thousands for one
+# value in forty: with few examples none is the one that matters. The long form draws from them.
+if os.environ.get("HYPOTHESIS_PROFILE", "quick") == "quick":
+    providers._get_local_constants = lambda: providers._local_constants
 ROOT = Path(__file__).resolve().parent.parent
 # Tests start our command by module, with the checkout's sources first: the same in an editable install and without one.
 SOURCES = os.pathsep.join([str(ROOT / "engine"), str(ROOT / "tui")])
@@ -60,10 +65,10 @@ gc.disable()
 def pytest_collection_finish():
     """Leave the tests themselves, half a million objects, out of each whole collection: a twentieth of a run's work.
 
+    What was garbage by then stays with them: to look for it took half a second in each worker and freed no memory.
     Python's own collections, after 700 new objects each, mostly find widgets of an app that still needs them: they are
     made rarer.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
@@ -72,6 +77,16 @@ def pytest_collection_finish():
 def pytest_addoption(parser):
     """Let a whole table be seen as its rows."""
     parser.addoption("--each-row", action="store_true", help="collect each row of a table of tests as a test")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out a folder all of whose tests have a mark that was not asked for: to import it takes each worker long."""
+    return True if collection_path.name in {"browser", "real_cli"} & _marks_left_out(config) else None
+
+
+def _marks_left_out(config):
+    """Return the marks whose tests are not asked for."""
+    return set(re.findall(r"not (\w+)", config.option.markexpr or ""))
 
 
 def pytest_pycollect_makeitem(collector, name, obj):
@@ -222,10 +237,11 @@ def _own_home(tmp_path):
     before = dict(os.environ)
     paths = from_environment()
     yield
-    changed = {name for name in before.keys() | os.environ.keys() if before.get(name) != os.environ.get(name)}
-    for name in os.environ.keys() - outer.keys():
+    after = dict(os.environ)
+    changed = {name for name, _ in before.items() ^ after.items()}
+    for name in after.keys() - outer.keys():
         del os.environ[name]
-    os.environ |= outer
+    os.environ |= outer.items() - after.items()
     for runtime in filter(is_stand_in, (paths.runtime, paths.live_runtime)):  # of this home alone, below /tmp
         shutil.rmtree(runtime, ignore_errors=True)
     assert not changed - {"PYTEST_CURRENT_TEST"}
