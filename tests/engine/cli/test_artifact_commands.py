@@ -146,6 +146,7 @@ def test_a_message_to_nobody_is_refused_and_stores_nothing(made, tmp_path):
     assert "" == made(store, "list").out
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("program", "arguments"),
     [

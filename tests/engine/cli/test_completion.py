@@ -42,6 +42,7 @@ def offered(line):
     return [word for word, _ in complete.offer(line.split(" "))]
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("line", "words"),
     [

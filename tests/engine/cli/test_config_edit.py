@@ -88,6 +88,7 @@ def test_set_keeps_comments_and_tells_the_old_value(paths, capfd):
     assert SETTINGS.replace("60", "20") == paths.settings.read_text()
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

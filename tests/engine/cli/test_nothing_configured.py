@@ -48,6 +48,7 @@ def test_every_command_that_needs_one_is_tried():
     assert NEEDING.keys() - {""} == {name for name in served if {Need.ACCOUNTS, Need.RECORDS} & {*find(name).needs}}
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("line", LINES, ids=" ".join)
 def test_command_says_how_to_begin(line, home, capfd):
     code = main(line)

@@ -154,6 +154,7 @@ def _code(refusal):
     return refusal[0], refusal[1]["code"]
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("bad", ["nope", SESSION[:-1], "ses_1234"])
 def test_invalid_id_fails_before_any_file_is_created(world, command, bad):
@@ -212,6 +213,7 @@ def test_account_without_storage_is_unsupported(sessions, command):
     assert (12, "unsupported-storage", "acc") == (code, error["code"], error["provider_name"])
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("words", [["--nonsense"], [], [SESSION, "--state-db", "x"]])
 def test_wrong_command_line_is_a_json_error_too(sessions, command, words):

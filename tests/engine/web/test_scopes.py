@@ -291,6 +291,7 @@ def test_a_form_that_destroys_asks_first(openapi, become):
     assert {"/devices/{device_id}", "/sessions/{session_id}/cancel"} == asking == destroying
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("viewer", "places"),
     [
@@ -310,6 +311,7 @@ def test_a_page_offers_to_write_where_a_message_may_be_taken(viewer, places, bec
     assert [refused] * 2 == ["takes a device that may approve" in pages[place] for place in (FULL, FAR)]
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize(
     ("body", "names"),
     [
@@ -375,6 +377,7 @@ def test_pages_show_what_their_viewer_may_do(app, viewer, words, monkeypatch, be
     assert {*words} == shown
 
 
+@pytest.mark.rows_share_fixtures
 @pytest.mark.parametrize("place", [f"{S}/move?act=merge", f"{S}/promote", "/confirm", "/sessions/new", "/devices"])
 def test_who_may_only_look_gets_no_form_of_an_order(place, become):
     for viewer in ("link", "view"):
