@@ -19,6 +19,7 @@ from oulipoly_engine.service.sessions.catalogue import Kinds
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.search import index as search_index
 from oulipoly_engine.store.search import search as index
+from oulipoly_engine.store.sessions.chains import list_deleted
 from oulipoly_engine.store.sessions.sessions import list_sessions
 
 STEP_ENTRIES = 2_000
@@ -126,6 +127,9 @@ def _distinct(
     A turn that was copied as its session moved is one hit, that of the account where it was read last.
     """
     chains = index.chains_of(store, {(match.account, match.session_id) for match in matches})
+    deleted = list_deleted(store)
+    if deleted:
+        matches = [each for each in matches if chains.get((each.account, each.session_id)) not in deleted]
     return _once(matches, chains)[:limit], chains
 
 

@@ -8,6 +8,7 @@ from oulipoly_engine.cli.main import main
 
 OLDER = {
     "attach": "terminal attach",
+    "delete": "session delete",
     "forecast": "quota forecast",
     "fork": "session fork",
     "kill": "terminal kill",

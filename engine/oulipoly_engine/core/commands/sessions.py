@@ -260,6 +260,21 @@ COMMANDS = (
         (SESSION, Argument("format", "export formats"), _FILE),
         ("save as", "markdown", "html", "share"),
     ),
+    destroys(
+        "session delete",
+        "delete",
+        "delete a session: its transcripts go into the archive, and no list has it",
+        (SESSION,),
+        ("remove session", "trash"),
+        undo="session undelete",
+    ),
+    writes(
+        "session undelete",
+        "undelete",
+        "put a deleted session back, with its transcripts",
+        (SESSION,),
+        ("recover deleted", "untrash"),
+    ),
     writes(
         "session import",
         "import session file",

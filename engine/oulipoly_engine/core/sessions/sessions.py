@@ -69,6 +69,7 @@ class Session(Record):
     name: str | None = None
     note: str | None = None
     pinned_at: str | None = None
+    deleted_at: str | None = None  # when a person has deleted it: no list has it
     has_kept_copy: bool | None = None  # whether the archive holds its active transcript; None: nobody has looked
 
     @property

@@ -13,10 +13,10 @@ from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.table import driver_of
-from oulipoly_engine.errors import AccountUnusable, RequestRefused, SessionBusy, SessionNotFound
+from oulipoly_engine.errors import AccountUnusable, RequestRefused, SessionNotFound
 from oulipoly_engine.records import asdict
 from oulipoly_engine.service.sessions.locate import find_typed
-from oulipoly_engine.service.sessions.owner import open_elsewhere
+from oulipoly_engine.service.sessions.owner import refuse_open
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions, probes
 from oulipoly_engine.store.sessions.sessions import list_sessions
@@ -43,7 +43,7 @@ def adopt(
         )
     if listed.workspace is None or not Path(listed.workspace).is_dir():
         raise RequestRefused(f"the folder of this session is not there: {listed.workspace or 'nobody knows it'}")
-    _refuse_open(accounts.get(chain.account), chain.session_id, listed.active.transcript)
+    refuse_open(accounts.get(chain.account), chain.session_id, listed.active.transcript)
     probe = probes.read_all(store).get(runtime.id)
     can = {} if probe is None else probe.probe.capabilities
     can = can or asdict(driver_of(runtime.kind)(Opening(cwd=listed.workspace, new_id="")).capabilities)
@@ -64,15 +64,3 @@ def adopt(
     )
     live_sessions.insert(store, session)
     return session
-
-
-def _refuse_open(account: Account | None, session_id: str, transcript: str | None) -> None:
-    """Refuse a session that its CLI has open: two would write it."""
-    storage = None if account is None else account.storage
-    if storage is None or transcript is None:
-        return
-    roots = (folder for folder in Path(transcript).parents if folder.name in ("projects", "sessions"))
-    for root in roots:
-        owner = open_elsewhere(storage.storage_type, root, session_id)
-        if owner is not None:
-            raise SessionBusy(f"session {session_id} is open in {owner}: end it there first")

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 from oulipoly_engine import stopping
-from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
+from oulipoly_engine.adapters import codex_threads
+from oulipoly_engine.adapters.live_owner import codex_home
+from oulipoly_engine.adapters.transcript_file import find_status
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.sessions.sessions import Part, Session
+from oulipoly_engine.errors import RequestRefused, RunnerError, SessionBusy, SessionNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.archive.archive import ArchiveStatus, CopyState, Restored
+from oulipoly_engine.service.archive.archive import Archive, ArchiveStatus, CopyState, Restored
 from oulipoly_engine.service.archive.keeper import ArchiveKeeper, KeepResult, PruneResult
+from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.sessions.locate import check_id, find_typed
+from oulipoly_engine.service.sessions.owner import refuse_open
 from oulipoly_engine.store.archive import copies
+from oulipoly_engine.store.archive.copies import KeptCopy
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.sessions import chains
 from oulipoly_engine.store.sessions.sessions import list_sessions
 from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.worktrees import worktrees
 
 __all__ = ["ArchiveStatus", "CopyState", "KeepResult", "PruneResult"]
 
@@ -42,6 +53,13 @@ class PutBack(Record):
     def sentence(self) -> str:
         """Say what was done."""
         return f"{len(self.files)} file{'s' * (len(self.files) != 1)} put back: {self.files[0].path}"
+
+
+class Deleted(Record):
+    """A session that was deleted, or put back, and its files."""
+
+    chain_id: str
+    files: tuple[Path, ...]
 
 
 class SessionArchive(SessionPart):
@@ -98,6 +116,78 @@ class SessionArchive(SessionPart):
         self._tell()
         return PutBack(owner, session_id, files)
 
+    def delete(self, text: str) -> Deleted:
+        """Keep a session's transcripts in the archive, take it from every list, and remove them from their CLI's home.
+
+        In this order: what is cut off in between has lost nothing, and the same again goes on. Raises SessionNotFound,
+        SessionBusy while something has the session open, and RequestRefused where others need it, or a transcript
+        cannot be kept.
+        """
+        self._home.refuse_if_read_only("delete a session")
+        with self._session(text, writes=True) as (store, session):
+            (listed,) = list_sessions(store, (session.chain_id,))
+            self._refuse_used(store, listed)
+            keeper = self._keeper(store)
+            _run_keeper(keeper, {part.account for part in listed.parts})
+            files = [file for part in listed.parts for file in self._kept_files(keeper.archive, part)]
+            chains.note_deleted(store, session.chain_id, to_text(self._home.now()))
+            try:
+                for copy in files:
+                    _refuse_changed(copy)
+                    copy.path.unlink(missing_ok=True)
+            except BaseException:
+                chains.note_deleted(store, session.chain_id, None)
+                raise
+        self._tell()
+        return Deleted(session.chain_id, tuple(copy.path for copy in files))
+
+    def undelete(self, text: str) -> Deleted:
+        """Put a deleted session back into the lists, and its transcripts where they were. Raises as `restore`."""
+        self._home.refuse_if_read_only("undelete a session")
+        with self._session(text, writes=True) as (store, session):
+            (listed,) = list_sessions(store, (session.chain_id,))
+            if listed.deleted_at is None:
+                raise RequestRefused(f"session {session.chain_id} was not deleted: there is nothing to undo")
+            archive = self._archive(store)
+            files = [
+                file
+                for part in {(part.account, part.session_id): part for part in listed.parts}.values()
+                if archive.find_copy(part.account, part.session_id) is not None
+                for file in archive.restore(part.account, part.session_id)
+            ]
+            chains.note_deleted(store, session.chain_id, None)
+        self._tell()
+        return Deleted(session.chain_id, tuple(file.path for file in files))
+
+    def _refuse_used(self, store: Store, session: Session) -> None:
+        """Refuse a session that something has open, or that others need."""
+        part = session.active
+        accounts, _ = self._read_configuration()
+        refuse_open(accounts.get(part.account), part.session_id, part.transcript)
+        ids = {session.chain_id, *(part.session_id for part in session.parts)}
+        for host in hosts.survey(self._home.paths):
+            live = live_sessions.read_sessions(store, [host.session_id])
+            if live and not ids.isdisjoint({live[0].session_id, live[0].native_id}):
+                raise SessionBusy(f"session {session.chain_id} has a process: `agents session close` ends it")
+        for chain_id in ids:
+            tree = worktrees.find(store, chain_id)
+            if tree is not None and tree.state != "removed":
+                raise RequestRefused(f"the session works in {tree.path}: `agents worktree remove` removes that first")
+        home = None if part.transcript is None else codex_home(Path(part.transcript))
+        if home is not None and any(True for _ in codex_threads.forks_of(home, part.session_id)):
+            raise RequestRefused("sessions were forked from it that hold no copy of it: they need its transcript")
+
+    @staticmethod
+    def _kept_files(archive: Archive, part: Part) -> Iterator[KeptCopy]:
+        """Yield the copies of what a session's part has on the disk. Raises RequestRefused where one is of before."""
+        for copy in archive.parts(part.account, part.session_id):
+            _refuse_changed(copy)
+            yield copy
+        path = part.transcript
+        is_kept = path is None or archive.find_copy(part.account, part.session_id) is not None
+        if not is_kept and find_status(Path(path or "")) is not None:
+            raise RequestRefused(f"{path} cannot be kept: `agents session archive` says why")
+
     def prune(self, *, only_copies: bool) -> PruneResult:
         """Bring the archive within its limit. only_copies: give up what nobody else has too."""
         self._home.refuse_if_read_only("prune the archive")
@@ -123,6 +213,12 @@ class SessionArchive(SessionPart):
 
     def _keeper(self, store: Store) -> ArchiveKeeper:
         return self._home.wiring.archive_keeper(self._archive(store), self._home.quiet_files.settings())
+
+
+def _refuse_changed(copy: KeptCopy) -> None:
+    status = find_status(copy.path)
+    if status is not None and not copy.is_of(status):
+        raise RequestRefused(f"{copy.path} has changed since it was kept: try again")
 
 
 def _run_keeper(keeper: ArchiveKeeper, accounts: set[str] | None) -> KeepResult:

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.accounts.accounts import Account, StorageType
 from oulipoly_engine.core.accounts.clis.adapters import CLIS_BY_STORAGE
+from oulipoly_engine.errors import SessionBusy
 from oulipoly_engine.process.liveness import is_alive, start_ticks
 from oulipoly_engine.regular_files import read_regular
 
@@ -30,6 +31,18 @@ def open_elsewhere(storage_type: StorageType, root: Path, session_id: str) -> st
     if storage_type is StorageType.CODEX_SESSION and _is_locked(_codex_lock(root, session_id)):
         return CLIS_BY_STORAGE[storage_type]
     return None
+
+
+def refuse_open(account: Account | None, session_id: str, transcript: str | None) -> None:
+    """Raise SessionBusy for a session that its CLI has open: two would write it."""
+    storage = None if account is None else account.storage
+    if storage is None or transcript is None:
+        return
+    roots = (folder for folder in Path(transcript).parents if folder.name in ("projects", "sessions"))
+    for root in roots:
+        owner = open_elsewhere(storage.storage_type, root, session_id)
+        if owner is not None:
+            raise SessionBusy(f"session {session_id} is open in {owner}: end it there first")
 
 
 def claude_sessions(projects: Path) -> Iterator[tuple[int, Mapping[str, object]]]:

@@ -27,6 +27,9 @@ class ChainRow(Row, table_name="session_chains"):
     deleted_at = TextField(null=True)  # when a person has deleted it: no list has it, until that is undone
 
 
+ChainRow.add_index(ChainRow.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="idx_session_chains_deleted")
+
+
 class SegmentRow(Row, table_name="session_chain_segments"):
     """A session's part on one account."""
 

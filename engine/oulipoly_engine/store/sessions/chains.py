@@ -31,6 +31,22 @@ def has_any(store: Store) -> bool:
 
 
 @compile_query
+def _select_deleted() -> Query:
+    return ChainRow.select(ChainRow.chain_id).where(ChainRow.deleted_at.is_null(is_null=False))
+
+
+def list_deleted(store: Store) -> frozenset[str]:
+    """Return the sessions that a person has deleted."""
+    return frozenset(chain_id for (chain_id,) in store.rows(_select_deleted()))
+
+
+def note_deleted(store: Store, chain_id: str, at: str | None) -> None:
+    """Note when a person has deleted a session; None: it is back. at: RFC 3339."""
+    with store.write():
+        store.run(ChainRow.update({ChainRow.deleted_at: at}).where(ChainRow.chain_id == chain_id))
+
+
+@compile_query
 def _chain_of(account: Parameter, session_id: Parameter) -> Query:
     return (
         SegmentRow.select(SegmentRow.chain_id)

@@ -9,7 +9,7 @@ Mark = tuple[object, ...]
 # SQL: seven tables asked at once for numbers put together to texts would be unreadable with models.
 _MARK = (
     "SELECT (SELECT COALESCE(MAX(id), 0) FROM session_turns),"
-    " (SELECT COUNT(*) || ' ' || COALESCE(MAX(last_used_at), '') FROM session_chains),"
+    " (SELECT COUNT(*) || ' ' || COUNT(deleted_at) || ' ' || COALESCE(MAX(last_used_at), '') FROM session_chains),"
     " (SELECT COUNT(*) || ' ' || COALESCE(MAX(started_at), '') || ' ' || COALESCE(MAX(ended_at), '')"
     " FROM session_chain_segments),"
     " (SELECT COUNT(*) || ' ' || COALESCE(MAX(changed_at), '') FROM conversation_notes),"
