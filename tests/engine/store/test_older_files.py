@@ -136,7 +136,9 @@ def test_what_lies_in_the_file_is_what_the_functions_return(older, version):
     assert ["turn_id-1"] == [entry.entry_id for entry in entries.of_session(store, "provider_name-1", "session_id-1")]
     (chain,) = chains.find_owning_chains(store, "session_id-1")
     assert ("chain_id-1", "model_name-1", 1) == (chain.chain_id, chain.model, chain.entries)
-    assert {"chain_id-1", "chain_id-2"} == {one.chain_id for one in sessions.list_sessions(store)}
+    assert {"chain_id-1", "chain_id-2"} == {
+        one.chain_id for one in sessions.list_sessions(store, ["chain_id-1", "chain_id-2"])
+    }
     store.close()
 
 

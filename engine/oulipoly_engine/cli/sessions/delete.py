@@ -29,5 +29,5 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
             raise Declined("nothing was deleted")
         done = archive.delete(session.chain_id)
     document = {"chain_id": done.chain_id, "files": [str(file) for file in done.files]}
-    line = f"{done.chain_id}  is back" if is_back else f"{done.chain_id}  is deleted: `session undelete` puts it back"
+    line = f"{done.chain_id}  is back" if is_back else f"{done.chain_id}  is deleted: `session undelete` undoes that"
     return tell(options, document, line)
