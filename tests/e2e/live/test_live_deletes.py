@@ -18,7 +18,7 @@ def test_a_session_goes_into_the_archive_and_comes_back_as_it_was(live):
     other, first = live.begin_turn("another thing", runtime="demo-codex1")
     live.live.wait(other, first)
     sessions.transcripts.glance()
-    with pytest.raises(SessionBusy, match="has a process|is open in"):
+    with pytest.raises(SessionBusy, match=r"has a process|is open in"):
         archive.delete(kept)
     live.live.order(kept, orders.Close(), starts=False)
     live.until_closed(kept)
