@@ -316,6 +316,10 @@ class Talk:
         self._parent = None
         path.parent.mkdir(parents=True, exist_ok=True)
 
+    def go_back_to(self, count):
+        """Have the next entry follow on the one of this number, the first one being 1."""
+        self._parent = f"{self._ids}-{count:012x}"
+
     def say(self, role, content, *, minutes_ago=10):
         """Append an entry. content: a text, or blocks."""
         self._count += 1

@@ -8,6 +8,7 @@ from oulipoly_engine.core.live import orders
 from oulipoly_engine.facade.live.sessions import NewSession
 from oulipoly_tui.screens import review
 from oulipoly_tui.view.live import answer_guard
+from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.live.composer import Composer
 from oulipoly_tui.widgets.live.conversation_view import ConversationView
 from oulipoly_tui.widgets.live.request_panel import RequestPanel
@@ -68,6 +69,7 @@ def is_done(one):
 @keys("live.deny_with_reason", "D")
 @keys("live.cancel_request", "c")
 @keys("live.interrupt", "ctrl+c", "X")
+@keys("live.tree", "H")
 @keys("live.queue", "Q")
 @keys("QueueScreen", "escape", "q", "e", "x", "J", "K")
 @keys("frame.inbox", "I")
@@ -79,6 +81,7 @@ async def test_what_is_asked_and_what_waits_is_listed_and_answered_and_a_turn_in
         await go_from_the_inbox_to_what_is_asked(one)
         await approve_and_deny(one)
         await interrupt(one)
+        await see_the_tree_and_go_back_only_when_no_turn_runs(one)
         await change_what_waits(one)
 
 
@@ -160,6 +163,21 @@ async def stall(one):
     """Have a turn run that does not end by itself."""
     await write(one, "[[stall:60]] wait")
     await one.until(lambda: one.live.talk.turn is not None)
+
+
+async def see_the_tree_and_go_back_only_when_no_turn_runs(one):
+    await stall(one)
+    await leave_line(one)
+    await one.press("H")
+    await one.at("TreeScreen")
+    await one.until(lambda: one.app.screen.query_one(VirtualList).cursor_key)
+    await one.press("g", "b")
+    await one.at("Confirm")
+    await one.press("y")
+    await one.told("a turn runs")
+    await one.back()
+    await one.press("X")
+    await one.until(lambda: is_done(one))
 
 
 async def change_what_waits(one):

@@ -232,6 +232,22 @@ def test_a_command_is_added_changed_and_removed(talk, app_world):
     assert {} == tomllib.loads(file.read_text())
 
 
+def test_a_tree_is_listed_and_a_message_of_it_labelled_and_gone_on_behind(talk, app_world):
+    first = app_world.transcript.read_text()
+    beside = (("u2", "with slate"), ("u3", "with straw"))
+    more = [
+        first.replace('"u1"', f'"{uuid}"').replace("null", '"u1"').replace("the roof", says) for uuid, says in beside
+    ]
+    app_world.transcript.write_text("".join((first, *more)))
+    tree = (*IN, "Tree")
+    text = talk(*tree, "2", "Label it", "thatch", *tree[1:], "2", "Go on behind it", "y", *tree[1:], "")
+
+    assert "3 messages in all branches." in text
+    assert "1. user: Mend the roof" in text
+    assert "2. Branch of level 1. user: Mend with slate Label thatch. The session goes on here." in text
+    assert "3. Branch of level 1. user: Mend with straw The session goes on here." in text
+
+
 def test_what_was_said_is_found_and_read_with_its_lines(talk, app_world):
     app_world.transcript.write_text(TALK.replace("Mend the roof", "Mend the roof\\nand the door") % app_world.home)
     text = talk("Sessions", "List", "", "", "Search all", "door", "1", "Read the last turns")

@@ -131,6 +131,18 @@ async def artifacts(walk):
     await walk.look("transcript-returned")
 
 
+async def tree(walk):
+    """Look at a session with two branches that were left, folded too, and at one of them beside where it goes on."""
+    walk.app.order("session tree", ["8499b765"])
+    await walk.until("←")
+    await walk.look("tree")
+    await walk.press("O")
+    await walk.look("tree-folded")
+    await walk.press("up", "c")
+    await walk.until("are in both")
+    await walk.look("tree-compared")
+
+
 async def repl(walk):
     await walk.press("5")
     await walk.look("repl-empty")
@@ -209,6 +221,7 @@ SCENES = (
     transcript,
     provenance,
     artifacts,
+    tree,
     repl,
     help_screen,
     palette,

@@ -10,6 +10,7 @@ from functools import cache
 
 from oulipoly_tui.actions import (
     artifacts,
+    branches,
     frame,
     live,
     pools,
@@ -34,6 +35,7 @@ ACTIONS: tuple[Action, ...] = (
     *artifacts.ACTIONS,
     *terminals.ACTIONS,
     *live.ACTIONS,
+    *branches.ACTIONS,
     *work.ACTIONS,
 )
 

@@ -42,6 +42,15 @@ def open_session(app: AppInterface, arguments: list[str]) -> None:
     find_session(app, arguments[0], on_opened)
 
 
+def show_tree(app: AppInterface, arguments: list[str]) -> None:
+    """Show all branches; without an id of the session in front, else of the one that was used last."""
+    from oulipoly_tui.screens.sessions.tree import TreeScreen  # noqa: PLC0415 - only when it is opened
+
+    pane = app.frame.current
+    in_front = pane.live_session_id or pane.row_values().get("session", "")
+    app.push_screen(TreeScreen(arguments[0] if arguments else in_front))
+
+
 def resume(app: AppInterface, arguments: list[str]) -> None:
     """Go on in a terminal; with an account, there."""
     account = arguments[1] if len(arguments) > 1 else None

@@ -23,13 +23,17 @@ from oulipoly_tui.view.transcript.transcript import Target
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from oulipoly_engine.core.sessions.tree_lines import TreeEntry
     from oulipoly_engine.facade.configuration import CustomCommand
+    from oulipoly_engine.facade.sessions.branches import SessionTree
     from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_engine.facade.sessions.types import Board, Hit
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
 
 _HITS, _WIDTH = 20, 160  # turns, and characters of each
+_LEVEL = 3  # signs of a tree's lines for each branch that an entry lies in
+_LABEL = "Label it"
 _QUERY = "Type words that are all needed, a phrase in quotes, begin*, -not, or fields such as account:NAME."
 _ENTRIES = 10
 
@@ -250,8 +254,33 @@ def _list_artifacts(talk: Talk, one: Session) -> None:
     open_artifacts(talk, one)
 
 
+def _open_tree(talk: Talk, session: Session) -> None:
+    """List the messages of all branches, ten at a time; the chosen one gets a label, or the session goes on there."""
+    branches = talk.engine.sessions.branches
+    tree = branches.tree(session.chain_id)
+    talk.say(f"{len(tree.entries)} message{'s' * (len(tree.entries) != 1)} in all branches.")
+    entry = talk.choose_of_many("Message", tree.entries, partial(_format_entry, tree))
+    if entry is None or talk.read_only:
+        return
+    order = talk.choose(entry.preview, ("Go on behind it", _LABEL))
+    if order == _LABEL:
+        _tell(talk, "Label", partial(branches.label, tree.chain_id, entry.entry_id))
+    elif order is not None and talk.confirm("The session goes on behind this message; all that was said stays. Do it?"):
+        branches.branch(tree.chain_id, entry.entry_id)
+        talk.say("It goes on there.")
+
+
+def _format_entry(tree: SessionTree, entry: TreeEntry) -> str:
+    level = len(entry.prefix) // _LEVEL
+    begin = f"Branch of level {level}. " if level else ""
+    label = f" Label {entry.label}." if entry.label else ""
+    leaf = " The session goes on here." if entry.entry_id == tree.leaf else ""
+    return f"{begin}{entry.role or entry.kind}: {entry.preview}{label}{leaf}"
+
+
 _ORDERS: Mapping[str, Callable[[Talk, Session], None]] = {  # commands of the table
     "session show": _read,
+    "session tree": _open_tree,
     "session locate": _say_ids,
     "session artifacts": _list_artifacts,
     "session resume": _resume,

@@ -52,6 +52,14 @@ class SessionKeys:
         """Choose an account and move it there."""
         self._with_session(partial(self._ask_account, "Move", "session move"))
 
+    def action_tree(self) -> None:
+        """Show all its branches."""
+        live = self._find_live()
+        if live is not None:
+            self._pane.wish("session tree", live)
+        else:
+            self._wish_for("session tree")
+
     # ---- files
 
     def action_export(self) -> None:

@@ -16,8 +16,9 @@ from oulipoly_engine.core.sessions.tree_lines import (
     keep_only,
 )
 from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts import entry_tree
-from oulipoly_engine.core.transcripts.entry_text import chunk_kinds
+from oulipoly_engine.core.transcripts.entry_text import chunk_kinds, text_of
 from oulipoly_engine.core.transcripts.entry_view import preview
 from oulipoly_engine.core.transcripts.turn_script import NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
@@ -147,6 +148,20 @@ class SessionBranches(SessionPart):
         tree = self.tree(text, "all")
         other = choose(tree, right or tree.leaf or "")
         return tree, compare(choose(tree, left), other, tree.parents)
+
+    def find(self, text: str, words: str) -> frozenset[str]:
+        """Return the ids of the entries of all branches that have some words, in any case; secrets are not found.
+
+        Raises SessionNotFound and SessionAmbiguous.
+        """
+        wanted = words.casefold()
+        with self._session(text) as (store, session):
+            names = labels.of_chain(store, session.chain_id)
+            rows = [link.row_id for link in links(store, session.account, session.session_id)]
+            bodies = {entry.entry_id: text_of(entry.body) for entry in _read(store, rows)}
+        said = {entry_id for entry_id, body in bodies.items() if wanted in body.casefold()}
+        shown = {entry_id for entry_id in said if wanted in redact(bodies[entry_id]).casefold()}
+        return frozenset(shown | {entry_id for entry_id, name in names.items() if wanted in name.casefold()})
 
 
 def to_json(tree: SessionTree) -> dict[str, object]:

@@ -243,6 +243,11 @@ class LiveOrders:
         title = f"{self._quoted_name} is on {session.account or session.runtime_id}: fork it where?"
         dialogs.choose_account(self._app, title, names, self.fork_elsewhere, text)
 
+    def action_tree(self) -> None:
+        """Show all its branches."""
+        if self._session is not None:
+            self._pane.wish("session tree", self._session.session_id)
+
     def action_model(self) -> None:
         """Choose another model of the runtime, which is asked for them where the session has not told."""
         session = self._session

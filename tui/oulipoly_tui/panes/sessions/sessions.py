@@ -200,6 +200,8 @@ class SessionsPane(Pane):
         if is_order and self.reading.trace is not None:
             return "the trace has its own order: t goes back to the list"
         listed = self.cursor.listed
+        if action == "tree" and listed is None and self.cursor.live_session_id is None:
+            return Need.SESSION.value
         return None if listed is None else self.actions.obstacle_of(action, listed)
 
     # ---- the cursor

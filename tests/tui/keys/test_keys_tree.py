@@ -1,0 +1,200 @@
+"""Every key of the screen of a session's tree, and how it is opened: folding, filters, finding, going on, comparing."""
+
+import pytest
+from textual.widgets import Input
+
+from oulipoly_engine.records import replace
+from oulipoly_tui.view.transcript.spans import plain
+from oulipoly_tui.widgets.lines import VirtualList
+
+keys = pytest.mark.keys
+SECRET = "sk-ant-api03-" + "Ab1Cd2Ef3G" * 4
+SAID = (4, "Use slate instead"), (8, "And the chimney?")  # behind which entry of the roof's, and what
+
+
+@pytest.fixture
+def branched(talks):
+    """The roof's session with a branch that was left, and two messages more where it goes on."""
+    for behind, text in SAID:
+        talks.roof.go_back_to(behind)
+        talks.roof.say("user", text, minutes_ago=50)
+        talks.roof.say("assistant", f"Yes: {text[:9]}", minutes_ago=50)
+    return talks
+
+
+def listing(one):
+    return one.app.screen.query_one(VirtualList)
+
+
+def rows(one):
+    return [" ".join(plain(row.line).split()) for row in listing(one).rows]
+
+
+def cursor(one):
+    return " ".join(plain(listing(one).cursor_line).split())
+
+
+async def open_tree(one):
+    await one.press("H")
+    await one.until(lambda: type(one.app.screen).__name__ == "TreeScreen")
+    await one.until(lambda: any("me " in row for row in rows(one)))
+
+
+async def go_to(one, words):
+    key = next(row.key for row in listing(one).rows if words in plain(row.line))
+    listing(one).go_to(key)
+    await one.until(lambda: listing(one).cursor_key == key)
+
+
+@keys("sessions.tree", "H")
+@keys("TreeScreen", "escape", "q", "o", "O", "f", "slash", "n", "N", "b", "l", "space", "c", "R")
+async def test_h_shows_all_branches_which_are_folded_filtered_searched_labelled_compared_and_gone_on_in(
+    branched, sessions
+):
+    async with sessions(panes=("pools", "sessions"), size=(80, 24)) as one:
+        await open_tree(one)
+        await one.walk(
+            see_where_it_goes_on,
+            fold_and_unfold,
+            filter_in_turn,
+            find_over_all_branches,
+            label,
+            compare_two,
+            go_on_elsewhere,
+            change_nothing_in_read_only_mode,
+            leave_and_come_by_the_line,
+        )
+
+
+async def see_where_it_goes_on(one):
+    assert "Tree · without sub-agents · 12 · Mend the roof please" == one.title
+    assert cursor(one).endswith("goes on here")
+    await one.sees("├─ ▾ me    ", "└─ ▾ me    Use slate instead", "← goes on here")
+
+
+async def fold_and_unfold(one):
+    await go_to(one, "Yes: Use slate")
+    await one.press("o")
+    assert "Use slate instead +1" in cursor(one)
+    assert 11 == len(rows(one))
+    await one.press("enter")
+    assert 12 == len(rows(one))
+    await one.press("O")
+    assert ["+5 ← goes on here", "+1"] == [row.partition("+")[1] + row.partition("+")[2] for row in rows(one)[4:]]
+    await one.press("O")
+    assert 12 == len(rows(one))
+    await go_to(one, "Mend the roof")
+    await one.press("o")
+    await one.told("No branch leaves here")
+
+
+async def filter_in_turn(one):
+    for title, count in (("no tools", 10), ("user only", 5), ("labelled", 0), ("all", 14), ("without sub-agents", 12)):
+        await one.press("f")
+        await one.until(
+            lambda title=title, count=count: one.title == f"Tree · {title} · {count} · Mend the roof please"
+        )
+        if not count:
+            await one.sees("Nothing is said with this filter: f shows more.")
+            await one.press("b")
+            await one.told("There is no message here")
+
+
+async def find_over_all_branches(one):
+    await one.press("n")
+    await one.told("Nothing is searched for")
+    await one.press("O", "g", "slash")
+    await one.until(lambda: one.app.focused is one.app.screen.query_one(Input))
+    await one.press("escape")
+    await one.press("slash")
+    await one.type("step 29")  # in no preview
+    await one.press("enter")
+    await one.until(lambda: "One nail is in." in cursor(one))
+    await one.press("slash")
+    one.app.screen.query_one(Input).value = ""
+    await one.type("yes:")
+    await one.press("enter")
+    for key, words in (("", "Yes: And"), ("n", "Yes: Use"), ("N", "Yes: And")):
+        await one.press(*[key][: len(key)])
+        await one.until(lambda words=words: words in cursor(one))
+    await one.press("slash")
+    one.app.screen.query_one(Input).value = SECRET[8:30]
+    await one.press("enter")
+    await one.told(f"{SECRET[8:30]!r} is in no message")
+
+
+async def label(one):
+    await go_to(one, "Use slate")
+    await one.press("l")
+    await one.at("Question")
+    await one.type("the slate")
+    await one.press("enter")
+    await one.at("TreeScreen")
+    await one.until(lambda: "[the slate]" in cursor(one))
+
+
+async def compare_two(one):
+    await go_to(one, "Yes: Use slate")
+    await one.press("space")
+    assert "◆ marked" in cursor(one)
+    await go_to(one, "Yes: And")
+    await one.press("c")
+    await one.at("Reading")
+    await one.sees(
+        "= 4 messages are in both, the last one: # Done", "< This message", "> The marked one", "[the slate]"
+    )
+    await one.press("escape")
+    await one.at("TreeScreen")
+    await go_to(one, "Yes: Use slate")
+    await one.press("space", "c")
+    await one.at("Reading")
+    await one.sees("> Where it goes on", "And the chimney?")
+    await one.press("escape")
+    await one.at("TreeScreen")
+
+
+async def go_on_elsewhere(one):
+    await go_to(one, "Yes: Use slate")
+    for answer, is_moved in (("n", False), ("y", True)):
+        await one.press("b")
+        await one.at("Confirm")
+        await one.sees("The session goes on behind this message; all that was said stays.")
+        await one.press(answer)
+        await one.at("TreeScreen")
+        await one.rest()
+        await one.until(lambda is_moved=is_moved: is_moved == ("goes on here" in cursor(one)))
+    await one.told("The session goes on there")
+    assert 12 == len(rows(one))
+
+
+async def change_nothing_in_read_only_mode(one):
+    before = one.app.options
+    one.app.options = replace(before, read_only=True)
+    await one.press("b")
+    await one.told("read-only")
+    await one.press("l")
+    await one.rest()
+    one.app.options = before
+    assert "TreeScreen" == type(one.app.screen).__name__
+
+
+async def leave_and_come_by_the_line(one):
+    await one.press("R", "q")
+    await one.at("Frame")
+    one.app.order("session tree")
+    await one.at("TreeScreen")
+    await one.until(lambda: 12 == len(rows(one)))
+    await one.back()
+    one.app.order("session tree", ["nonsense"])
+    await one.at("TreeScreen")
+    await one.sees("nonsense")
+    await one.back()
+
+
+@keys("transcript.tree", "H")
+async def test_h_in_a_transcript_shows_its_tree_in_forty_columns(branched, transcript):
+    async with transcript(panes=("pools", "sessions", "transcript"), size=(120, 30)) as one:
+        await one.pilot.resize_terminal(40, 12)
+        await open_tree(one)
+        await one.sees("Tree · without sub-agents · 12", "And the chimney?", "←")
+        await one.back()

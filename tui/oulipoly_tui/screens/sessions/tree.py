@@ -1,0 +1,269 @@
+"""The tree of a session: all that was said in it, with the branches that a person has left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Input
+
+from oulipoly_engine.core.sessions.tree_lines import path_to
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.records import replace
+from oulipoly_tui.screens import dialogs
+from oulipoly_tui.screens.box import Box
+from oulipoly_tui.screens.work.acting import ActingScreen
+from oulipoly_tui.view.frame.hints import key_links
+from oulipoly_tui.view.sessions.sessions import title_of
+from oulipoly_tui.view.sessions.tree import FILTERS, TreeLook, TreeRows, comparison_lines, find_next
+from oulipoly_tui.view.transcript.spans import Row, cut, wrap_lines
+from oulipoly_tui.widgets.lines import VirtualList
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.commands.needs import Need
+    from oulipoly_engine.core.sessions.tree_lines import Comparison, TreeEntry
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.sessions.branches import SessionTree
+
+_TITLE = 40  # columns of a message in a question
+_READING = 138  # columns that a text to read has at most
+_EDGES = 12  # columns of the screen that it has not
+
+
+class TreeScreen(ActingScreen):
+    """Shows the tree until escape."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "leave", "close"),
+        Binding("o", "fold", "fold"),
+        Binding("O", "fold_all", "fold all"),
+        Binding("slash", "find", "find"),
+        Binding("space", "mark", "mark"),
+        Binding("f", "filter", "filter"),
+        Binding("b", "act('branch')", "go on here"),
+        Binding("l", "act('label')", "label"),
+        Binding("c", "act('compare')", "compare"),
+        Binding("n", "step_to_match(1)", "next match", show=False),
+        Binding("N", "step_to_match(-1)", "previous match", show=False),
+        Binding("R", "look", "read again", show=False),
+    ]
+    DEFAULT_CSS = """
+    TreeScreen > Box { max-width: 220; width: 98%; height: 96%; }
+    TreeScreen VirtualList { height: 1fr; scrollbar-gutter: stable; }
+    TreeScreen Input { display: none; border: none; height: 1; padding: 0; }
+    TreeScreen.-find Input { display: block; }
+    """
+    DOES: ClassVar[Mapping[str, str]] = {name: f"session {name}" for name in ("branch", "label", "compare")}
+
+    def __init__(self, session: str) -> None:
+        """session: an id that means it; empty: the one that was used last."""
+        super().__init__()
+        self._session = session
+        self._title = ""
+        self._kept = next(iter(FILTERS))
+        self._tree: SessionTree | None = None  # None: nothing was read yet, or it failed
+        self._rows: TreeRows | None = None  # that were drawn last
+        self._state = ""  # that something is being read, or why nothing can be
+        self._look = TreeLook()
+        self._words = ""  # that were looked for last
+
+    def compose(self) -> ComposeResult:
+        """Lay out the tree and the line to find with."""
+        with Box() as box:
+            orders = ("fold", "filter", "act('branch')", "act('label')", "act('compare')", "leave")
+            box.border_subtitle = " · ".join(key_links(self.BINDINGS, *orders))
+            yield VirtualList()
+            yield Input(placeholder="find …")
+
+    def on_mount(self) -> None:
+        """Give the keys to the tree, and read."""
+        self.rows.focus()
+        self.call_after_refresh(self.action_look)
+
+    # ---- keys
+
+    def action_leave(self) -> None:
+        """Close the find line, or the screen."""
+        if not self.has_class("-find"):
+            self.dismiss()
+            return
+        self.remove_class("-find")
+        self.rows.focus()
+
+    def action_look(self) -> None:
+        """Read the tree, the newest wish alone."""
+        self._state = "reading …"
+        self.redraw()
+        self._app.work_newest("tree", self._ask)
+
+    @on(VirtualList.Chosen)
+    def action_fold(self) -> None:
+        """Fold the branch under the cursor, or unfold it."""
+        rows = self._rows
+        key = self.rows.cursor_key
+        if rows is None or key is None:
+            return
+        place = rows.fold_of(key)
+        if place is None:
+            self._app.say("No branch leaves here")
+            return
+        self._show_look(replace(self._look, folded=self._look.folded ^ {place}))
+        self.rows.go_to(place)
+
+    def action_fold_all(self) -> None:
+        """Fold every branch, or unfold them."""
+        if self._rows is not None:
+            folded = frozenset() if self._look.folded else self._rows.find_branches()
+            self._show_look(replace(self._look, folded=folded))
+
+    def action_filter(self) -> None:
+        """Show what the next filter shows."""
+        names = [*FILTERS]
+        self._kept = names[(names.index(self._kept) + 1) % len(names)]
+        self.action_look()
+
+    def action_mark(self) -> None:
+        """Mark the message that another one is compared with, or no longer."""
+        key = self.rows.cursor_key or ""
+        self._show_look(replace(self._look, marked="" if key == self._look.marked else key))
+
+    def action_find(self) -> None:
+        """Type what to find."""
+        self.add_class("-find")
+        self.query_one(Input).focus()
+
+    def action_step_to_match(self, step: int) -> None:
+        """Go to another message that was found, and unfold what hides it."""
+        if not self._words or self._tree is None:
+            self._app.say("Nothing is searched for: / finds")
+            return
+        key = find_next(self._tree.entry_ids, self._look.matches, self.rows.cursor_key, step)
+        if key is None:
+            self._app.say(f"{self._words!r} is in no message that this filter shows")
+            return
+        above = path_to(key, self._tree.parents)[:-1]
+        self._show_look(replace(self._look, folded=self._look.folded.difference(above)))
+        self.rows.go_to(key)
+
+    @on(Input.Submitted)
+    def _handle_submit(self, event: Input.Submitted) -> None:
+        self.action_leave()
+        self._words = event.value.strip()
+        if self._words and self._tree is not None:
+            work = partial(self._engine.sessions.branches.find, self._tree.chain_id, self._words)
+            self._app.work("find", work, self._take_matches, title="searching")
+
+    def _take_matches(self, matches: frozenset[str]) -> None:
+        if is_standing(self):
+            self._look = replace(self._look, matches=matches)
+            self.redraw()
+            self.action_step_to_match(1)
+
+    # ---- orders
+
+    def lacks(self, need: Need) -> bool:  # noqa: ARG002, RUF100 - a session, which there is
+        """Return that nothing is missing but, perhaps, a message under the cursor."""
+        return False
+
+    def obstacle(self, name: str) -> str | None:  # noqa: ARG002, RUF100 - of each of them
+        """Say that there is no message."""
+        return "there is no message here" if self._chosen is None else None
+
+    def _branch(self) -> None:
+        if (entry := self._chosen) is None:
+            return
+        work = partial(self._engine.sessions.branches.branch, self._session, entry.entry_id)
+        go_on = partial(self.do, "branch", work, lambda _: self._app.say("The session goes on there"))
+        text = "The session goes on behind this message; all that was said stays."
+        dialogs.confirm(self.app, f"Go on behind “{cut(entry.preview, _TITLE)}”?", text, "go on there", go_on)
+
+    def _label(self) -> None:
+        if (entry := self._chosen) is None:
+            return
+
+        def on_asked(text: str) -> None:
+            self.do("label", partial(self._engine.sessions.branches.label, self._session, entry.entry_id, text))
+
+        title = f"Label of “{cut(entry.preview, _TITLE)}”"
+        dialogs.ask(self.app, title, "What this message is called; empty: nothing", on_asked, entry.label)
+
+    def _compare(self) -> None:
+        if (entry := self._chosen) is None:
+            return
+        names = ("< This message", "> The marked one" if self._look.marked else "> Where it goes on")
+
+        def on_compared(compared: tuple[SessionTree, Comparison]) -> None:
+            lines = comparison_lines(*compared, names, min(self.app.size.width - _EDGES, _READING))
+            dialogs.read(self.app, "Two branches", lines)
+
+        compare = self._engine.sessions.branches.compare
+        self._app.work("compare", partial(compare, self._session, entry.entry_id, self._look.marked), on_compared)
+
+    def look_after(self) -> None:
+        """Read it again."""
+        if is_standing(self):
+            self.action_look()
+
+    # ---- reading and drawing
+
+    def _ask(self) -> None:
+        if is_standing(self):
+            work = partial(_read, self._engine, self._session, self._kept)
+            self._app.work("tree", work, partial(self._take, self._kept))
+
+    def _take(self, kept: str, answer: tuple[str, SessionTree] | RunnerError) -> None:
+        if not is_standing(self) or kept != self._kept:
+            return
+        is_first = self._tree is None
+        self._tree = None
+        if isinstance(answer, RunnerError):
+            self._state = answer.message
+        else:
+            self._title, self._tree = answer
+            self._session = self._tree.chain_id
+            self._state = ""
+        self.redraw()
+        if is_first and self._tree is not None:
+            self.rows.go_to(self._tree.leaf or "")
+        self._app.show_keys()
+
+    def _show_look(self, look: TreeLook) -> None:
+        self._look = look
+        self.redraw()
+
+    def _draw(self) -> None:
+        tree = self._tree
+        count = 0 if tree is None else len(tree.entries)
+        facts = (FILTERS[self._kept], self._state or f"{count:,}", self._title)
+        self.query_one(Box).border_title = Content(" · ".join(filter(None, ("Tree", *facts))))
+        self._rows = None
+        if self._row_width <= 0:
+            return
+        if tree is not None and count:
+            self._rows = TreeRows(tree, replace(self._look, width=self._row_width))
+            self.rows.show_rows(self._rows)
+            return
+        text = self._state or "Nothing is said with this filter: f shows more."
+        lines = wrap_lines((((text, "dim"),),), self._row_width)
+        self.rows.show_rows([Row("", line, is_selectable=False) for line in lines])
+
+    @property
+    def _chosen(self) -> TreeEntry | None:
+        return None if self._rows is None else self._rows.find(self.rows.cursor_key)
+
+
+def _read(engine: Engine, session: str, kept: str) -> tuple[str, SessionTree] | RunnerError:
+    """Return a session's title and its tree, or what is wrong: it stands in its place then."""
+    sessions = engine.sessions
+    sessions.transcripts.glance()
+    try:
+        tree = sessions.branches.tree(session or sessions.branches.find_latest(), kept)
+        return title_of(sessions.catalogue.find(tree.chain_id)), tree
+    except RunnerError as error:
+        return error
