@@ -82,7 +82,7 @@ def test_what_is_no_command_is_refused_and_says_the_way_out(text, words):
 def test_our_commands_are_offered_first_each_name_once_and_a_name_that_is_taken_by_its_prefix():
     every, begun = dict(list_offers(KNOWN)), [name for name, _ in list_offers(KNOWN, "re")]
 
-    assert ["rename", "resume", "review"] == begun
+    assert ["rename", "resume", "review", "rewind"] == begun
     assert [slash.name for slash in sorted(SLASHES)] == list(every)[: len(SLASHES)]
     assert ["cli:compact", "cli:deploy", "context", "deploy", "prompt:fork", "srv:do:it"] == list(every)[len(SLASHES) :]
     assert ("the CLI's", "a prompt") == (every["review"], every["prompt:fork"])
@@ -90,7 +90,7 @@ def test_our_commands_are_offered_first_each_name_once_and_a_name_that_is_taken_
 
 
 OF_THIS_COMPUTER = {"resume", "copy", "export", "close", "settings", "quit"}
-LOOKS = {"help", "session", "tools"}
+LOOKS = {"help", "session", "tools", "tree", "compare"}
 
 
 def test_each_name_is_one_line_bound_to_a_command_and_its_scope():

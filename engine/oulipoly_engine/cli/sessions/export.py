@@ -1,4 +1,7 @@
-"""`session export`: a session's entries as canonical JSON lines, or as a document for people."""
+"""`session export`: a session's entries as canonical JSON lines, as a document for people, or as a session file.
+
+`session import`: another tool's session file as a session of ours.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ from pathlib import Path
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path
+from oulipoly_engine.cli.base.telling import tell
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.sessions.resolve import session_uuid
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.errors import FormatInvalid, UsageInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.values import CANONICAL, SESSION_FILES, ExportOptions, write_file
+from oulipoly_engine.records import asdict
 
 _FORMATS = (CANONICAL, "markdown", "html", *SESSION_FILES)
 _WITH = ("tools", "thinking", "all")
@@ -18,7 +24,25 @@ _WITH = ("tools", "thinking", "all")
 
 @person.for_scripts
 def run(context: Context, name: str, arguments: list[str]) -> int:
-    """Print a whole session, or none of it and an error."""
+    """Print a whole session, or none of it and an error; or take a file in."""
+    return _import(context, name, arguments) if name == "session import" else _export(context, name, arguments)
+
+
+def _import(context: Context, name: str, arguments: list[str]) -> int:
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        command=name,
+        more="Versions 0 to 3, as oxi and pi write them, with all branches and labels. The file stays as it is.",
+    )
+    parser.add_argument("file", type=path, metavar="FILE")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parser.parse(arguments)
+    done = context.engine.sessions.files.import_file(options.file)
+    line = f"{done.chain_id}  {done.new_entries} of {done.entries} entries are new"
+    return tell(options, asdict(done), line, notes=[plain(problem) for problem in done.problems[:20]])
+
+
+def _export(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(prog=f"{context.program} {name}", command=name)
     parser.add_argument(
         "session", metavar="ID", help=f"the session's whole id; for others than {CANONICAL} its beginning is enough"

@@ -34,7 +34,7 @@ from oulipoly_engine.service.live.launch import LiveLauncher, options_of
 from oulipoly_engine.service.live.protocol import SESSION_ENDS
 from oulipoly_engine.service.live.session_host import LiveHost
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_entries, live_events, live_sessions
+from oulipoly_engine.store.live import live_events, live_sessions
 from oulipoly_engine.store.quota import quotas
 
 _START_S = 30.0  # for the host of another process, which is coming or going
@@ -100,7 +100,6 @@ class LiveConnections(LiveRequests):
 
     def _begin_branch(self, store: Store, session: LiveSession) -> LiveSession:
         """Have a session whose leaf is not its end go on behind that; return it as it is then."""
-        live_entries.enter(store, session.session_id)
         leaf = find_moved_leaf(store, session)
         if leaf is None:
             return leave_branch(store, session, self._home.now()) if session.is_branching else session
