@@ -260,6 +260,26 @@ def test_fork_at_a_turn(cli, talk, api, seen):
 
 
 @EACH
+def test_one_session_goes_on_where_a_person_went_back_to(cli, talk, api):
+    talk.begin("the word is turtle")
+    talk.send("the word is rabbit")
+    talk.wait_idle()
+    said = [one for one in talk.tell("tree")["entries"] if one["role"] == "user"]
+    (later,) = (one for one in said if one["preview"].endswith("the word is rabbit"))
+    talk.tell("branch", later["parent_id"])
+    answer = talk.send("and then?")
+
+    said = str(next(call for call in api.calls if call.prompt.endswith("and then?")).said)
+    assert "completed" == answer["status"]
+    assert (True, False) == ("turtle" in said, "rabbit" in said)
+    previews = [one["preview"] for one in talk.tell("tree")["entries"] if one["role"] == "user"]
+    for text in ("the word is turtle", "the word is rabbit", "and then?"):
+        assert 1 == sum(preview.endswith(text) for preview in previews), previews
+    listed = told_of(talk.world.run("session", "list", "--json"))["conversations"]
+    assert [talk.session_id] == [one["chain_id"] for one in listed]
+
+
+@EACH
 def test_fork_before_a_compaction_opens(cli, talk, api):
     first = talk.begin("the word is turtle")
     talk.send("the word is rabbit")

@@ -9,8 +9,9 @@ from oulipoly_tui.widgets.lines import VirtualList
 
 async def footer(one, identity):
     """Click on a hint of the footer."""
-    hints = one.app.frame.query_one("#footer").hints
-    hint = next(hint for hint in hints if hint.id == identity)
+    bar = one.app.frame.query_one("#footer")
+    await one.until(lambda: any(hint.id == identity for hint in bar.hints))
+    hint = next(hint for hint in bar.hints if hint.id == identity)
     await one.pilot.click("#footer", offset=(hint.start + 1, 0))
 
 
