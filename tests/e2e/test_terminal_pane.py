@@ -349,6 +349,13 @@ def test_program_that_ignores_hup_is_ended_by_kill(start, paths):
     assert 137 == ended(cli)
 
 
+def wait_for_end(*pids):
+    deadline = time.monotonic() + PATIENCE_S
+    while any(map(lives, pids)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_killed_host_is_said_and_nothing_hangs(start, paths):
     cli = start("terminal", "--", "cat")
     cli.expect("leaves")
@@ -358,10 +365,7 @@ def test_killed_host_is_said_and_nothing_hangs(start, paths):
 
     assert 1 == ended(cli)
     assert "host has died" in cli.before
-    deadline = time.monotonic() + PATIENCE_S
-    while lives(terminal.pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for_end(terminal.pid)
 
 
 def test_closed_window_leaves_the_program_running(start, paths):
@@ -406,12 +410,14 @@ def test_program_that_outlives_its_host_is_not_called_ended_and_can_be_killed(st
     terminal = drawn(paths)
     for pid in (terminal.host_pid, terminal.screen_pid):
         os.kill(pid, signal.SIGKILL)
-    listing, attaching = start("terminals"), start("attach", terminal.id)
+    wait_for_end(terminal.host_pid, terminal.screen_pid)
+    listing = start("terminals")
     text = f"the host of terminal {terminal.id} was killed, but its program runs on as process {terminal.pid}"
 
     try:
         assert 0 == ended(listing)
         assert text in listing.before
+        attaching = start("attach", terminal.id)
         assert 1 == ended(attaching)
         assert text in attaching.before
         assert 0 == ended(start("kill", "--yes", terminal.id))
@@ -430,6 +436,7 @@ def test_left_over_sockets_are_tidied_and_said(start, paths):
     terminal = drawn(paths)
     for pid in (terminal.host_pid, terminal.screen_pid):
         os.kill(pid, signal.SIGKILL)
+    wait_for_end(terminal.host_pid, terminal.screen_pid, terminal.pid)  # the program hears of its terminal's end
     (paths.runtime / "0a0a0a.sock").touch()
     listing = start("terminals")
 
