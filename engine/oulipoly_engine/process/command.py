@@ -41,6 +41,9 @@ class ProcessResult(Record):
 class Sink(Protocol):
     """Where a running process's output goes, as it comes."""
 
+    def read(self, data: memoryview) -> None:
+        """Look at bytes of its stdout before they are passed on; no signal interrupts this, so it must not wait."""
+
     def stdout(self, data: memoryview) -> None:
         """Take bytes of its stdout; the view is only valid during the call."""
 

@@ -17,7 +17,7 @@ from typing import IO
 
 from oulipoly_engine.errors import Interrupted, SpawnFailed
 from oulipoly_engine.process.command import Command, ProcessResult, Sink, describe_exit, watched
-from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop, stopped_with_us
 from oulipoly_engine.stopping import is_asked
 
@@ -31,6 +31,9 @@ _HELD_PIPE_PATIENCE_S = 1.0  # how long a grandchild may keep our pipes open aft
 
 class Discard:
     """A sink for nobody: the tails alone are wanted."""
+
+    def read(self, data: memoryview) -> None:
+        """Look for nothing in it."""
 
     def stdout(self, data: memoryview) -> None:
         """Drop it."""
@@ -63,7 +66,7 @@ def _run(command: Command, sink: Sink, started: Callable[[int], None] | None) ->
     started_at = time.monotonic()
     with interruptible() as guard, _words_and_stdin(command) as (words, stdin):
         process = _spawn(command, words, stdin)
-        flow = _Flow(process, command, sink)
+        flow = _Flow(process, command, sink, guard)
         reason: str | None = None
         try:
             guard.arm()
@@ -155,10 +158,11 @@ def _describe_problem(command: Command, error: Exception) -> str:
 class _Flow:
     """The pipes of one child."""
 
-    def __init__(self, process: subprocess.Popen[bytes], command: Command, sink: Sink) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], command: Command, sink: Sink, guard: Guard) -> None:
         self._process = process
         self._command = command
         self._sink = sink
+        self._guard = guard
         self._selector = selectors.DefaultSelector()
         self._input = memoryview(command.stdin or b"")
         self._exited_at: float | None = None
@@ -213,7 +217,12 @@ class _Flow:
     def _read_stdout(self) -> bool:
         came = False
         for _ in range(_CHUNKS_A_TURN):
+            # A signal in between would lose what has left the pipe and was not looked at: the id of a session, say.
+            self._guard.disarm()
             data = self._take(self._process.stdout, self.stdout_tail)
+            if data:
+                self._sink.read(data)
+            self._guard.arm()
             if not data:
                 return came
             came = True

@@ -69,6 +69,19 @@ def test_one_session_goes_on_behind_any_answer_and_keeps_every_branch(live, runt
     assert (["the new beginning"], 2) == (tree.path, len(tree.tree.entries) - len(tree.tree.parents))
 
 
+@pytest.mark.parametrize("runtime", ["demo-claude1", "demo-codex1"])
+def test_what_a_cli_has_written_and_nobody_has_read_yet_does_not_undo_going_back(live, runtime):
+    session, first = live.begin_turn("the first thing", runtime=runtime)
+    live.live.wait(session, first)
+    behind = Tree(live, session).answer_to("the first thing")
+    live.live.send(session, "the second thing", waits=True)
+
+    live.engine.sessions.branches.branch(session, behind)
+
+    tree = Tree(live, session)
+    assert (behind, True) == (tree.tree.leaf, "the second thing" in tree.texts.values())
+
+
 def test_a_cli_that_cannot_cut_there_is_told_what_was_said(live):
     session, first = live.begin_turn("the first thing", runtime=live.scripted())  # it knows no `thread/fork`
     live.live.wait(session, first)

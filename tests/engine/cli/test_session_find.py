@@ -214,6 +214,7 @@ def test_names_notes_and_pins_are_kept_and_taken_away(found):
     (first, _) = found.json("list")["conversations"]
     assert ("The clock", "ask Ada first", True) == (first["name"], first["note"], first["pinned"])
     assert 1 == found.json("list", "is:pinned")["total"]
+    assert SESSION != found.json("tree")["session_id"]  # the one that was used last
     found.run("unpin", SESSION)
     found.run("note", SESSION, "")
 
@@ -226,6 +227,7 @@ def test_before_anything_is_stored_the_way_in_is_told(world):
     world.account("acc", "cat")
     assert b"session scan" in world.run("session", "list").stdout
     assert b"no session is known yet" in world.run("session", "search", "x").stdout
+    assert b"no session is known yet" in world.run("session", "tree").stderr
     assert 10 == world.run("session", "show", "abcd").returncode
     assert not world.data.exists()
 

@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.errors import Interrupted, SpawnFailed
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.liveness import is_alive
-from oulipoly_engine.process.run import StdoutClosed, run
+from oulipoly_engine.process.run import Discard, StdoutClosed, run
 
 
-class Recorder:
+class Recorder(Discard):
     def __init__(self):
         self.out = bytearray()
         self.err = bytearray()
@@ -190,12 +190,10 @@ PROGRAM = textwrap.dedent(
     import sys
     from oulipoly_engine.errors import Interrupted
     from oulipoly_engine.process.command import Command, inherited_environment
-    from oulipoly_engine.process.run import run
+    from oulipoly_engine.process.run import Discard, run
 
-    class Sink:
+    class Sink(Discard):
         def stdout(self, data): sys.stdout.buffer.write(data); sys.stdout.buffer.flush()
-        def stderr(self, data): pass
-        def tick(self, idle_s): pass
 
     try:
         run(Command(("sh", "-c", sys.argv[1]), inherited_environment()), Sink())
@@ -228,3 +226,18 @@ def test_a_signal_gets_through_to_us_while_nobody_reads_our_output():
     assert 143 == ours.wait(timeout=60)
     assert gone(child)
     ours.stdout.close()
+
+
+def test_a_signal_does_not_come_between_what_a_child_said_and_our_look_at_it():
+    seen = bytearray()
+
+    class Reader(Discard):
+        def read(self, data):
+            if not seen:
+                os.kill(os.getpid(), signal.SIGTERM)
+            seen.extend(data)
+
+    with pytest.raises(Interrupted) as told:
+        run(shell("echo my-id; sleep 60"), Reader())
+
+    assert (signal.SIGTERM, b"my-id\n") == (told.value.signal_number, bytes(seen))

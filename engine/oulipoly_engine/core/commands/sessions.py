@@ -130,7 +130,7 @@ COMMANDS = (
         "session fork",
         "fork",
         "begin another session with the past of this one, which stays as it is",
-        (SESSION,),
+        (SESSION, Argument("message", is_optional=True)),
         ("branch session", "duplicate", "clone"),
         scope="operate",
     ),

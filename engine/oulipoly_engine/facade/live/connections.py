@@ -19,7 +19,7 @@ from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.errors import AccountExhausted, AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
-from oulipoly_engine.facade.live.turn_results import last_end, wait_for_end
+from oulipoly_engine.facade.live.turn_results import last_end
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import (
@@ -96,7 +96,7 @@ class LiveConnections(LiveRequests):
             while not is_open:
                 is_open = any(isinstance(numbered.event, SessionOpened) for numbered in client.wait(_LOOK_S))
         if not is_open:
-            wait_for_end(self._home.paths, session_id)
+            hosts.wait_for_end(self._home.paths, session_id)
 
     def _begin_branch(self, store: Store, session: LiveSession) -> LiveSession:
         """Have a session whose leaf is not its end go on behind that; return it as it is then."""
@@ -259,7 +259,7 @@ class LiveConnections(LiveRequests):
         try:
             client, told = self._give(session, order)
         except HostGone as error:  # its CLI could not be started, or has ended
-            wait_for_end(self._home.paths, session.session_id)
+            hosts.wait_for_end(self._home.paths, session.session_id)
             refuse_fenced(self.find(session.session_id))
             raise RequestRefused(self._why_ended(session.session_id)) from error
         client.close()

@@ -62,5 +62,8 @@ def adopt(
         title=listed.title or "",
         forked_from=listed.forked_from,
     )
-    live_sessions.insert(store, session)
-    return session
+    with store.write():  # another process may have done it meanwhile
+        others = live_sessions.find(store, session.session_id)
+        if not others:
+            live_sessions.insert(store, session)
+    return others[0] if others else session

@@ -26,7 +26,7 @@ from oulipoly_engine.core.live.recovery import (
 from oulipoly_engine.core.live.runtime_status import AnyStatus
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn, why_elsewhere
-from oulipoly_engine.errors import RequestRefused, TurnNotFound, UsageInvalid
+from oulipoly_engine.errors import RequestRefused, RunnerError, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.beginning import NewSession, ask_never_asked, choose_session
 from oulipoly_engine.facade.live.connections import LiveConnections, refuse_fenced
@@ -35,7 +35,6 @@ from oulipoly_engine.facade.live.turn_results import (
     Look,
     TurnResult,
     read_result,
-    wait_for_end,
     wait_for_opening,
     wait_for_turn,
 )
@@ -210,7 +209,7 @@ class LiveSessions(LiveConnections):
         waits: bool = False,
         look: Look | None = None,
     ) -> TurnResult:
-        turn_id = str(uuid.uuid4())
+        turn_id = order.turn_id or str(uuid.uuid4())
         last = self._last_number(session.session_id)
         asked = self._pending(session.session_id) if waits else ()
         for left in reversed(range(_TRIES)):
@@ -267,7 +266,7 @@ class LiveSessions(LiveConnections):
                 asked = live_requests.pending(store, session.session_id)
                 result = read_result(store, session.session_id, turn_id, is_alive=True)
         except HostGone:
-            if not wait_for_end(self._home.paths, session.session_id):  # it lives, and has left us alone
+            if not hosts.wait_for_end(self._home.paths, session.session_id):  # it lives, and has left us alone
                 return self.wait(session.session_id, turn_id, look)
             return self._result(session, turn_id, after)
         return replace(result, status="waiting_approval", request_id=asked[0].request_id) if asked else result
@@ -282,7 +281,7 @@ class LiveSessions(LiveConnections):
 
     def _result(self, session: LiveSession, turn_id: str, after: int = 0) -> TurnResult:
         """Return how a turn stands whose session's process has left us, once that has ended."""
-        is_alive = not wait_for_end(self._home.paths, session.session_id)
+        is_alive = not hosts.wait_for_end(self._home.paths, session.session_id)
         with self._home.lend_store_to_read() as store:
             result = read_result(store, session.session_id, turn_id, is_alive=is_alive, after=after)
         if result.status == "queued" and not is_alive:
@@ -321,7 +320,7 @@ class LiveSessions(LiveConnections):
 
     def _change_kept_queue(self, session: LiveSession, order: orders.ChangeQueue, *, may_be_done: bool = False) -> None:
         """Change the queue of a session without a process, once one that is ending has ended."""
-        if not wait_for_end(self._home.paths, session.session_id):
+        if not hosts.wait_for_end(self._home.paths, session.session_id):
             raise RequestRefused("the session's process does not answer: try it again")
         with self._home.lend_store() as store:
             message = live_queue.find(store, order.message_id)
@@ -412,8 +411,14 @@ class LiveSessions(LiveConnections):
             is_unsure = left is not None and left.status == "starting"
             unsure = unsent_texts.read(store, left.turn_id, left.input) if left is not None and is_unsure else ""
         # The opening ends the one that was left.
-        order = orders.Send(resume_text(unsure), kind="recovery")
-        result = self._send(self.find(plan.turn.session_id), order)
+        text = resume_text(unsure)
+        session = self.find(plan.turn.session_id)
+        order = orders.Send(text, kind="recovery", turn_id=self._put_first(session, text))
+        try:
+            result = self._send(session, order)
+        except RunnerError:
+            self._take_back(order.turn_id)
+            raise
         if result.status == "queued" and not hosts.is_held(self._home.paths, plan.turn.session_id):
             self._take_back(result.turn_id)  # else it would come beside the next attempt
             why = result.message or "its session could not be opened"
@@ -421,6 +426,20 @@ class LiveSessions(LiveConnections):
                 f"the turn does not go on: {why}; `agents turn resume {plan.turn.turn_id}` tries again"
             )
         return result
+
+    def _put_first(self, session: LiveSession, text: str) -> str:
+        """Have a message that goes on with a turn wait before all others, so that a new host begins with it.
+
+        Returns its id; that of an earlier attempt which was cut off, where such a message waits.
+        """
+        with self._home.lend_store() as store, store.write():
+            for message in live_queue.waiting(store, session.session_id):
+                if message.note == "recovery":
+                    return message.message_id
+            first = QueuedMessage(str(uuid.uuid4()), session.session_id, text, "queued", self._home.now(), "recovery")
+            if not hosts.is_held(self._home.paths, session.session_id):  # else that one takes it
+                live_queue.append(store, first, is_first=True)
+        return first.message_id
 
 
 def _describe_left(turn: Turn, session: LiveSession, find: Callable[[str], Runtime | None] | None) -> LeftTurn:

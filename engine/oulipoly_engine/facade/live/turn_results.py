@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.live.states import TURN_OPEN
-from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import LiveClient
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions
@@ -18,8 +15,6 @@ from oulipoly_engine.store.live import live_events, live_queue, live_requests, l
 PROCESS_LOST = "process_lost"  # the code of a turn whose process has ended before it did
 _LOST = "its process was lost before the turn was over"  # where nothing that lived could say why
 _LOOK_S = 0.5  # between two looks at whether a session still lives while its turn is waited for
-_END_S = 10.0  # that a host may take to end once it has left its clients
-_AGAIN_S = 0.02
 _LAST = 20  # events among which the end of a process is looked for
 
 Look = Callable[[ev.AnyEvent], bool]  # is given what happens meanwhile; True: no more waiting
@@ -68,14 +63,6 @@ def last_end(store: Store, session_id: str, after: int = 0) -> ev.SessionFailed 
             case ev.SessionClosed() if event.reason != "failed":  # else its cause stands before it
                 return event
     return None
-
-
-def wait_for_end(paths: Paths, session_id: str) -> bool:
-    """Wait until no process of a session lives, after it has left us. Returns whether none does."""
-    deadline = time.monotonic() + _END_S
-    while (is_held := hosts.is_held(paths, session_id)) and time.monotonic() < deadline:
-        time.sleep(_AGAIN_S)
-    return not is_held
 
 
 def wait_for_turn(

@@ -23,6 +23,7 @@ from oulipoly_engine.core.transcripts.entry_view import preview
 from oulipoly_engine.core.transcripts.turn_script import NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
+from oulipoly_engine.facade.sessions.transcripts import SessionTranscripts
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
@@ -32,7 +33,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_entries, live_sessions
 from oulipoly_engine.store.sessions import labels
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
-from oulipoly_engine.store.sessions.sessions import latest
+from oulipoly_engine.store.sessions.sessions import find_latest
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, links
 
 FILTERS = ("default", "no-tools", "user", "labelled", "all")
@@ -66,13 +67,15 @@ class SessionBranches(SessionPart):
 
     def find_latest(self) -> str:
         """Return the id of the session that was used last. Raises SessionNotFound."""
-        with self._open_existing("") as store:
-            chain_ids, _ = latest(store, 1)
-        if not chain_ids:
+        chain_id = None
+        if self._home.paths.state_db.exists():
+            with self._open_existing("") as store:
+                chain_id = find_latest(store)
+        if chain_id is None:
             raise SessionNotFound(
                 "no session is known yet: `agents session scan` finds those that the CLIs have stored"
             )
-        return next(iter(chain_ids))
+        return chain_id
 
     def tree(self, text: str, kept: str = "default") -> SessionTree:
         """Return a session's tree. kept: one of FILTERS; what hangs below an entry that is left out hangs higher.
@@ -105,11 +108,16 @@ class SessionBranches(SessionPart):
         """
         self._home.refuse_if_read_only("branch a session")
         tree = self.tree(text, "all")
-        entry_id = choose(tree, entry) if entry else NO_PARENT
+        if entry:
+            choose(tree, entry)
         with self._home.lend_store() as store:
             for live in live_sessions.find(store, tree.chain_id):
                 self._end_process(live.session_id)
                 live_entries.enter(store, live.session_id)
+            # What its CLI has written by now would move the leaf to the end when it is read afterwards.
+            SessionTranscripts(self._home).glance()
+            tree = self.tree(text, "all")
+            entry_id = choose(tree, entry) if entry else NO_PARENT
             move_to(store, tree.chain_id, entry_id)
         self._tell()
         return tree, entry_id
@@ -126,6 +134,7 @@ class SessionBranches(SessionPart):
             raise RequestRefused(Need.NO_TURN) from error
         except (HostUnreachable, HostGone):
             pass
+        hosts.wait_for_end(self._home.paths, session_id)
 
     def label(self, text: str, entry: str, label: str) -> str:
         """Give an entry a label, an empty one takes it away; return the entry's id. Raises as `branch`."""

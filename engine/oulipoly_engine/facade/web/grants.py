@@ -15,9 +15,9 @@ from oulipoly_engine.core.web import grants
 from oulipoly_engine.core.web.grants import Grant
 from oulipoly_engine.errors import GrantNotFound, RequestRefused
 from oulipoly_engine.facade.base.home import Home, find_only
-from oulipoly_engine.facade.live.turn_results import wait_for_end
 from oulipoly_engine.host.link import HostGone
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.live import hosts
 from oulipoly_engine.store.live import live_requests, live_sessions
 
 if TYPE_CHECKING:
@@ -77,6 +77,6 @@ class Grants:
     def _end_process(self, session_id: str) -> None:
         with suppress(NoTurnRuns, HostGone):
             self._live.order(session_id, Close(), starts=False)
-        if not wait_for_end(self._home.paths, session_id):
+        if not hosts.wait_for_end(self._home.paths, session_id):
             message = f"the process of session {session_id} does not end: `agents session cancel {session_id}` ends it"
             raise RequestRefused(message)

@@ -40,6 +40,7 @@ _HOST = "oulipoly_engine.service.live.session_host"
 _ID_DIGITS = 12
 _AGAIN_S = 0.02
 _SHORT = 8 << 10  # characters of a message that every host takes; before a longer one it says how much it takes
+_END_S = 10.0  # that a host may take to end once it has left its clients
 _START_S = 30.0  # for another process that starts the same session
 _decoder = msgspec.json.Decoder(prepare(Numbered))
 
@@ -223,6 +224,14 @@ def ended_meanwhile(store: Store, sessions: Iterable[LiveSession], living: Conta
 def is_held(paths: Paths, session_id: str) -> bool:
     """Tell whether a session has a host, or one that is about to begin."""
     return runtime_folder.is_held(HostFiles(paths.live_runtime, host_id(session_id)))
+
+
+def wait_for_end(paths: Paths, session_id: str) -> bool:
+    """Wait until no process of a session lives, after it has left us. Returns whether none does."""
+    deadline = time.monotonic() + _END_S
+    while (is_alive := is_held(paths, session_id)) and time.monotonic() < deadline:
+        time.sleep(_AGAIN_S)
+    return not is_alive
 
 
 def expire_left(store: Store, clock: Clock, paths: Paths) -> None:

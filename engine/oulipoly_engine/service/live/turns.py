@@ -354,8 +354,9 @@ class SessionTurns:
         note = "recovery" if order.kind == "recovery" else ""
         message = QueuedMessage(identity, self.session.session_id, text, "queued", self._clock.now(), note)
         with self._store.write():  # one transaction: its CLI waits for it
-            self._refuse_where_busy(order)
-            live_queue.append(self._store, message, is_first=bool(note))
+            if live_queue.find(self._store, identity) is None:  # else it has waited since before we began
+                self._refuse_where_busy(order)
+                live_queue.append(self._store, message, is_first=bool(note))
             self._run_next()
             self._keep(self._take_events())  # most drivers begin the turn at once
         is_running = self.turn is not None and self.turn.turn_id == identity

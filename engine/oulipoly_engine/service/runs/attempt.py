@@ -367,11 +367,13 @@ class _Sink:
         self.child: int | None = None  # whose open files tell its session; None: it tells it itself
         self.files: set[str] = set()
 
-    def stdout(self, data: memoryview) -> None:
+    def read(self, data: memoryview) -> None:
         if self._watch is not None:
             self._watch.feed("stdout", data)
         if self._reader is not None:
             self._reader.feed(bytes(data))
+
+    def stdout(self, data: memoryview) -> None:
         if self._passes_stdout:
             with _reader_may_leave():
                 self._held.feed(data)

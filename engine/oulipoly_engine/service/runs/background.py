@@ -15,7 +15,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Listeners, OneShotEnded, OneShotSaid
 from oulipoly_engine.process.command import Command, inherited_environment
-from oulipoly_engine.process.run import run
+from oulipoly_engine.process.run import Discard, run
 from oulipoly_engine.records import Record
 
 _MODULE = "oulipoly_engine.cli.runs.app_one_shot"
@@ -99,7 +99,7 @@ class Background:
         self._listeners.publish(OneShotSaid(self._clock.now(), number, text, is_note))
 
 
-class _Sink:
+class _Sink(Discard):
     """Cuts two streams of bytes into lines of text; an unfinished line waits for its end, or for a pause."""
 
     def __init__(self, say: Callable[[str, bool], None]) -> None:

@@ -12,7 +12,7 @@ from oulipoly_engine.core.setup.actions import RunCommand
 from oulipoly_engine.core.setup.dialogs import CommandOutput
 from oulipoly_engine.errors import ProgramMissing
 from oulipoly_engine.process.command import Command
-from oulipoly_engine.process.run import run
+from oulipoly_engine.process.run import Discard, run
 from oulipoly_engine.records import Record
 
 _HEAD = 64 << 10  # bytes of each stream that are kept; the rest is read and dropped
@@ -54,7 +54,7 @@ def run_command(asked: RunCommand, environ: Mapping[str, str], folder: Path) -> 
     return Ran(CommandOutput(commands.shown_command(asked), done.exit_code, out, err), stopped)
 
 
-class _Kept:
+class _Kept(Discard):
     """Keeps the beginning of each stream."""
 
     def __init__(self) -> None:
@@ -65,6 +65,3 @@ class _Kept:
 
     def stderr(self, data: memoryview) -> None:
         self.err += data[: max(0, _HEAD - len(self.err))]
-
-    def tick(self, idle_s: float) -> None:
-        """Do nothing: a command may be silent."""

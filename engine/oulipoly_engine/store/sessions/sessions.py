@@ -164,6 +164,13 @@ def latest(store: Store, limit: int) -> tuple[frozenset[str], int]:
     return frozenset(str(chain_id) for chain_id, *_ in leading), total - deleted
 
 
+def find_latest(store: Store) -> str | None:
+    """Return the chain that was used last, pinned or not; None: there is none."""
+    leading, _ = latest(store, 1 + len(store.rows(_select_pinned())))
+    sessions = list_sessions(store, leading)
+    return max(sessions, key=lambda session: session.last_used_at).chain_id if sessions else None
+
+
 def _first(store: Store, question: Compiled, count: Compiled, chains: int) -> list[tuple[str]]:
     """Return at least so many chains that have a segment, the first ones by a question; or all that there are.
 
