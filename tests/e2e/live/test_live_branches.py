@@ -82,6 +82,25 @@ def test_what_a_cli_has_written_and_nobody_has_read_yet_does_not_undo_going_back
     assert (behind, True) == (tree.tree.leaf, "the second thing" in tree.texts.values())
 
 
+@pytest.mark.parametrize("runtime", ["demo-claude1", "demo-codex1"])
+def test_a_message_that_was_seen_live_is_found_and_keeps_its_label_when_its_transcript_is_read(live, runtime):
+    branches = live.engine.sessions.branches
+    session, first = live.begin_turn("the first thing", runtime=runtime)
+    live.live.wait(session, first)
+    live.live.send(session, "the second thing", waits=True)
+    live.engine.sessions.notes.rename(session, "a name")
+    *_, answer, _, end = branches.tree(session).entries  # nothing of its transcript is read yet
+    branches.label(session, answer.entry_id, "here")
+    branches.label(session, end.entry_id, "the end")
+
+    _, leaf = branches.branch(session, answer.entry_id)
+
+    tree = Tree(live, session)
+    assert [leaf, leaf, answer.preview] == [tree.tree.leaf, tree.answer_to("the first thing"), tree.texts[leaf]]
+    labelled = {entry.label: entry.preview for entry in tree.tree.entries if entry.label}
+    assert {"here": answer.preview, "the end": end.preview} == labelled
+
+
 def test_a_cli_that_cannot_cut_there_is_told_what_was_said(live):
     session, first = live.begin_turn("the first thing", runtime=live.scripted())  # it knows no `thread/fork`
     live.live.wait(session, first)

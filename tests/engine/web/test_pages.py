@@ -336,6 +336,31 @@ def test_device_that_may_only_look_cannot_order(live):
     assert 403 == browser.get("/devices").status_code
 
 
+def test_a_session_goes_on_behind_a_message_that_is_chosen_in_its_tree(browser, repository):
+    key = browser.begin(f"first {HOSTILE}", repository)
+    browser.live.until(key, lambda event: type(event).__name__ == "TurnEnded")
+    browser.engine.live.send(key, "second", waits=True)
+    place = f"/sessions/{key}/tree"
+    assert place in browser.page(f"/sessions/{key}")
+    row = re.compile(r'value="([^"]+)"(?: checked)?> <span dir="auto">(.*)</span>')
+    rows = row.findall(browser.page(place))
+    ids = [unescape(entry_id) for entry_id, _ in rows]
+    assert ["You", "Agent", "You", "Agent"] == [text.split(":")[0] for _, text in rows]
+    assert ["goes on here" in text for _, text in rows] == [False, False, False, True]
+
+    assert 303 == browser.post(place, entry_id=ids[1], act="label", label="<b>here</b>").status_code
+    assert "2 messages are in both" in browser.post(place, entry_id=ids[1], act="compare").text
+    gone = browser.post(place, entry_id=ids[1], act="branch")
+    assert f"/sessions/{key}#end" == gone.headers.get("location"), gone.text
+    (text,) = (text for _, text in row.findall(browser.page(place)) if "goes on here" in text)
+    assert "<b>&lt;b&gt;here&lt;/b&gt;</b>" in text
+    labelled = browser.page(f"{place}?filter=labelled")
+    assert (1, 1) == (labelled.count('type="radio"'), labelled.count("<b>&lt;b&gt;here&lt;/b&gt;</b>"))
+    for fields in ({"act": "branch"}, {"entry_id": "none", "act": "branch"}, {"entry_id": ids[0], "act": "none"}):
+        assert 400 == browser.post(place, **fields).status_code
+    assert 400 == browser.get(f"{place}?filter=odd").status_code
+
+
 def test_artifacts_are_listed_and_downloaded_and_never_shown(browser, repository):
     key = browser.begin("hello", repository)
     place, folder = f"/sessions/{key}", Path(browser.engine.work.files_of(browser.engine.live.find(key)).artifacts)

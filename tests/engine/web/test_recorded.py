@@ -123,7 +123,7 @@ def test_a_link_for_somebody_else_sees_no_recorded_session(listed, browse):
     assert [] == names(link, "?kind=recorded")
     assert {(None, None)} == {(row["note"], row["transcript"]) for row in link.get("/sessions?q=").json()}
     assert 2 == link.get("/sessions", headers=html).text.count('class="row"')
-    for place in ("", "/messages", "/entries/1", "/events", "/trace"):
+    for place in ("", "/messages", "/entries/1", "/events", "/trace", "/tree"):
         answers = [link.get(f"/sessions/past1{place}", headers=headers) for headers in ({}, html)]
         assert [404, 404] == [answer.status_code for answer in answers]
 

@@ -150,6 +150,7 @@ FORMS = [
     ("operate", "/sessions/{session_id}/interrupt", {}),
     ("operate", "/sessions/{session_id}/cancel", SURE),
     ("grant", "/sessions/{session_id}/fork", {"runtime_id": "none"}),
+    ("operate", "/sessions/{session_id}/tree", {"entry_id": "none", "act": "branch"}),
     ("operate", "/sessions/{session_id}/queue/{message_id}", {}),
     ("grant", f"{FULL}/queue/mmmm", {"act": "edit", "text": "x"}),
     ("operate", "/sessions/{session_id}/git", {"op": "stage"}),

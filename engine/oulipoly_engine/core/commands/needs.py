@@ -13,6 +13,7 @@ class Need(StrEnum):
     ACCOUNT = "choose an account first"
     MODEL = "choose a model first"
     SESSION = "choose a session first"
+    ENTRY = "choose a message first"
     WORKTREE = "choose a worktree first"
     DEVICE = "choose a device first"
     FILE = "choose a file first"

@@ -58,6 +58,7 @@ class Takeover(Record):
 
     turns: tuple[TakenTurn, ...] = ()
     dropped: tuple[str, ...] = ()  # ids of heard entries that the transcript has
+    heirs: Mapping[str, str] = {}  # of those: the read entry that each is now, or the last one before it
 
 
 def read_words(body: str | None) -> str:
@@ -83,8 +84,21 @@ def plan_takeover(heard: Sequence[HeardEntry], read: Sequence[ReadEntry]) -> Tak
     latest = max((entry.timestamp for entry in read if not entry.is_sidechain), default="")
     replaced_turns = {entry.turn_id for entry in replaced.values()}
     late = (each for each in heard[end:] if each.timestamp <= latest or each.turn_id in replaced_turns)
-    dropped = (*heard[:end], *late)
-    return Takeover(tuple(taken[place] for place in sorted(taken)), tuple(each.entry_id for each in dropped))
+    dropped = tuple(each.entry_id for each in (*heard[:end], *late))
+    says = {heard[i].entry_id: read[place].entry_id for place, i in pairs.items()}
+    says |= {entry.entry_id: read[place].entry_id for place, entry in replaced.items()}
+    return Takeover(tuple(taken[place] for place in sorted(taken)), dropped, _find_heirs(dropped, says))
+
+
+def _find_heirs(dropped: Sequence[str], says: Mapping[str, str]) -> dict[str, str]:
+    """Return the heirs of what is given up. says: the read entries that say the same, by the heard ones."""
+    heirs = {}
+    last = ""
+    for entry_id in dropped:
+        last = says.get(entry_id, last)
+        if last:
+            heirs[entry_id] = last
+    return heirs
 
 
 def _is_free(entry: ReadEntry) -> bool:

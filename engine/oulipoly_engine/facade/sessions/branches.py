@@ -108,16 +108,16 @@ class SessionBranches(SessionPart):
         """
         self._home.refuse_if_read_only("branch a session")
         tree = self.tree(text, "all")
-        if entry:
-            choose(tree, entry)
+        meant = tree.entries[tree.entry_ids.index(choose(tree, entry))] if entry else None
         with self._home.lend_store() as store:
             for live in live_sessions.find(store, tree.chain_id):
                 self._end_process(live.session_id)
                 live_entries.enter(store, live.session_id)
             # What its CLI has written by now would move the leaf to the end when it is read afterwards.
             SessionTranscripts(self._home).glance()
+            shown = tree
             tree = self.tree(text, "all")
-            entry_id = choose(tree, entry) if entry else NO_PARENT
+            entry_id = NO_PARENT if meant is None else _find_again(meant, shown, tree)
             move_to(store, tree.chain_id, entry_id)
         self._tell()
         return tree, entry_id
@@ -224,6 +224,22 @@ def choose(tree: SessionTree, text: str) -> str:
         return meant[0]
     known = "more than one message" if meant else "no message"
     raise TurnNotFound(f"the session has {known} {text!r}: `agents session tree {tree.chain_id[:8]}` names them")
+
+
+def _find_again(meant: TreeEntry, former: SessionTree, tree: SessionTree) -> str:
+    """Return the id of an entry in a tree that was read anew: what was heard has another id in the transcript.
+
+    Raises TurnNotFound.
+    """
+    if meant.entry_id in tree.entry_ids:
+        return meant.entry_id
+    alike, now_alike = (
+        [entry.entry_id for entry in each.entries if (entry.role, entry.preview) == (meant.role, meant.preview)]
+        for each in (former, tree)
+    )
+    if len(alike) == len(now_alike):
+        return now_alike[alike.index(meant.entry_id)]
+    raise TurnNotFound("the session has just been read anew, and that message has another id: look at its tree again")
 
 
 def _read(store: Store, rows: Sequence[int]) -> Iterator[Entry]:

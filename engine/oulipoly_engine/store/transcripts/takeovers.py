@@ -6,7 +6,7 @@ write transaction. Events may leave their texts to entries that go here: whoever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from oulipoly_engine.core.sessions.takeover import HeardEntry, ReadEntry, Takeover, plan_takeover, read_words
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
@@ -15,8 +15,9 @@ from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import JOIN, Case, ColumnBase, Expression, Query, fn
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.runs import InvocationRow
-from oulipoly_engine.store.models.sessions import SegmentRow
+from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import IS_LIVE, IS_READ, EntryRow
+from oulipoly_engine.store.sessions import labels, leaves
 from oulipoly_engine.store.transcripts import entries
 
 GiveBack = Callable[[Store, Collection[str]], None]  # takes ids of entries that go
@@ -90,6 +91,7 @@ def take_over(store: Store, owners: Collection[str], session_id: str, give_back:
     store.execute_many(_give_turn, turns)
     if plan.dropped:
         _give_up(store, key, plan.dropped, give_back)
+        _bequeath(store, key, plan.heirs, heard[-1].entry_id)
         _hang_rest(store, key, heard, read, plan)
     return len(without_turn) + len(plan.dropped)
 
@@ -177,6 +179,27 @@ def _give_turn(
 @compile_query
 def _drop(accounts: Parameter, session_id: Parameter, entry_ids: Parameter) -> Query:
     return EntryRow.delete().where(_of_session(accounts, session_id), EntryRow.entry_id.in_(each_of(entry_ids)))
+
+
+@compile_query
+def _select_chains(accounts: Parameter, session_id: Parameter) -> Query:
+    segment = SegmentRow
+    mine = segment.provider_name.in_(each_of(accounts)) & (segment.session_id == session_id)
+    chain = ChainRow
+    return chain.select(chain.chain_id, chain.leaf).where(
+        chain.chain_id.in_(segment.select(segment.chain_id).where(mine))
+    )
+
+
+def _bequeath(store: Store, key: tuple[list[str], str], heirs: Mapping[str, str], end: str) -> None:
+    """Have what a person said of entries that are given up hold for those in their place: the leaf and the labels.
+
+    end: the last entry that was heard; a session that goes on there follows its end, wherever that is.
+    """
+    for chain_id, leaf in store.rows(_select_chains(*key)):
+        if leaf in heirs:
+            leaves.move_to(store, chain_id, None if leaf == end else heirs[leaf])
+        labels.move(store, chain_id, heirs)
 
 
 @compile_query

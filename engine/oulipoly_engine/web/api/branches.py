@@ -31,30 +31,30 @@ def tree(
     ] = "default",
 ) -> Json:
     """Show all branches of a session."""
-    return Json(to_json(engine.sessions.branches.tree(_find(engine, viewer, session_id), kept)))
+    return Json(to_json(engine.sessions.branches.tree(find_said(engine, viewer, session_id), kept)))
 
 
 @router.get("/sessions/{session_id}/compare", **serves("session compare"), response_model=answer_bodies.Comparison)
 def compare(session_id: SessionId, engine: TheEngine, viewer: Anyone, left: _Message, right: _Message = "") -> Json:
     """Compare the branches that two messages lie on; without `right` with the one that the session goes on in."""
-    return Json(comparison_json(*engine.sessions.branches.compare(_find(engine, viewer, session_id), left, right)))
+    return Json(comparison_json(*engine.sessions.branches.compare(find_said(engine, viewer, session_id), left, right)))
 
 
 @router.post("/sessions/{session_id}/branch", **serves("session branch"), response_model=answer_bodies.Branched)
 def branch(session_id: SessionId, body: bodies.NewBranch, engine: TheEngine, viewer: Anyone) -> Json:
     """Have a session go on behind a message; all that was said stays. 409 while a turn runs."""
-    before, leaf = engine.sessions.branches.branch(_find(engine, viewer, session_id), body.entry_id)
+    before, leaf = engine.sessions.branches.branch(find_said(engine, viewer, session_id), body.entry_id)
     return Json(branch_json(before, leaf))
 
 
 @router.post("/sessions/{session_id}/label", **serves("session label"), response_model=answer_bodies.Labelled)
 def label(session_id: SessionId, body: bodies.NewLabel, engine: TheEngine, viewer: Anyone) -> Json:
     """Give a message a label; an empty one takes it away."""
-    entry_id = engine.sessions.branches.label(_find(engine, viewer, session_id), body.entry_id, body.label)
+    entry_id = engine.sessions.branches.label(find_said(engine, viewer, session_id), body.entry_id, body.label)
     return Json({"entry_id": entry_id, "label": body.label.strip() or None})
 
 
-def _find(engine: Engine, viewer: Viewer, identity: str) -> str:
+def find_said(engine: Engine, viewer: Viewer, identity: str) -> str:
     """Return the whole id of a session of which something was said. Raises NotFound."""
     try:
         chain_id = find_work(engine, identity).session.session_id

@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.web.base.templates import KINDS, static_file
-from oulipoly_engine.web.pages import changes, dashboard, devices, requests, session, sessions
+from oulipoly_engine.web.pages import branches, changes, dashboard, devices, requests, session, sessions
 
 
 def page_routes(engine: Engine) -> list[BaseRoute]:
@@ -21,6 +21,7 @@ def page_routes(engine: Engine) -> list[BaseRoute]:
         *dashboard.routes(),
         *sessions.routes(),
         *session.routes(),
+        *branches.routes(),
         *changes.routes(),
         *requests.routes(),
         *devices.routes(),
