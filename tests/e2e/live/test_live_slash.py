@@ -35,6 +35,11 @@ def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_el
 
     fork = ask("/fork")
     assert ("session fork", session) == (fork["command"], live.live.find(fork["session_id"]).forked_from)
+    saved = ask("/save Blue Door")["session_id"]
+    assert [saved] * 2 == [ask(f"/load {words}")["session_id"] for words in ("blue door", saved[:8])]
+    own = live.root / "own.jsonl"
+    own.write_text('{"role": "user", "content": "of another tool"}\n')
+    assert "new messages: 1 of 1" in ask(f"/import {own}")["lines"][0]
     ask(f"/export markdown {live.root / 'talk.md'}")
     assert "hello there" in live.root.joinpath("talk.md").read_text()
 

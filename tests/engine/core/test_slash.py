@@ -89,8 +89,8 @@ def test_our_commands_are_offered_first_each_name_once_and_a_name_that_is_taken_
     assert every["name"].endswith(": /name TEXT")
 
 
-OF_THIS_COMPUTER = {"resume", "copy", "export", "close", "settings", "quit"}
-LOOKS = {"help", "session", "tools", "tree", "compare"}
+OF_THIS_COMPUTER = {"resume", "import", "copy", "export", "close", "settings", "quit"}
+LOOKS = {"help", "load", "session", "tools", "tree", "compare"}
 
 
 def test_each_name_is_one_line_bound_to_a_command_and_its_scope():

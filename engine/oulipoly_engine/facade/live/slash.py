@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _TELL_COMMANDS = ("session_opened", "commands_changed")  # types of events
 _PAGE = 1000
+_MOST_SESSIONS = 10_000  # the one used last is first
 
 
 class Outcome(Record):
@@ -183,6 +184,22 @@ class SlashCommands:
         file = self._sessions.files.export(asked.session.session_id, ExportOptions(form), expand_user(path))
         return Outcome((f"{plain(str(file.path))}: {file.size_bytes:,} bytes",))
 
+    def _load(self, asked: _Asked) -> Outcome:
+        """Go on in another live session, by its name or the beginning of its id."""
+        if not asked.word:
+            raise asked.refuse_short()
+        name = asked.word.casefold()
+        sessions = [status.session for status in asked.live.list_sessions(_MOST_SESSIONS)]
+        named = [session for session in sessions if session.title.casefold() == name]
+        session = named[0] if named else asked.live.find(asked.word)
+        return Outcome((f"{session.session_id}  {plain(session.title)}".rstrip(),), session.session_id)
+
+    def _import(self, asked: _Asked) -> Outcome:
+        if not asked.word:
+            raise asked.refuse_short()
+        imported = self._sessions.files.import_file(expand_user(asked.word))
+        return Outcome((f"{imported.chain_id}: new messages: {imported.new_entries:,} of {imported.entries:,}",))
+
     def _tell_tree(self, asked: _Asked) -> Outcome:
         tree = self._sessions.branches.tree(asked.session.session_id, "no-tools")
         return Outcome(tuple(format_line(entry, is_leaf=entry.entry_id == tree.leaf) for entry in tree.entries))
@@ -240,6 +257,8 @@ _FUNCTIONS: Mapping[str, Callable[[SlashCommands, _Asked], Outcome]] = {  # by t
     "session fork": lambda _, asked: _tell_begun(
         asked.live.fork(asked.session.session_id, title=asked.word if asked.order.slash.name == "save" else "")
     ),
+    "session follow": SlashCommands._load,
+    "session import": SlashCommands._import,
     "session tree": SlashCommands._tell_tree,
     "session branch": SlashCommands._branch,
     "session clear": SlashCommands._clear,

@@ -46,6 +46,8 @@ SLASHES = (
     Slash("resume", "turn resume"),
     Slash("fork", "session fork"),
     Slash("save", "session fork", takes=(Argument("name", is_rest=True),)),
+    Slash("load", "session follow", takes=(Argument("name", is_rest=True),)),
+    Slash("import", "session import", takes=(Argument("file", is_rest=True),)),
     Slash("tree", "session tree"),
     Slash("branch", "session branch", ("rewind",)),
     Slash("label", "session label"),
