@@ -100,6 +100,7 @@ class Close(Order, tag="close"):
     """End the session's process; the session stays."""
 
     if_idle: bool = False  # refuse where a turn runs
+    why: str = ""  # a sentence for those who follow the session; empty: a person has closed it
 
 
 class Cancel(Order, tag="cancel"):

@@ -40,6 +40,7 @@ FILTERS = ("default", "no-tools", "user", "labelled", "all")
 _PAGE = 500  # entries read at once
 _PREVIEW = 60  # columns
 _LONGEST_LABEL = 60  # characters
+_WENT_BACK = "it goes on behind an earlier message, which `session tree` shows"
 _HOST_PATIENCE_S = 5.0  # with a live session's host, which may be stopped
 
 
@@ -129,7 +130,7 @@ class SessionBranches(SessionPart):
         """
         try:
             with hosts.connect(self._home.paths, session_id, Client("agents")) as client:
-                client.order(Close(if_idle=True), _HOST_PATIENCE_S)
+                client.order(Close(if_idle=True, why=_WENT_BACK), _HOST_PATIENCE_S)
         except OrderRefused as error:
             raise RequestRefused(Need.NO_TURN) from error
         except (HostUnreachable, HostGone):

@@ -395,7 +395,7 @@ class Host:
             case orders.Close():
                 if order.if_idle and self.turns.turn is not None:
                     raise TurnInFlight("a turn runs")
-                self.end("closed", "it was closed")
+                self.end("closed", order.why or "it was closed")
                 return {}
             case orders.Cancel():
                 self._cancel()
