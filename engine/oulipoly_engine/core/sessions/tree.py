@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from oulipoly_engine.core.transcripts.entry_tree import children_of, path_back
+from oulipoly_engine.core.transcripts.entry_tree import children_of, cut_rings, path_back
 from oulipoly_engine.core.transcripts.session_file.entry import (
     COMPACTION,
     LABEL,
@@ -129,7 +129,7 @@ def build(entries: Iterable[SessionEntry]) -> SessionTree:
     orphans = tuple(
         place for place, parent in enumerate(parents) if parent is None and ordered[place].parent_id is not None
     )
-    cuts = _cut_rings(parents)
+    cuts = cut_rings(parents)
     times = _times(ordered)
     children = children_of(parents)
     for siblings in children:
@@ -177,33 +177,6 @@ def _times(entries: Sequence[SessionEntry]) -> list[str]:
         latest = entry.at or latest
         times.append(latest)
     return times
-
-
-def _cut_rings(parents: list[int | None]) -> tuple[int, ...]:
-    """Take the parent of the first entry of each ring, and return those entries."""
-    cuts = []
-    walks: list[int | None] = [None] * len(parents)  # the walk that has come by each place
-    for start, parent in enumerate(parents):
-        if parent is None or parent < start:  # each ring has an entry that refers forward, or to itself
-            continue
-        place: int | None = start
-        while place is not None and walks[place] is None:
-            walks[place] = start
-            place = parents[place]
-        if place is not None and walks[place] == start:
-            first = min(_ring(place, parents))
-            parents[first] = None
-            cuts.append(first)
-    return tuple(sorted(cuts))
-
-
-def _ring(start: int, parents: Sequence[int | None]) -> list[int]:
-    ring = [start]
-    place = parents[start]
-    while place is not None and place != start:
-        ring.append(place)
-        place = parents[place]
-    return ring
 
 
 def _depths(roots: Iterable[int], children: Sequence[Sequence[int]]) -> list[int]:

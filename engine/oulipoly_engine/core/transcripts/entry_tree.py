@@ -65,11 +65,12 @@ def build(links: Iterable[EntryLink]) -> EntryTree:
         _take(taken, lines[0][1], 0)
     children = children_of(parents)
     for index in range(len(ordered)):
-        if taken[index] < 0:
-            side = ordered[index].is_sidechain
-            run = _forward(index, children, ordered, taken)
+        while taken[index] < 0:
+            start = _climb(index, parents, taken)
+            side = ordered[start].is_sidechain
+            run = _forward(start, children, ordered, taken)
             kind = LineKind.SIDE_CHAIN if side else LineKind.BRANCH
-            lines.append((kind, run, _anchor(index, parents, ordered)))
+            lines.append((kind, run, _anchor(start, parents, ordered)))
             _take(taken, run, len(lines) - 1)
     return EntryTree(tuple(_line(ordered, taken, *line) for line in lines))
 
@@ -109,28 +110,69 @@ def path_back(leaf: int, parents: Sequence[int | None]) -> list[int]:
     return path[::-1]
 
 
+def cut_rings(parents: list[int | None]) -> tuple[int, ...]:
+    """Take the parent of the first entry of each ring, and return those entries."""
+    cuts = []
+    walks: list[int | None] = [None] * len(parents)  # the walk that has come by each place
+    for start, parent in enumerate(parents):
+        if parent is None or parent < start:  # each ring has an entry that refers forward, or to itself
+            continue
+        place: int | None = start
+        while place is not None and walks[place] is None:
+            walks[place] = start
+            place = parents[place]
+        if place is not None and walks[place] == start:
+            first = min(_ring(place, parents))
+            parents[first] = None
+            cuts.append(first)
+    return tuple(sorted(cuts))
+
+
+def _ring(start: int, parents: Sequence[int | None]) -> list[int]:
+    ring = [start]
+    place = parents[start]
+    while place is not None and place != start:
+        ring.append(place)
+        place = parents[place]
+    return ring
+
+
 def _parents(ordered: Sequence[EntryLink]) -> list[int | None]:
-    """Return the place of each entry's parent; None for one that begins a line."""
-    place = {entry.entry_id: index for index, entry in enumerate(ordered)}
-    parents: list[int | None] = []
+    """Return the place of each entry's parent; None for one that begins a line.
+
+    A parent may be the later one of the two: claude dates back what it writes behind a compaction.
+    """
+    places = {entry.entry_id: index for index, entry in enumerate(ordered)}
+    parents = [places.get(entry.parent_entry_id or NO_PARENT) for entry in ordered]
+    cut_rings(parents)
     last_main: int | None = None
+    before: int | None = None  # the last main entry before `begin`
+    begin, end = 0, -1  # of entries that may hang on later ones
     last_side: dict[str | None, int] = {}
     for index, entry in enumerate(ordered):
-        if entry.parent_entry_id == NO_PARENT:
-            parents.append(None)
-            last_main = index
-            continue
-        told = None if entry.parent_entry_id is None else place.get(entry.parent_entry_id)
-        if told is not None and told >= index:  # a clock that went back, or a ring
-            told = None
+        parent = parents[index]
+        if index > end:
+            begin = index
+            before = last_main
+        end = max(end, parent or 0)
+        is_lost = parent is None and entry.parent_entry_id != NO_PARENT
         if entry.is_sidechain:
-            is_first = entry.parent_entry_id is None
-            parents.append(told if told is not None else None if is_first else last_side.get(entry.source_file))
+            if is_lost and entry.parent_entry_id is not None:
+                last = last_side.get(entry.source_file)
+                parents[index] = last if last is not None and last < begin else None
             last_side[entry.source_file] = index
-        else:
-            parents.append(told if told is not None else last_main)
-            last_main = index
+            continue
+        if is_lost:
+            parents[index] = before
+        last_main = index
     return parents
+
+
+def _climb(start: int, parents: Sequence[int | None], taken: Sequence[int]) -> int:
+    """Return the first ancestor of an entry that is on no line yet."""
+    while (parent := parents[start]) is not None and taken[parent] < 0:
+        start = parent
+    return start
 
 
 def _forward(

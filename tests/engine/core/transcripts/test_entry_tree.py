@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.transcripts.entry_tree import EntryLink, LineKind, build
+from oulipoly_engine.core.transcripts.entry_tree import EntryLink, LineKind, build, parent_ids
 
 
 def link(number, parent=None, side=False, source="main.jsonl"):
@@ -47,6 +47,14 @@ def test_side_chains_leave_at_the_main_turn_before_them():
 
 def test_a_parent_that_is_not_stored_means_the_turn_before():
     assert [(LineKind.MAIN, (1, 2, 3), None, None)] == shape(build([link(1), link(2, 99), link(3, 98)]))
+
+
+def test_what_is_dated_back_hangs_on_the_later_turn_that_it_names():
+    """Of a compaction, which follows on 2 by no name: 4 stands before it in the file, and is dated behind."""
+    compacted = [link(1), link(2, 1), link(3, 4), link(4, 99), link(5, 3)]
+
+    assert {"t2": "t1", "t3": "t4", "t4": "t2", "t5": "t3"} == parent_ids(compacted)
+    assert [(LineKind.MAIN, (1, 2, 4, 3, 5), None, None)] == shape(build(compacted))
 
 
 def test_turns_that_name_no_parents_at_all_are_one_line():
