@@ -81,7 +81,7 @@ def pytest_addoption(parser):
 
 def pytest_ignore_collect(collection_path, config):
     """Leave out a folder all of whose tests have a mark that was not asked for: to import it takes each worker long."""
-    return True if collection_path.name in {"browser", "real_cli"} & _marks_left_out(config) else None
+    return True if collection_path.name in {"browser", "real_cli", "session_files"} & _marks_left_out(config) else None
 
 
 def _marks_left_out(config):

@@ -329,6 +329,7 @@ def test_pi_goes_on_at_the_leaf_with_ids_of_its_own_form(leaf):
     assert said == [entry.text for entry in tree.context()]
     assert ({"here"}, "name") == ({*tree.labels().values()}, tree.name())
     assert (0, "stop", 0) == (message["usage"]["cost"]["total"], message["stop_reason"], message["usage"]["total"])
+    assert "custom" == tree.entries[2].role  # a result whose call pi does not know would be refused by its provider
     assert len(STORED) == sum(entry.text != LEAF_MARK for entry in file.entries)
     assert [] == [tree.entries[place].text for place in tree.orphans]
 

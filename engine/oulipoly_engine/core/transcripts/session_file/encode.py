@@ -35,6 +35,8 @@ _PI_MESSAGES: Mapping[str, Mapping[str, Any]] = {
     "toolResult": {"toolCallId": "", "toolName": "", "content": [], "isError": False},
 }
 
+_CALLLESS_RESULT = {"role": "custom", "customType": "tool_result", "display": True}
+
 
 def encode(header: Header, entries: Iterable[SessionEntry]) -> Iterator[bytes]:
     """Yield a session as the lines of a file of version 2, each with its LF."""
@@ -122,6 +124,8 @@ def _encode_for_pi(entry: SessionEntry, ids: Mapping[str, str]) -> bytes:
 
 
 def _pi_message(message: dict[str, Any], at: str) -> dict[str, Any]:
+    if message.get("role") == "toolResult" and not message.get("toolCallId"):  # which every provider refuses
+        message = {**message, **_CALLLESS_RESULT}
     defaults = _PI_MESSAGES.get(text_of(message.get("role")), {})
     full = {**message, **{key: value for key, value in defaults.items() if message.get(key) is None}}
     if defaults and isinstance(full["content"], str):
