@@ -22,7 +22,8 @@ def make_tree(leaf="g", preview="words of {}", parents=PARENTS, said=SAID):
     )
     by_id = {entry.entry_id: entry for entry in entries}
     arranged = (by_id[name].placed(parents.get(name), depth, lines) for name, depth, lines in arrange([*said], parents))
-    return SessionTree("chain", "session", leaf, tuple(arranged))
+    entries = tuple(arranged)
+    return SessionTree("chain", "session", leaf, tuple(entry.entry_id for entry in entries), parents, entries)
 
 
 def rows_of(tree, **look):

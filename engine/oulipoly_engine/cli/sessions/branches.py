@@ -11,6 +11,7 @@ from oulipoly_engine.cli.base.telling import tell
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.sessions.tree_lines import format_line, short_id
 from oulipoly_engine.core.text.columns import fit
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.sessions.branches import FILTERS, branch_json, compare_lines, comparison_json, to_json
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.cli.base.context import Context
 
+_PAGE = 200  # lines written at once
 _ENTRY = "the message's id, as `session tree` names it; its beginning is enough"
 
 
@@ -48,9 +50,16 @@ def _add_tree(parser: Parser) -> None:
 def _tree(context: Context, options: Namespace) -> int:
     branches = context.engine.sessions.branches
     tree = branches.tree(branches.find_latest() if options.session is None else options.session, options.filter)
+    if options.json:
+        return tell(options, to_json(tree))
     columns = person.columns()
-    lines = (fit(format_line(entry, is_leaf=entry.entry_id == tree.leaf), columns) for entry in tree.entries)
-    return tell(options, to_json(tree), *lines, notes=() if tree.entries else ("no message of it is stored",))
+    for begin in range(0, len(tree.entries), _PAGE):  # the first are shown before the last are read
+        entries = tree.entries[begin : begin + _PAGE]
+        lines = (format_line(entry, is_leaf=entry.entry_id == tree.leaf, columns=columns) for entry in entries)
+        output.write_lines(fit(line, columns) for line in lines)
+    if not tree.entries:
+        diagnostics.note("no message of it is stored")
+    return 0
 
 
 def _add_entry(parser: Parser) -> None:

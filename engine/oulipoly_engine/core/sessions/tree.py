@@ -10,7 +10,7 @@ at its first entry in the file, because files refer back only. Nothing here recu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from oulipoly_engine.core.transcripts.entry_tree import children_of, cut_rings, path_back
 from oulipoly_engine.core.transcripts.session_file.entry import (
@@ -60,14 +60,6 @@ class SessionTree(Record):
     def path(self, entry_id: str) -> tuple[SessionEntry, ...]:
         """Return the entries from a root to one of them. Raises TurnNotFound."""
         return self.path_to(self.place_of(entry_id))
-
-    def walk(self) -> Iterator[int]:
-        """Yield the places of all entries as a drawing has them: each before its children, branch by branch."""
-        waiting = [*reversed(self.roots)]
-        while waiting:
-            place = waiting.pop()
-            yield place
-            waiting.extend(reversed(self.children[place]))
 
     def without_rings(self) -> tuple[SessionEntry, ...]:
         """Return the entries, those whose parent came of themselves without it."""

@@ -29,7 +29,6 @@ class TreeEntry(Record):
     depth: int = 0  # how many entries lie before it
     prefix: str = ""  # the lines of the tree before it
     is_sidechain: bool = False  # a sub-agent said it
-    has_words: bool = True  # not only what tools were given, and gave
 
     def placed(self, parent_id: str | None, depth: int, prefix: str) -> TreeEntry:
         """Return the same entry at a place."""
@@ -61,12 +60,16 @@ def find_ids(entry_ids: Iterable[str], text: str) -> list[str]:
     return [entry_id for entry_id in ids if entry_id.startswith(text) or short_id(entry_id) == text]
 
 
-def format_line(entry: TreeEntry, *, is_leaf: bool) -> str:
-    """Return an entry's line: lines of the tree, who spoke, id, text, label, and whether the session goes on there."""
+def format_line(entry: TreeEntry, *, is_leaf: bool, columns: int = 0) -> str:
+    """Return an entry's line: lines of the tree, who spoke, id, text, label, and whether the session goes on there.
+
+    columns: how long lines may be; 0: as long as they are.
+    """
+    prefix = cut_prefix(entry.prefix, columns or len(entry.prefix) * 3)
     letter = _LETTERS.get(entry.role, "·")
     label = f"  [{entry.label}]" if entry.label else ""
     mark = "  ← goes on here" if is_leaf else ""
-    return f"{entry.prefix}{letter} {short_id(entry.entry_id)}  {entry.preview}{label}{mark}"
+    return f"{prefix}{letter} {short_id(entry.entry_id)}  {entry.preview}{label}{mark}"
 
 
 def arrange(entry_ids: Sequence[str], parents: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
@@ -87,17 +90,27 @@ def arrange(entry_ids: Sequence[str], parents: Mapping[str, str]) -> Iterator[tu
         waiting = [(begin, 0, "", "")]  # id, depth, the lines of itself and of what follows on it
         while waiting:
             entry_id, depth, own, rest = waiting.pop()
-            if entry_id in seen:
-                continue
-            seen.add(entry_id)
-            yield entry_id, depth, own
-            following = children.get(entry_id, ())
-            for place, child in reversed([*enumerate(following)]):
-                if len(following) == 1:
-                    waiting.append((child, depth + 1, rest, rest))
-                else:
-                    lines = _LAST if place == len(following) - 1 else _ELDER
-                    waiting.append((child, depth + 1, rest + lines[0], rest + lines[1]))
+            while entry_id not in seen:
+                seen.add(entry_id)
+                yield entry_id, depth, own
+                following = children.get(entry_id, ())
+                depth += 1
+                if len(following) == 1:  # most are, and a list for each took long
+                    entry_id = following[0]
+                    own = rest
+                    continue
+                lines = _LAST
+                for child in reversed(following):
+                    waiting.append((child, depth, rest + lines[0], rest + lines[1]))
+                    lines = _ELDER
+
+
+def cut_prefix(prefix: str, columns: int) -> str:
+    """Return the lines before an entry in a third of some columns: of many levels the last ones, next to it."""
+    most = columns // 3
+    if len(prefix) <= most:
+        return prefix
+    return f"…{prefix[1 - most :]}"
 
 
 def path_to(entry_id: str | None, parents: Mapping[str, str]) -> list[str]:

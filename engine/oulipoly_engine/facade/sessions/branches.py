@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.orders import Close
 from oulipoly_engine.core.sessions.tree_lines import (
     Comparison,
     TreeEntry,
-    arrange,
     compare,
     find_ids,
     format_line,
-    keep_only,
 )
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.transcripts import entry_tree
-from oulipoly_engine.core.transcripts.entry_text import chunk_kinds, text_of
-from oulipoly_engine.core.transcripts.entry_view import preview
-from oulipoly_engine.core.transcripts.turn_script import NO_PARENT
+from oulipoly_engine.core.transcripts.entry_text import text_of
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.transcripts import SessionTranscripts
@@ -29,16 +25,14 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import OrderRefused
 from oulipoly_engine.service.live.protocol import Client
-from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.service.sessions.tree_entries import TreeEntries, choose_kept, read_all
 from oulipoly_engine.store.live import live_entries, live_sessions
 from oulipoly_engine.store.sessions import labels
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
 from oulipoly_engine.store.sessions.sessions import find_latest
-from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, links
+from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, links
 
 FILTERS = ("default", "no-tools", "user", "labelled", "all")
-_PAGE = 500  # entries read at once
-_PREVIEW = 60  # columns
 _LONGEST_LABEL = 60  # characters
 _WENT_BACK = "it goes on behind an earlier message, which `session tree` shows"
 _HOST_PATIENCE_S = 5.0  # with a live session's host, which may be stopped
@@ -50,17 +44,14 @@ class SessionTree(Record):
     chain_id: str
     session_id: str  # its CLI's own
     leaf: str | None  # the entry that it goes on behind; None: nothing was said yet
-    entries: tuple[TreeEntry, ...]  # depth first, each behind its parent
+    entry_ids: tuple[str, ...] = ()  # depth first, each behind its parent
+    parents: Mapping[str, str] = {}  # of each entry that has one
+    entries: Sequence[TreeEntry] = ()  # in the same order, read when they are looked at
 
-    @property
-    def entry_ids(self) -> tuple[str, ...]:
-        """Return the ids of the entries."""
-        return tuple(entry.entry_id for entry in self.entries)
-
-    @property
-    def parents(self) -> dict[str, str]:
-        """Return the parent of each entry that has one."""
-        return {entry.entry_id: entry.parent_id for entry in self.entries if entry.parent_id is not None}
+    def find(self, entry_ids: Iterable[str]) -> list[TreeEntry]:
+        """Return some of its entries, in the order of their ids."""
+        places = {entry_id: place for place, entry_id in enumerate(self.entry_ids)}
+        return [self.entries[places[entry_id]] for entry_id in entry_ids]
 
 
 class SessionBranches(SessionPart):
@@ -87,19 +78,24 @@ class SessionBranches(SessionPart):
             raise UsageInvalid(f"there is no filter {kept!r}: {', '.join(FILTERS)}")
         with self._session(text) as (store, session):
             placed = links(store, session.account, session.session_id)
-            parents = entry_tree.parent_ids(placed)
             names = labels.of_chain(store, session.chain_id)
-            rows = [link.row_id for link in placed]
-            entries = {entry.entry_id: _place(entry, names.get(entry.entry_id, "")) for entry in _read(store, rows)}
+            chosen = choose_kept(store, placed, names, kept)
             leaf = find_leaf(store, session.account, session.session_id) or None
-        ids = [*entries]
-        chosen = [entry_id for entry_id in ids if _is_kept(entries[entry_id], kept)]
-        parents = keep_only(ids, parents, {*chosen})
-        arranged = (
-            entries[entry_id].placed(parents.get(entry_id), depth, prefix)
-            for entry_id, depth, prefix in arrange(chosen, parents)
-        )
-        return SessionTree(session.chain_id, session.session_id, leaf, tuple(arranged))
+        entries = TreeEntries(placed, chosen, names, self._read)
+        return SessionTree(session.chain_id, session.session_id, leaf, entries.ids, entries.parents, entries)
+
+    def _read(self, rows: Sequence[int]) -> tuple[Entry, ...]:
+        with self._home.lend_store_to_read() as store:
+            return by_row(store, rows)
+
+    def _meant(self, text: str, entry: str) -> tuple[SessionTree, str]:
+        """Return a session's tree and the entry that a person means; of a whole id, or none, only what leads to it."""
+        with self._session(text) as (store, session):
+            if not entry or has_entry(store, session.account, session.session_id, entry):
+                leaf = find_leaf(store, session.account, session.session_id) or None
+                return SessionTree(session.chain_id, session.session_id, leaf), entry or NO_PARENT
+        tree = self.tree(text, "all")
+        return tree, choose(tree, entry)
 
     def branch(self, text: str, entry: str) -> tuple[SessionTree, str]:
         """Have a session go on behind an entry, all that was said stays; return the tree, and the leaf's id.
@@ -108,17 +104,16 @@ class SessionBranches(SessionPart):
         Raises TurnNotFound, RequestRefused while a turn runs, and as `tree`.
         """
         self._home.refuse_if_read_only("branch a session")
-        tree = self.tree(text, "all")
-        meant = tree.entries[tree.entry_ids.index(choose(tree, entry))] if entry else None
+        tree, entry_id = self._meant(text, entry)
+        heard = [*self.tree(text, "all").entries] if entry_id.startswith(LIVE_IDS) else []
         with self._home.lend_store() as store:
             for live in live_sessions.find(store, tree.chain_id):
                 self._end_process(live.session_id)
                 live_entries.enter(store, live.session_id)
             # What its CLI has written by now would move the leaf to the end when it is read afterwards.
             SessionTranscripts(self._home).glance()
-            shown = tree
-            tree = self.tree(text, "all")
-            entry_id = NO_PARENT if meant is None else _find_again(meant, shown, tree)
+            if heard:
+                entry_id = _find_again(entry_id, heard, self.tree(text, "all").entries)
             move_to(store, tree.chain_id, entry_id)
         self._tell()
         return tree, entry_id
@@ -143,8 +138,7 @@ class SessionBranches(SessionPart):
         name = plain(label).strip()
         if len(name) > _LONGEST_LABEL:
             raise UsageInvalid(f"a label may have {_LONGEST_LABEL} characters, not {len(name)}")
-        tree = self.tree(text, "all")
-        entry_id = choose(tree, entry)
+        tree, entry_id = self._meant(text, entry)
         with self._home.lend_store() as store:
             labels.put(store, tree.chain_id, entry_id, name, self._home.now())
         self._tell()
@@ -168,7 +162,7 @@ class SessionBranches(SessionPart):
         with self._session(text) as (store, session):
             names = labels.of_chain(store, session.chain_id)
             rows = [link.row_id for link in links(store, session.account, session.session_id)]
-            bodies = {entry.entry_id: text_of(entry.body) for entry in _read(store, rows)}
+            bodies = {entry.entry_id: text_of(entry.body) for entry in read_all(store, rows)}
         said = {entry_id for entry_id, body in bodies.items() if wanted in body.casefold()}
         shown = {entry_id for entry_id in said if wanted in redact(bodies[entry_id]).casefold()}
         return frozenset(shown | {entry_id for entry_id, name in names.items() if wanted in name.casefold()})
@@ -200,22 +194,19 @@ def branch_json(tree: SessionTree, leaf: str) -> dict[str, object]:
 
 def comparison_json(tree: SessionTree, comparison: Comparison) -> dict[str, object]:
     """Return what every face tells of two branches."""
-    entries = {entry.entry_id: entry for entry in tree.entries}
     alone = {}
     for side, entry_ids in (("left", comparison.left), ("right", comparison.right)):
-        of_side = [entries[entry_id] for entry_id in entry_ids]
+        of_side = tree.find(entry_ids)
         alone[side] = [{"id": entry.entry_id, "role": entry.role, "preview": entry.preview} for entry in of_side]
     return {"session_id": tree.session_id, "shared": [*comparison.shared], **alone}
 
 
 def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
     """Yield two branches as lines: how much both have, then what each has alone."""
-    entries = {entry.entry_id: entry for entry in tree.entries}
     yield f"{len(comparison.shared)} messages are in both"
     for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
-        for entry_id in entry_ids:
-            entry = entries[entry_id].placed(None, 0, f"{sign} ")
-            yield format_line(entry, is_leaf=entry_id == tree.leaf)
+        for entry in tree.find(entry_ids):
+            yield format_line(entry.placed(None, 0, f"{sign} "), is_leaf=entry.entry_id == tree.leaf)
 
 
 def choose(tree: SessionTree, text: str) -> str:
@@ -227,52 +218,18 @@ def choose(tree: SessionTree, text: str) -> str:
     raise TurnNotFound(f"the session has {known} {text!r}: `agents session tree {tree.chain_id[:8]}` names them")
 
 
-def _find_again(meant: TreeEntry, former: SessionTree, tree: SessionTree) -> str:
-    """Return the id of an entry in a tree that was read anew: what was heard has another id in the transcript.
+def _find_again(entry_id: str, heard: Sequence[TreeEntry], entries: Sequence[TreeEntry]) -> str:
+    """Return the id of an entry that was heard live as it is now: its transcript has given it another one.
 
-    Raises TurnNotFound.
+    heard: the session as it was before. Raises TurnNotFound.
     """
-    if meant.entry_id in tree.entry_ids:
-        return meant.entry_id
+    if any(entry.entry_id == entry_id for entry in entries):
+        return entry_id
+    meant = next(entry for entry in heard if entry.entry_id == entry_id)
     alike, now_alike = (
-        [entry.entry_id for entry in each.entries if (entry.role, entry.preview) == (meant.role, meant.preview)]
-        for each in (former, tree)
+        [entry.entry_id for entry in each if (entry.role, entry.preview) == (meant.role, meant.preview)]
+        for each in (heard, entries)
     )
     if len(alike) == len(now_alike):
-        return now_alike[alike.index(meant.entry_id)]
+        return now_alike[alike.index(entry_id)]
     raise TurnNotFound("the session has just been read anew, and that message has another id: look at its tree again")
-
-
-def _read(store: Store, rows: Sequence[int]) -> Iterator[Entry]:
-    for begin in range(0, len(rows), _PAGE):
-        yield from by_row(store, rows[begin : begin + _PAGE])
-
-
-def _place(entry: Entry, label: str) -> TreeEntry:
-    kinds = {*chunk_kinds(entry.body)}
-    role = "tool_result" if kinds == {"tool_result"} else entry.role
-    return TreeEntry(
-        entry.entry_id,
-        None,
-        entry.kind,
-        role,
-        entry.timestamp,
-        preview(entry.body, _PREVIEW),
-        label,
-        is_sidechain=entry.is_sidechain,
-        has_words=not kinds or bool(kinds & {"text", "context"}),
-    )
-
-
-def _is_kept(entry: TreeEntry, kept: str) -> bool:
-    match kept:
-        case "all":
-            return True
-        case "labelled":
-            return bool(entry.label)
-        case "user":
-            return entry.role == "user" and not entry.is_sidechain
-        case "no-tools":
-            return entry.has_words and not entry.is_sidechain
-        case _:
-            return not entry.is_sidechain

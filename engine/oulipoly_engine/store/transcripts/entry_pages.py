@@ -180,6 +180,19 @@ def _links(session_id: Parameter, account: Parameter) -> Query:
     )
 
 
+def has_entry(store: Store, account: str, session_id: str, entry_id: str) -> bool:
+    """Tell whether an entry belongs to a session, by its whole id."""
+    row = EntryRow
+    parts = _find_parts(store, account, session_id)
+    asked = (
+        row.select(row.id).where(
+            row.provider_name == part.account, row.session_id == part.session_id, row.entry_id == entry_id
+        )
+        for part in parts
+    )
+    return any(store.rows(query) for query in asked)
+
+
 def links(store: Store, account: str, session_id: str) -> tuple[EntryLink, ...]:
     """Return how a session's entries hang together, in the order in which they were written; no bodies are read."""
     return _read_links(store, _find_parts(store, account, session_id))

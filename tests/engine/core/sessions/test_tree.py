@@ -46,7 +46,6 @@ def test_two_branches_of_one_entry_are_its_children_and_the_leaf_is_the_last_ent
     assert ["1", "2", "3", "4", "7", "8"] == path(tree)
     assert (["4"], ["6", "8"]) == (ids(tree, tree.branch_points()), ids(tree, tree.tips()))
     assert [0, 1, 2, 3, 4, 5, 4, 5] == tree.depths
-    assert ["1", "2", "3", "4", "5", "6", "7", "8"] == ids(tree, tree.walk())
 
 
 def test_the_leaf_moves_to_an_entry_and_before_all_but_not_to_one_that_is_not_there():
@@ -64,7 +63,6 @@ def test_children_and_roots_are_ordered_by_time_and_then_as_in_the_file():
 
     assert ["c", "d", "e", "b"] == ids(tree, tree.children[0])
     assert ["r", "a"] == ids(tree, tree.roots)
-    assert ["r", "a", "c", "d", "e", "b"] == ids(tree, tree.walk())
 
 
 @pytest.mark.parametrize(
@@ -172,4 +170,3 @@ def test_any_entries_are_the_tree_that_following_each_parent_gives(rows):
         for place in range(len(rows))
     )
     assert sorted(cuts) == list(tree.cuts)
-    assert list(range(len(rows))) == sorted(tree.walk())

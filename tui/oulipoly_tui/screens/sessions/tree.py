@@ -239,7 +239,7 @@ class TreeScreen(ActingScreen):
 
     def _draw(self) -> None:
         tree = self._tree
-        count = 0 if tree is None else len(tree.entries)
+        count = 0 if tree is None else len(tree.entry_ids)
         facts = (FILTERS[self._kept], self._state or f"{count:,}", self._title)
         self.query_one(Box).border_title = Content(" · ".join(filter(None, ("Tree", *facts))))
         self._rows = None
@@ -264,6 +264,8 @@ def _read(engine: Engine, session: str, kept: str) -> tuple[str, SessionTree] | 
     sessions.transcripts.glance()
     try:
         tree = sessions.branches.tree(session or sessions.branches.find_latest(), kept)
+        if tree.leaf is not None and tree.entries:  # what the screen shows first is read here, beside its thread
+            tree.find([tree.leaf if tree.leaf in tree.entry_ids else tree.entry_ids[0]])
         return title_of(sessions.catalogue.find(tree.chain_id)), tree
     except RunnerError as error:
         return error

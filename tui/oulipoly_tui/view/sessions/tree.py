@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, overload
 
+from oulipoly_engine.core.sessions.tree_lines import cut_prefix
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text
 
@@ -43,25 +44,31 @@ class TreeRows(Sequence[Row]):
     def __init__(self, tree: SessionTree, look: TreeLook) -> None:
         self.tree = tree
         self._look = look
-        self._children = Counter(entry.parent_id for entry in tree.entries)
         self._parents = tree.parents
-        self._shown: list[TreeEntry] = []
+        self._children = Counter(map(tree.parents.get, tree.entry_ids))
+        self._shown: list[int] = []  # places in the tree
         self._hidden: Counter[str] = Counter()  # how many entries each folded one hides
         self._leaf = tree.leaf  # or the folded entry that hides it
         self._fold()
-        self._places = {entry.entry_id: place for place, entry in enumerate(self._shown)}
+        self._places = {tree.entry_ids[shown]: place for place, shown in enumerate(self._shown)}
 
     def _fold(self) -> None:
-        """Leave out what lies behind folded entries: depth first, it is all that follows them and is deeper."""
-        folded: TreeEntry | None = None
-        for entry in self.tree.entries:
-            if folded is None or entry.depth <= folded.depth:
-                self._shown.append(entry)
-                folded = entry if entry.entry_id in self._look.folded else None
+        """Leave out what lies behind folded entries."""
+        if not self._look.folded:
+            self._shown = [*range(len(self.tree.entry_ids))]
+            return
+        folds: dict[str, str] = {}  # by each entry that is folded or hidden the folded one
+        for place, entry_id in enumerate(self.tree.entry_ids):
+            fold = folds.get(self._parents.get(entry_id, ""))
+            if fold is None:
+                self._shown.append(place)
+                if entry_id in self._look.folded:
+                    folds[entry_id] = entry_id
                 continue
-            self._hidden[folded.entry_id] += 1
-            if entry.entry_id == self.tree.leaf:
-                self._leaf = folded.entry_id
+            folds[entry_id] = fold
+            self._hidden[fold] += 1
+            if entry_id == self.tree.leaf:
+                self._leaf = fold
 
     def find_branches(self) -> frozenset[str]:
         """Return the entries with which branches begin, where something follows on them."""
@@ -90,7 +97,7 @@ class TreeRows(Sequence[Row]):
     def find(self, key: str | None) -> TreeEntry | None:
         """Return the entry of a row."""
         place = self._places.get(key or "")
-        return None if place is None else self._shown[place]
+        return None if place is None else self.tree.entries[self._shown[place]]
 
     def __len__(self) -> int:
         """Return how many rows there are."""
@@ -104,14 +111,12 @@ class TreeRows(Sequence[Row]):
         """Return the row at a place."""
         if isinstance(place, slice):
             return [self[at] for at in range(*place.indices(len(self)))]
-        entry = self._shown[place]
+        entry = self.tree.entries[self._shown[place]]
         look = self._look
         mark = "  "
         if self._can_fold(entry.entry_id):
             mark = "▸ " if entry.entry_id in look.folded else "▾ "
-        lines = entry.prefix
-        if len(lines) > look.width // 3:  # of many levels the last ones, which stand next to it
-            lines = f"…{lines[1 - look.width // 3 :]}"
+        lines = cut_prefix(entry.prefix, look.width)
         tone: Tone = "accent" if entry.entry_id in look.matches else ""
         return Row(entry.entry_id, _fill(((lines, "dim"), (mark, "key")), entry, self._ends(entry), look.width, tone))
 
@@ -149,13 +154,12 @@ def comparison_lines(tree: SessionTree, comparison: Comparison, names: tuple[str
 
     names: what the left one and the right one are called.
     """
-    entries = {entry.entry_id: entry for entry in tree.entries}
     count = len(comparison.shared)
-    last = f", the last one: {entries[comparison.shared[-1]].preview}" if count else ""
+    last = f", the last one: {tree.find(comparison.shared[-1:])[0].preview}" if count else ""
     shared = cut(f"= {count:,} message{'s are' if count != 1 else ' is'} in both{last}", width)
     column = (width - 3) // 2 if width >= _BESIDE else width
     left, right = (
-        [((name, "heading"),), *(_fill((), entries[entry_id], iter(()), column) for entry_id in entry_ids)]
+        [((name, "heading"),), *(_fill((), entry, iter(()), column) for entry in tree.find(entry_ids))]
         for name, entry_ids in zip(names, (comparison.left, comparison.right), strict=True)
     )
     lines: list[Line] = [((shared, "strong"),), ()]
