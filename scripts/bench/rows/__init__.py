@@ -33,6 +33,7 @@ from rows import (
     sessions,
     start_up,
     terminals,
+    tree,
 )
 
 
@@ -81,6 +82,11 @@ ROWS = (
     Row("list-10k", "`session list` of 10,000 sessions, in process", finding.listing),
     Row("list-10k-kinds", "the same of every kind: recorded, in terminals, live, work", kinds.listing),
     Row("tree-10k", "the app's read model of 10,000 sessions", finding.list_sessions),
+    Row("branches-open", "`session tree` and `show` of 100,000 entries until the first screen", tree.opened),
+    Row("branches-screen", "the first screen of a tree in the app", tree.screen),
+    Row("branches-switch", "to go on behind another message of 100,000", tree.branch),
+    Row("branches-append", "an entry behind 100,000, beside the sync", tree.append),
+    Row("turn-snapshot", "a turn's files: a snapshot of 20,000", tree.snapshot),
     Row("serve-post", "a message by REST, 50 sessions", serve.post_message),
     Row("serve-idle", "a server with 100 listeners to whom nothing happens", serve.listeners),
     Row("serve-replay", "10,000 events of a session told again", serve.replay),
