@@ -17,6 +17,7 @@ from oulipoly_engine.cli.live.turn_result import tell_result, watch
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS, PROFILES
+from oulipoly_engine.core.live.sessions import first_line
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.worktrees.work import LIFECYCLES
 from oulipoly_engine.errors import UsageInvalid
@@ -331,6 +332,27 @@ def _fork(context: Context, options: Namespace) -> int:
     return tell(options, told | {"how": begun.why, "losses": [*begun.losses]}, session.session_id, notes=notes)
 
 
+def _add_compact(parser: Parser) -> None:
+    parser.add_argument("--preview", action="store_true", help="tell what a compaction by a model would hide")
+
+
+def _compact(context: Context, options: Namespace) -> int:
+    live = context.engine.live
+    if not options.preview:
+        answer = live.order(options.session, orders.Compact(), starts=True)
+        return tell(options, answer, str(answer.get("message") or "compact: done"))
+    plan = live.plan_compaction(options.session)
+    hidden = [{"id": each.entry_id, "role": each.role, "preview": first_line(each.text)} for each in plan.hidden]
+    document: dict[str, Any] = {"hidden": hidden, "kept": len(plan.kept), "runs": len(plan.batches)}
+    document |= {"tokens_before": plan.tokens_before, "tokens_hidden": plan.tokens_hidden}
+    lines = (f"{each['role']:9}  {plain(each['preview'])}" for each in hidden)
+    note = (
+        f"{len(hidden)} messages would be hidden behind a summary, the last {len(plan.kept)} kept: of about "
+        f"{plan.tokens_before:,} tokens {plan.tokens_hidden:,} would go, by {len(plan.batches)} runs of a model"
+    )
+    return tell(options, document, *lines, notes=(note,))
+
+
 def _add_review(parser: Parser) -> None:
     target = parser.add_mutually_exclusive_group()
     target.add_argument("--branch", metavar="NAME", help="what differs from this branch")
@@ -383,7 +405,7 @@ _VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespac
     "interrupt": (_nothing, _order(orders.Interrupt())),
     "queue": (_add_queue, _queue),
     "fork": (_add_fork, _fork),
-    "compact": (_nothing, _order(orders.Compact(), starts=True)),
+    "compact": (_add_compact, _compact),
     "review": (_add_review, _review),
     "model": (_add_model, _model),
     "close": (_nothing, _order(orders.Close())),

@@ -72,6 +72,23 @@ class SettingsTable(Table):
     work_merge_cli_log: bool = Field(
         False, description="An experiment: whether a session's log goes on with what its CLI has logged itself."
     )
+    auto_compaction: bool = Field(
+        True, description="Whether a live session whose CLI cannot compact is compacted when its context is full."
+    )
+    compaction_threshold: Annotated[float, Field(ge=0.1, le=1)] = Field(
+        0.8, description="How much of the context's window may be used before that."
+    )
+    compaction_keep_recent: Annotated[int, Field(ge=1)] = Field(
+        4, description="How many of the last messages a compaction by a model leaves as they are."
+    )
+    compaction_window: Count = Field(
+        0,
+        description="How many tokens fit where a CLI does not tell; 0: then a person compacts alone.",
+    )
+    compaction_model: Annotated[Text | None, NameOf("models")] = Field(
+        None, description="The model that sums up a session; without it, the one that the session was begun with."
+    )
+    compaction_instructions: Text = Field("", description="What a summary has to have besides, in your words.")
     # Looked at one by one: a slip in one of them is none of the others, nor of the settings above.
     runtimes: Annotated[dict[str, Any], make_whole_check("tables, `[runtimes.NAME]`")] = Field(
         {}, description="CLIs that live sessions are driven on, beside those of the accounts."

@@ -207,6 +207,12 @@ class Settings(Record):
     work_prune_days: int = 30  # without use, after which a clean and merged worktree goes by itself; 0: never
     work_prune_ignored: bool = False  # also with what git ignores, which nothing keeps
     work_max_running: int = 0  # sessions with a worktree of their own that run at once; 0: any number
+    auto_compaction: bool = True  # of live sessions whose CLI cannot compact
+    compaction_threshold: float = 0.8  # of the context's window
+    compaction_keep_recent: int = 4  # messages that a compaction by a model leaves as they are
+    compaction_window: int = 0  # tokens that fit where a CLI does not tell; 0: nobody knows
+    compaction_model: str | None = None  # None: the session's own
+    compaction_instructions: str = ""  # for the summary
     preimage_limit_bytes: int = 1 << 30  # of what replacements replaced, compressed; 0: no limit
     longest_line: int = LONGEST_LINE  # bytes of a transcript's line; a longer one counts as damaged
 

@@ -25,8 +25,7 @@ class Need(StrEnum):
     NO_TURN = "a turn runs: wait for its end, or interrupt it"
     MESSAGE = "no message waits"
     PROCESS = "this session has no process now: nothing runs in it"
-    COMPACTION = "its CLI cannot compact over this protocol"  # what a driver can do: `drivers.base.Capabilities`
-    REVIEW = "its CLI cannot review over this protocol"
+    REVIEW = "its CLI cannot review over this protocol"  # what a driver can do: `drivers.base.Capabilities`
     SET_MODEL = "its CLI cannot change the model over this protocol"
     UNDO = "there is nothing to undo"
     WORKTREES = "there is no worktree"

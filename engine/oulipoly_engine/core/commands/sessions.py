@@ -161,11 +161,11 @@ COMMANDS = (
     writes(
         "session compact",
         "compact",
-        "have the CLI shorten the session's past",
+        "have the session's past shortened, by its CLI or else by a model's summary",
         (SESSION,),
         ("summarize", "free context"),
         scope="operate",
-        needs=(Need.COMPACTION, Need.NO_TURN),
+        needs=(Need.NO_TURN,),
     ),
     writes(
         "session review",

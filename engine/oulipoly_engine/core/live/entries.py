@@ -80,7 +80,10 @@ def entry_of(session_id: str, native_id: str, numbered: ev.Numbered) -> EntryLin
     item = numbered.event.item
     if item.untaken:
         return None
-    body = encode_body(tuple(_chunks(item)))
+    chunks = tuple(_chunks(item))
+    if numbered.event.hides is not None:
+        chunks = (BodyChunk(_CONTEXT, item.text, numbered.event.hides.first_kept),)
+    body = encode_body(chunks)
     if body is None or not is_instant(numbered.at):
         return None
     return EntryLine(

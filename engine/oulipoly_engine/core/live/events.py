@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from oulipoly_engine.core.sessions.compaction import Hidden
 from oulipoly_engine.records import Record, prepare
 
 # What an item is. A CLI's own word that is none of these becomes `tool` or `other`, and stays in `native_kind`.
@@ -223,6 +224,7 @@ class ItemEnded(Event, tag="item_ended"):
 
     item: Item
     turn_id: str = ""
+    hides: Hidden | None = None  # of a compaction by a model; None: it is none
 
 
 class DiffUpdated(Event, tag="diff_updated"):

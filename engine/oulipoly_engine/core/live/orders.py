@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from oulipoly_engine.core.sessions.compaction import Hidden
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record, prepare
 
@@ -56,6 +57,19 @@ class Interrupt(Order, tag="interrupt"):
 
 class Compact(Order, tag="compact"):
     """Shorten the past."""
+
+
+class BeginCompaction(Order, tag="begin_compaction"):
+    """Let no turn begin until a summary comes over the same connection, or that ends. Old hosts refuse it."""
+
+
+class EndCompaction(Order, tag="end_compaction"):
+    """Take the summary, and have the next process go on with it; without one all stays as it was."""
+
+    summary: str = ""
+    hides: Hidden | None = None
+    failure: str = ""  # why there is no summary
+    is_automatic: bool = False
 
 
 class Review(Order, tag="review"):
@@ -115,6 +129,8 @@ AnyOrder = (
     | Steer
     | Interrupt
     | Compact
+    | BeginCompaction
+    | EndCompaction
     | Review
     | Rename
     | SetModel

@@ -45,6 +45,7 @@ class SessionOptions(Record):
     fork_turn: str = ""  # the same turn, by our id
     preface: str = ""  # goes before the next message: what was said, for a CLI that does not know it
     branches: tuple[Branch, ...] = ()
+    compaction: str = "idle"  # of `core.sessions.compaction.STATES`
     is_recorded: bool = False  # its CLI had it before it was a live session
 
 

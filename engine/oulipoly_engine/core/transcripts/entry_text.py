@@ -60,6 +60,11 @@ def _chunks(body: str | None) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)]
 
 
+def find_first_kept(body: str | None) -> str:
+    """Return the first entry that a compaction does not hide; empty: its CLI has made it, and does not tell."""
+    return next((str(item["first_kept"]) for item in _chunks(body) if item.get("first_kept")), "")
+
+
 def text_of(body: str | None) -> str:
     """Return everything that a body says, its chunks on lines of their own."""
     return "\n".join(passage.text for passage in passages(body))

@@ -80,6 +80,7 @@ class BodyChunk(msgspec.Struct, gc=False, omit_defaults=True):
 
     type: str
     text: str | None = None  # None: it carries no text, and only its type is kept
+    first_kept: str | None = None  # of a summary of ours: the first entry that it does not hide
 
 
 Told = tuple[EntryLine | None, LineError | None]  # an entry, why there is none, or an entry without its body and why

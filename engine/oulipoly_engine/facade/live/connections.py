@@ -16,6 +16,7 @@ from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, Ses
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
 from oulipoly_engine.core.runs.markers import ParentRef
+from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.errors import AccountExhausted, AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
 from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
@@ -78,7 +79,8 @@ class LiveConnections(LiveRequests):
         session = self._begin_branch(store, session)
         if find_refusal(store, session):
             session = give_preface(store, session, self._home.now())
-        launcher = LiveLauncher(store, self._home.files.accounts(), self._home.paths, self._home.clock)
+        accounts = self._home.files.accounts()
+        launcher = LiveLauncher(store, accounts, self._home.paths, self._home.clock, self._compaction_rules())
         cli = catalogue.clis.get(runtime.id)
         last = self._last_number(session.session_id)
         host = launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)
@@ -87,6 +89,15 @@ class LiveConnections(LiveRequests):
             if find_refusal(store, self.find(session.session_id)):
                 return self._start(store, self.find(session.session_id))
         return host
+
+    def _compaction_rules(self) -> Rules:
+        settings = self._home.files.settings()
+        return Rules(
+            settings.auto_compaction,
+            settings.compaction_threshold,
+            settings.compaction_keep_recent,
+            settings.compaction_window,
+        )
 
     def _wait_for_opened(self, session_id: str, after: int = 0) -> None:
         """Wait until a session is open, or its process has ended. after: the number of the last event before."""

@@ -29,7 +29,8 @@ from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedM
 from oulipoly_engine.errors import RequestRefused, RunnerError, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.beginning import NewSession, ask_never_asked, choose_session
-from oulipoly_engine.facade.live.connections import LiveConnections, refuse_fenced
+from oulipoly_engine.facade.live.compaction import LiveCompactions
+from oulipoly_engine.facade.live.connections import refuse_fenced
 from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.facade.live.turn_results import (
     Look,
@@ -64,7 +65,7 @@ class Begun(Record):
     losses: tuple[str, ...] = ()  # what of the past a fork does not have
 
 
-class LiveSessions(LiveConnections):
+class LiveSessions(LiveCompactions):
     """The live sessions of one user."""
 
     @property
@@ -195,7 +196,9 @@ class LiveSessions(LiveConnections):
         """
         self._home.refuse_if_read_only("send a message")
         order = orders.Send(text, if_idle=if_idle)
-        return self._send(self.find_or_adopt(identity), order, waits=waits, look=look)
+        session = self.find_or_adopt(identity)
+        self.compact_when_due(session)
+        return self._send(session, order, waits=waits, look=look)
 
     def start(self, identity: str) -> None:
         """Start the process of a session where none lives. Raises RunnerError."""

@@ -12,8 +12,10 @@ from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import Branch, LiveSession, Turn, first_line, why_elsewhere
-from oulipoly_engine.core.transcripts.entry_text import PREFACE, PREFACE_END, passages
-from oulipoly_engine.core.transcripts.turn_script import MESSAGE
+from oulipoly_engine.core.sessions.compaction import Message, guess_tokens
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts.entry_text import PREFACE, PREFACE_END, find_first_kept, passages, text_of
+from oulipoly_engine.core.transcripts.turn_script import COMPACTION, MESSAGE
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RuntimeUnknown, TurnNotFound
 from oulipoly_engine.records import Record, replace
@@ -28,6 +30,7 @@ from oulipoly_engine.store.transcripts.entry_paths import (
     find_last_of_turn,
     find_sessions_of_turns,
     read_back,
+    read_context_back,
 )
 
 PREFACE_LIMIT = 200_000  # characters of what was said: the older part is left out first
@@ -197,7 +200,10 @@ def make_preface(store: Store, place: EntryPlace | None) -> str:
     """Return what was said up to an entry, for an agent that has not heard it. place: None: nothing was."""
     lines: list[str] = []
     length = 0
-    for entry in () if place is None else read_back(store, place):
+    summary = ""
+    for entry in () if place is None else read_context_back(store, place):
+        if entry.kind == COMPACTION and find_first_kept(entry.body):
+            summary = f"Summary of what was said first:\n{text_of(entry.body)}\n\n"
         said = tuple(_write_entry(entry))
         lines += reversed(said)
         length += sum(map(len, said))
@@ -206,10 +212,37 @@ def make_preface(store: Store, place: EntryPlace | None) -> str:
     text = "\n\n".join(reversed(lines))
     if len(text) > PREFACE_LIMIT:
         text = f"[the beginning is left out]\n\n{text[-PREFACE_LIMIT:]}"
-    return f"{_INTRODUCTION}\n\n<session>\n{text}{PREFACE_END}"
+    return f"{_INTRODUCTION}\n\n<session>\n{summary}{text}{PREFACE_END}"
+
+
+def read_messages(store: Store, session: LiveSession) -> tuple[str, tuple[Message, ...]]:
+    """Return the summary of the last compaction, empty where there was none, and what was said since, oldest first."""
+    live_entries.enter(store, session.session_id)
+    end = find_end(store, session)
+    summary = ""
+    messages: list[Message] = []
+    for entry in () if end is None else read_context_back(store, end):
+        if entry.kind == COMPACTION and find_first_kept(entry.body):
+            summary = text_of(entry.body)
+        said = redact("\n\n".join(text for _, text in _read_speech(entry)))
+        if said:
+            messages.append(Message(entry.entry_id, entry.role, said, guess_tokens(text_of(entry.body))))
+    return redact(summary), tuple(reversed(messages))
+
+
+def guess_context(store: Store, session: LiveSession) -> int:
+    """Return about how many tokens a session's next turn begins with."""
+    summary, messages = read_messages(store, session)
+    return guess_tokens(summary) + sum(message.tokens for message in messages)
 
 
 def _write_entry(entry: Entry) -> Iterator[str]:
+    for speaker, text in _read_speech(entry):
+        yield f"{speaker}:\n{text}" if speaker else text
+
+
+def _read_speech(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield who has said what; nobody has said what a tool was given."""
     from oulipoly_engine.core.transcripts import claude, codex  # noqa: PLC0415 - 5 ms, only a preface needs them
 
     for passage in passages(entry.body) if entry.kind == MESSAGE else ():
@@ -217,11 +250,11 @@ def _write_entry(entry: Entry) -> Iterator[str]:
             case "text", "user" if passage.text.startswith((*claude.NOT_TYPED, *codex.NOT_TYPED)):
                 pass
             case "text" | "context", "user":
-                yield f"User:\n{passage.text}"
+                yield "User", passage.text
             case "text", _:
-                yield f"Agent:\n{passage.text}"
+                yield "Agent", passage.text
             case "tool_use", _:
-                yield f"[tool: {first_line(passage.text)}]"
+                yield "", f"[tool: {first_line(passage.text)}]"
             case _:
                 pass
 
@@ -244,12 +277,18 @@ def find_end(store: Store, session: LiveSession) -> EntryPlace | None:
 
 
 def find_moved_leaf(store: Store, session: LiveSession) -> str | None:
-    """Return the entry that a person went back to; None: a session goes on at its end."""
+    """Return the entry that a person went back to, or a summary of ours at the end; None: its CLI knows the end."""
     for account in sorted(_accounts_of(store, session)):
         leaf = leaves.find_moved(store, account, session.native_id or "")
         if leaf is not None:
             return leaf
-    return None
+    end = find_end(store, session)
+    if end is None or not end.is_live:  # the way there need not be read
+        return None
+    last = next(read_back(store, end), None)
+    if last is None or last.kind != COMPACTION or not find_first_kept(last.body):
+        return None
+    return last.entry_id
 
 
 def _accounts_of(store: Store, session: LiveSession) -> set[str]:

@@ -22,6 +22,7 @@ from oulipoly_engine.core.live.events import Notice, Numbered, SessionClosed, Se
 from oulipoly_engine.core.live.lines import LineSplitter, Oversized
 from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.sanitize import readable
@@ -71,6 +72,7 @@ class Limits(Record):
     answer_s: float = 6 * 3600.0  # that a request waits for a person
     stderr_lines: int = 200
     notice_s: float = 60.0  # of a running turn of which nothing is heard, until that is told; then twice that
+    compaction: Rules = Rules()
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
 
     def idle_left(self, used_at: float, now: float) -> float | None:
@@ -107,6 +109,7 @@ class Host:
         self._error_lines = LineSplitter(_CHUNK)
         self._clients: dict[int, ClientSeat] = {}
         self._control = Control()
+        self._compactor: ClientSeat | None = None  # without whom no summary comes
         self._unsent = bytearray()
         self._used_at = self._began_at = time.monotonic()
         self._heard_at = self._began_at  # anything of the CLI
@@ -400,6 +403,15 @@ class Host:
             case orders.Cancel():
                 self._cancel()
                 return {}
+            case orders.BeginCompaction():
+                data = self.turns.begin_compaction()
+                self._compactor = seat
+                return data
+            case orders.EndCompaction():
+                data = self.turns.end_compaction(order)
+                if data:
+                    self.end("closed", "its next process goes on with the summary")
+                return data
         data = self.turns.order(order, seat.name)
         is_cancelled = False
         if isinstance(order, orders.Answer):
@@ -446,6 +458,10 @@ class Host:
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(seat.connection)
         self._clients = {number: one for number, one in self._clients.items() if one is not seat}
+        if seat is self._compactor:
+            self._compactor = None
+            self.turns.drop_compaction("who had begun it has gone")
+            self._pump()
         seat.close(text)
 
     # Time ------------------------------------------------------------------------------------------------------------

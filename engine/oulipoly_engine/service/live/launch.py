@@ -19,6 +19,7 @@ from oulipoly_engine.core.live.permissions import read_profile
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import AccountUnusable
@@ -51,6 +52,7 @@ class LiveLauncher(Record):
     accounts: Mapping[str, Account]
     paths: Paths
     clock: Clock
+    compaction: Rules = Rules()
 
     def start(
         self,
@@ -118,6 +120,7 @@ class LiveLauncher(Record):
                 answer_s=runtime.answer_s,
                 stderr_lines=runtime.stderr_lines,
                 notice_s=session.opening.notice_s or Limits().notice_s,
+                compaction=self.compaction,
                 turn_silence_s=session.opening.turn_silence_s,
             ),
             invocation_row=row,

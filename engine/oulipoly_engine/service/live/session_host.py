@@ -160,7 +160,7 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
         clock,
         process,
         driver,
-        lambda tell: SessionTurns(store, session, driver, mine, clock, tell),
+        lambda tell: SessionTurns(store, session, driver, mine, clock, tell, order.limits.compaction),
         listener,
         order.limits,
         order.invocation_row,

@@ -16,9 +16,12 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import failures, orders, requests, states
+from oulipoly_engine.core.live.entries import begin_of_ids
 from oulipoly_engine.core.live.models import check_model
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, first_line
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.sessions import compaction
+from oulipoly_engine.core.sessions.compaction import Rules, Verdict
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.worktrees.event_secrets import EventCleaner, clean_record
 from oulipoly_engine.drivers.base import (
@@ -32,6 +35,7 @@ from oulipoly_engine.drivers.base import (
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.live.forks import guess_context
 from oulipoly_engine.service.live.given_messages import Echoes, SteeringMessages
 from oulipoly_engine.service.live.session_events import SessionEvents, merge_deltas
 from oulipoly_engine.service.live.session_queue import change_queue, check_text, describe_message
@@ -41,6 +45,8 @@ from oulipoly_engine.store.live import live_queue, live_sessions, probes, unsent
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, notes
+
+_RULES = Rules()
 
 
 class Process(Record):
@@ -64,8 +70,10 @@ class SessionTurns:
         process: Process,
         clock: Clock,
         tell: Callable[[ev.Numbered], None],
+        rules: Rules = _RULES,
     ) -> None:
         """tell: is given each event once it is kept."""
+        self._rules = rules
         self._store, self._driver, self._process, self._clock = store, driver, process, clock
         self.session = session
         self.policy = ""  # in force, in the CLI's own words, as it has told it last
@@ -231,7 +239,7 @@ class SessionTurns:
 
     def _begin(self, event: ev.TurnStarted) -> None:
         turn = self.turn
-        if turn is None:  # the CLI works by itself: a compaction of its own, for example
+        if turn is None or self.is_compacting:  # the CLI works by itself: a compaction of its own, for example
             turn = self._new_turn(str(uuid.uuid4()), "other", "")
         elif turn == self._ordered:
             self._keep_turn(turn)
@@ -243,7 +251,7 @@ class SessionTurns:
 
     def _end(self, event: ev.TurnEnded) -> None:
         turn = self.turn
-        if turn is None:
+        if turn is None or self.is_compacting:
             return  # late: its turn is over
         if turn == self._ordered:
             self._keep_turn(turn)
@@ -280,6 +288,8 @@ class SessionTurns:
         self._steering.end_turn(event.status)
         self._change()
         self._say(event)
+        if turn.kind in ("user", "recovery") and event.status == "completed":
+            self._judge_context()
 
     def _drop_items(self) -> None:
         for item in self._open_items():
@@ -301,8 +311,10 @@ class SessionTurns:
 
     @property
     def waits_for_others(self) -> bool:
-        """Return whether the turn waits for a person's answer, or for a command that runs."""
-        return self.requests.are_open or any(item.kind == "command" for item in self._items.values())
+        """Return whether the turn waits for a person's answer, a model's summary, or a command that runs."""
+        return (
+            self.requests.are_open or self.is_compacting or any(item.kind == "command" for item in self._items.values())
+        )
 
     def time_out(self, why: str) -> None:
         """Interrupt the running turn, which ends as one that took too long."""
@@ -412,12 +424,82 @@ class SessionTurns:
     def _interrupt(self) -> dict[str, Any]:
         if self.turn is None:
             raise requests.NoTurnRuns(Need.TURN)
+        if self.is_compacting:
+            turn_id = self.turn.turn_id
+            self.drop_compaction("it was interrupted")
+            return {"turn_id": turn_id}
         self._driver.interrupt()
         return {"turn_id": self.turn.turn_id}
 
     def _compact(self) -> dict[str, Any]:
         self._must_be_idle("compact")
         return self._start("compact", "", self._driver.compact)
+
+    # A compaction by a model is a turn that the CLI knows nothing of: it is kept once the summary is there.
+    @property
+    def is_compacting(self) -> bool:
+        """Return whether a model makes a summary."""
+        return self.turn is not None and self.turn.kind == "compact" and self.turn.status == "compacting"
+
+    def begin_compaction(self) -> dict[str, Any]:
+        """Let no turn begin until the summary is there. Raises RequestRefused."""
+        self._must_be_idle("compact")
+        state = compaction.next_state(self.session.opening.compaction, "begin")
+        turn = replace(self._describe_turn(str(uuid.uuid4()), "compact", ""), status=state)
+        self.turn = turn
+        self._say(ev.Notice("a model sums up what was said before; messages wait for that", "info", "compacting"))
+        return {"turn_id": turn.turn_id}
+
+    def drop_compaction(self, why: str, event: str = "abort") -> None:
+        """Go on as before, since there is no summary."""
+        if not self.is_compacting:
+            return
+        self.turn = None
+        self._say(ev.Notice(f"nothing was compacted: {why}", "warning", "compaction_failed"))
+        if event == "fail":
+            self._change_opening(compaction=compaction.next_state("compacting", event))
+        with self._store.write():
+            self._run_next()
+            self._keep(self._take_events())
+
+    def end_compaction(self, order: orders.EndCompaction) -> dict[str, Any]:
+        """Keep the summary, with the turn that it is, or neither. Raises RequestRefused."""
+        turn = self.turn
+        if turn is None or not self.is_compacting:
+            raise RequestRefused("nothing was compacted: it was interrupted, or the session's CLI has begun to work")
+        if order.hides is None:
+            self.drop_compaction(order.failure, "fail" if order.is_automatic else "abort")
+            return {}
+        item = ev.Item(f"compaction/{turn.turn_id}", "compaction", "completed", redact(order.summary))
+        with self._store.write():
+            live_sessions.insert_turn(self._store, replace(turn, status="starting"))
+            live_sessions.begin_turn(self._store, turn.turn_id, "")
+            self._say(ev.TurnStarted(turn_id=turn.turn_id, kind=turn.kind))
+            self._say(ev.ItemEnded(item, turn.turn_id, order.hides))
+            number = self._events.number
+            self._end_turn(turn, ev.TurnEnded("completed", turn_id=turn.turn_id))
+            self._change_opening(compaction=compaction.next_state("compacting", "complete"))
+            self._events.keep()
+        return {"turn_id": turn.turn_id, "entry_id": f"{begin_of_ids(self.session.session_id)}{number:010}"}
+
+    def _judge_context(self) -> None:
+        """Tell when the context is almost full. Where the CLI does not count, its length is guessed."""
+        window = self.usage.window or self._rules.window
+        if not window or self.session.opening.compaction == "due":
+            return
+        tokens = self.usage.context or guess_context(self._store, self.session)
+        verdict = compaction.judge(tokens, window, self._rules)
+        if verdict is Verdict.NOTHING:
+            return
+        text = f"about {tokens / window:.0%} of the context is used"
+        code = "context_almost_full"
+        if verdict is Verdict.COMPACT and not self._driver.capabilities.compaction:
+            state = compaction.next_state(self.session.opening.compaction, "fill")
+            self._change_opening(compaction=state)
+            code = "compaction_due" if state == "due" else code
+            way = "`/compact` compacts it" if state == "paused" else "it is compacted before the next message"
+            text = f"{text}: {way}"
+        self._say(ev.Notice(text, "warning", code))
 
     def _review(self, order: orders.Review) -> dict[str, Any]:
         self._must_be_idle("review")

@@ -13,8 +13,10 @@ _PURPOSE = "setup"  # how traces tell these runs from others
 _LOOSE = ("dangerously", "yolo", "full-auto")  # arguments that win over a sandbox
 
 
-def answer_only(model: Model, accounts: Mapping[str, Account], home: Path) -> tuple[Model, tuple[str, ...]]:
-    """Return the pool for the set-up's turns, and those accounts of it whose CLI keeps tools of its own."""
+def answer_only(
+    model: Model, accounts: Mapping[str, Account], home: Path, purpose: str = _PURPOSE
+) -> tuple[Model, tuple[str, ...]]:
+    """Return the pool for turns of a purpose, and those accounts of it whose CLI keeps tools of its own."""
     members, others = [], []
     for member in model.members:
         account = accounts.get(member.account)
@@ -26,7 +28,7 @@ def answer_only(model: Model, accounts: Mapping[str, Account], home: Path) -> tu
             others.append(member.account)
         words = () if launch is None else _drop_repeated((*launch.answer_words, *launch.test_words), given)
         members.append(replace(member, args=(*member.args, *words)))
-    return replace(model, purpose=_PURPOSE, members=tuple(members), inputs=()), tuple(dict.fromkeys(others))
+    return replace(model, purpose=purpose, members=tuple(members), inputs=()), tuple(dict.fromkeys(others))
 
 
 def _drop_repeated(words: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from oulipoly_engine.core.transcripts.entry_text import find_first_kept
 from oulipoly_engine.core.transcripts.entry_tree import path_to
-from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS
+from oulipoly_engine.core.transcripts.turn_script import COMPACTION, LIVE_IDS
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
@@ -77,6 +78,26 @@ def find_beginning_with(store: Store, sessions: Iterable[tuple[str, str]], text:
         for row in store.rows(_beginning_with(account, session_id, text, f"{text}{_BEHIND}"))
     }
     return (places[text],) if text in places else tuple(places.values())
+
+
+def read_context_back(store: Store, place: EntryPlace) -> Iterator[Entry]:
+    """Yield what a CLI needs to go on behind an entry, the last first.
+
+    Behind a compaction by a model that is its summary, and what was said from the first entry that it keeps on. One
+    that keeps nothing of this path hides all that lies before it.
+    """
+    way = read_back(store, place)
+    for entry in way:
+        yield entry
+        first_kept = find_first_kept(entry.body) if entry.kind == COMPACTION else ""
+        if first_kept:
+            kept: list[Entry] = []
+            for entry_before in way:
+                kept.append(entry_before)
+                if entry_before.entry_id == first_kept:
+                    yield from kept
+                    break
+            return
 
 
 def read_back(store: Store, place: EntryPlace) -> Iterator[Entry]:

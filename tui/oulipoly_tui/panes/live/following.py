@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.commands.slash.lines import CliCommand, Known
-from oulipoly_engine.core.live.events import ControlChanged, describe_control
+from oulipoly_engine.core.live.events import ControlChanged, Notice, describe_control
 from oulipoly_engine.core.live.orders import AskClients, AskStatus
 from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.base.app_interface import app_of, engine_of
@@ -164,6 +164,7 @@ class LiveFollowing:
         self._pane.view.changed(self.talk.apply(events))
         for one in events:
             self._tell_control(one.event)
+            self._compact_when_due(one.event)
         self._pane.draw()
         app = app_of(self._pane)
         if had_turn != self.talk.turn or asked != self.request or before == 0:
@@ -181,6 +182,13 @@ class LiveFollowing:
         """Say who has taken control from us."""
         if isinstance(event, ControlChanged) and event.before == self.talk.reader:
             app_of(self._pane).say(visible_line(describe_control(event, self.talk.reader)), severity="warning")
+
+    def _compact_when_due(self, event: AnyEvent) -> None:
+        """Have a model compact the session that has just told that its context is almost full."""
+        if isinstance(event, Notice) and event.code == "compaction_due" and self.session is not None:
+            live = engine_of(app_of(self._pane)).live
+            session_id = self.session.session_id
+            app_of(self._pane).work("live compact", lambda: live.compact_when_due(live.find(session_id)))
 
     def _read_capabilities(self) -> None:
         """Ask what the driver can do, once it has opened: its status knows."""

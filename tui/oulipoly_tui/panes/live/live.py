@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.view.live.conversation import Conversation, OpenRequest
 
 _ANSWERS = ("approve", "approve_for_session", "deny", "deny_with_reason", "cancel_request")
-_ABILITIES = {Need.COMPACTION: "compaction", Need.REVIEW: "review", Need.SET_MODEL: "set_model"}  # of drivers
+_ABILITIES = {Need.REVIEW: "review", Need.SET_MODEL: "set_model"}  # of drivers
 _EVERYWHERE = ("frame.palette", "frame.attention")  # rows whose keys work in the line that is written on too
 _TICK_S = 1.0
 _REST_S = 2.0  # without a key, until what is written is kept
@@ -175,7 +175,7 @@ class LivePane(LiveBase):
                 return not self.talk.queue
             case Need.PROCESS:
                 return self.following.connection is None
-            case Need.COMPACTION | Need.REVIEW | Need.SET_MODEL:
+            case Need.REVIEW | Need.SET_MODEL:
                 return bool(self.following.capabilities) and not self.following.capabilities.get(_ABILITIES[need])
             case _:
                 return False

@@ -62,7 +62,7 @@ class LiveOrders:
         session = self._session
         if session is None:
             return
-        if self._following.connection is not None:
+        if self._following.connection is not None and not isinstance(order, orders.Compact):  # a model may take minutes
             self._following.connection.order(order, on_answered)
             return
         live = engine_of(self._app).live

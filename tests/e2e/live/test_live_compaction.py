@@ -1,0 +1,198 @@
+"""A session whose CLI cannot compact is compacted by a model: what goes, who waits, and how it is undone."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.live import orders
+from oulipoly_engine.core.live.events import Notice
+from oulipoly_engine.errors import RunnerError
+
+ECHO = """#!/bin/sh
+while IFS= read -r line; do
+  printf '%s\\n' "$line" >> "$SCRIPTED_LOG"
+  echo "heard ${#line} characters"
+  echo END
+done
+"""
+SUMMER = """#!/bin/sh
+cat > "$HOME/asked"
+printf '%s\\n' "$@" > "$HOME/words"
+cat "$HOME/answer" 2>/dev/null || echo '{"result": "They spoke of one, two and three."}'
+"""
+THINGS = ("one", "two", "three", "four", "five")
+
+
+@pytest.fixture
+def echo(live):
+    """A session of a CLI that only reads lines, in which five things were said."""
+    path = write(live.root / "echo", ECHO)
+    summer = write(live.root / "bin" / "claude", SUMMER)
+    with (live.demo.config / "providers.toml").open("a") as file:
+        file.write(f"[summer]\ncommand = '{summer}'\n")
+    (live.demo.config / "models" / "short.toml").write_text("[[providers]]\nname = 'summer'\n")
+    runtime = live.scripted(name="echoes", program=str(path), kind="plain", marker="END")
+    settings = live.demo.config / "config.toml"
+    settings.write_text(f"compaction_model = 'short'\n{settings.read_text()}")
+    session, turn = live.begin_turn("the thing one", runtime=runtime)
+    live.live.wait(session, turn)
+    for thing in THINGS[1:]:
+        live.live.send(session, f"the thing {thing}", waits=True)
+    return session
+
+
+def write(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def heard(live):
+    return live.log.read_text().splitlines()
+
+
+def home_file(name):
+    return Path(os.environ["HOME"]) / name
+
+
+def said_to_next_process(live, session, text):
+    """Send a message; return the line that the session's CLI has got with it."""
+    live.live.send(session, text, waits=True)
+    return heard(live)[-1]
+
+
+def things_in(line):
+    return [thing for thing in THINGS if f"the thing {thing} " in line]
+
+
+def test_a_model_sums_up_and_the_next_process_goes_on_with_that(live, echo):
+    plan = live.live.plan_compaction(echo)
+    done = live.live.order(echo, orders.Compact(), starts=True)
+    line = said_to_next_process(live, echo, "the next thing")
+    tree = live.engine.sessions.branches.tree(echo)
+    (entry,) = [each for each in tree.entries if each.kind == "compaction"]
+
+    assert (6, 4) == (len(plan.hidden), len(plan.kept))
+    assert (6, entry.entry_id) == (done["entries"], done["entry_id"])
+    assert ("They spoke of one, two and three." in line, ["four", "five"]) == (True, things_in(line))
+    assert line.endswith("the next thing")
+    assert {"the thing one", "the thing five", "the next thing"} <= {each.preview for each in tree.entries}
+    asked = home_file("asked").read_text()
+    assert (True, False) == ("user 1: the thing one" in asked, "the thing four" in asked)
+    assert ["--tools", ""] == home_file("words").read_text().splitlines()[:2]  # it can do nothing but answer
+
+
+def test_a_compaction_is_undone_by_going_back_before_it_and_again(live, echo):
+    done = live.live.order(echo, orders.Compact(), starts=True)
+    undo = done["message"].partition("agents session branch ")[2].split("`")[0].split()
+    live.engine.sessions.branches.branch(*undo)
+    whole = said_to_next_process(live, echo, "without it")
+    live.engine.sessions.branches.branch(echo, done["entry_id"])
+
+    assert ([*THINGS], False) == (things_in(whole), "They spoke of" in whole)
+    assert ["four", "five"] == things_in(said_to_next_process(live, echo, "and with it"))
+
+
+def test_a_second_compaction_goes_on_with_the_first_summary(live, echo):
+    live.live.order(echo, orders.Compact(), starts=True)
+    for thing in ("six", "seven", "eight"):
+        live.live.send(echo, f"the thing {thing}", waits=True)
+    live.live.order(echo, orders.Compact(), starts=True)
+
+    asked = home_file("asked").read_text()
+    assert (True, False) == ("<summary>\nThey spoke of one, two and three." in asked, "the thing one" in asked)
+    assert [] == things_in(said_to_next_process(live, echo, "the next thing"))
+
+
+def test_messages_wait_for_the_summary_and_run_behind_it(live, echo):
+    os.mkfifo(home_file("answer"))
+    thread = threading.Thread(target=live.live.order, args=(echo, orders.Compact()), kwargs={"starts": True})
+    thread.start()
+    live.until(echo, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    other = live.open_engine().live
+    sent = other.send(echo, "a message meanwhile")
+    with pytest.raises(RunnerError, match="a turn runs"):
+        live.engine.sessions.branches.branch(echo, "")
+    home_file("answer").write_text("a short summary")
+    thread.join()
+
+    assert ("queued", "completed") == (sent.status, other.wait(echo, sent.turn_id).status)
+    assert "a short summary" in heard(live)[-1]
+    assert heard(live)[-1].endswith("a message meanwhile")
+
+
+@pytest.mark.parametrize("end", ["fails", "interrupted"])
+def test_without_a_summary_all_stays_and_what_waits_goes_on(live, echo, end):
+    before = live.engine.sessions.branches.tree(echo)
+    os.mkfifo(home_file("answer"))
+    failures = []
+
+    def compact():
+        try:
+            live.live.order(echo, orders.Compact(), starts=True)
+        except RunnerError as error:
+            failures.append(error.message)
+
+    thread = threading.Thread(target=compact)
+    thread.start()
+    live.until(echo, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    host = live.host_of(echo)
+    sent = live.live.send(echo, "a message meanwhile")
+    if end == "interrupted":
+        live.live.order(echo, orders.Interrupt(), starts=False)
+    home_file("answer").write_text("" if end == "fails" else "too late")
+    thread.join()
+    live.live.wait(echo, sent.turn_id)
+
+    assert "nothing was compacted" in failures[0] or "answered nothing" in failures[0]
+    assert ("a message meanwhile", host) == (heard(live)[-1], live.host_of(echo))
+    assert before.entry_ids == live.engine.sessions.branches.tree(echo).entry_ids[: len(before.entry_ids)]
+
+
+def test_whoever_is_killed_while_a_model_sums_up_has_changed_nothing(live, echo, tmp_path):
+    before = live.engine.sessions.branches.tree(echo)
+    os.mkfifo(home_file("answer"))
+    command = [sys.executable, "-m", "oulipoly_tui", "session", "compact", echo]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    live.until(echo, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    waiting = live.live.send(echo, "a message meanwhile")
+    process.kill()
+    process.wait()
+
+    assert "completed" == live.live.wait(echo, waiting.turn_id).status
+    assert "a message meanwhile" == heard(live)[-1]
+    home_file("answer").unlink()
+    live.live.order(echo, orders.Compact(), starts=True)
+    assert before.entry_ids == live.engine.sessions.branches.tree(echo).entry_ids[: len(before.entry_ids)]
+
+
+def test_a_full_context_is_told_and_compacted_before_the_next_message(live, echo):
+    settings = live.demo.config / "config.toml"
+    settings.write_text(f"compaction_window = 50\n{settings.read_text()}")
+    live.live.order(echo, orders.Close(), starts=False)
+    live.until_closed(echo)
+    live.live.send(echo, "the thing six", waits=True)
+    notices = [numbered.event.text for numbered in live.live.events(echo) if isinstance(numbered.event, Notice)]
+    line = said_to_next_process(live, echo, "the thing seven")
+
+    assert "of the context is used: it is compacted before the next message" in notices[-1]
+    assert ("They spoke of" in line, ["five"]) == (True, things_in(line))
+
+
+def test_the_command_tells_what_it_would_hide(live, echo, capfdbinary):
+    assert 0 == main(["session", "compact", echo, "--preview", "--json"])
+    document = json.loads(capfdbinary.readouterr().out)
+    assert ("the thing one", 6, 4, 1) == (
+        document["hidden"][0]["preview"], len(document["hidden"]), document["kept"], document["runs"]
+    )  # fmt: skip
+    assert 0 == main(["session", "compact", echo])
+    assert b"undoes it" in capfdbinary.readouterr().out
+    assert 0 != main(["session", "compact", echo, "--preview"])
+    assert b"there is nothing to compact" in capfdbinary.readouterr().err
