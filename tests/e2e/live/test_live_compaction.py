@@ -13,6 +13,7 @@ from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import Notice
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.sessions.values import ExportOptions
 
 ECHO = """#!/bin/sh
 while IFS= read -r line; do
@@ -86,6 +87,10 @@ def test_a_model_sums_up_and_the_next_process_goes_on_with_that(live, echo):
     assert {"the thing one", "the thing five", "the next thing"} <= {each.preview for each in tree.entries}
     asked = home_file("asked").read_text()
     assert (True, False) == ("user 1: the thing one" in asked, "the thing four" in asked)
+    file = live.engine.sessions.files.export(echo, ExportOptions("session-v3"), live.root / "out").path
+    lines = {line["id"]: line for line in map(json.loads, file.read_text().splitlines())}
+    (compaction,) = [line for line in lines.values() if line["type"] == "compaction"]
+    assert "the thing four" in str(lines[compaction["firstKeptEntryId"]])
     assert ["--tools", ""] == home_file("words").read_text().splitlines()[:2]  # it can do nothing but answer
 
 
@@ -196,3 +201,41 @@ def test_the_command_tells_what_it_would_hide(live, echo, capfdbinary):
     assert b"undoes it" in capfdbinary.readouterr().out
     assert 0 != main(["session", "compact", echo, "--preview"])
     assert b"there is nothing to compact" in capfdbinary.readouterr().err
+
+
+def pi_file(*entries):
+    """Return a session file as pi writes it, its entries behind each other. entries: id, type, the rest."""
+    at = "2026-11-01T10:00:00.000Z"
+    lines = [{"type": "session", "version": 3, "id": "s-1", "timestamp": at, "cwd": "/gone"}]
+    for entry_id, kind, rest in entries:
+        lines.append({"type": kind, "id": entry_id, "parentId": lines[-1]["id"] if lines[1:] else None} | rest)
+        lines[-1]["timestamp"] = at
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+def said_by_user(text):
+    return {"message": {"role": "user", "content": text}}
+
+
+IMPORTED = pi_file(
+    ("a", "message", said_by_user("the thing one ")),
+    ("b", "message", said_by_user("the thing two ")),
+    ("c", "compaction", {"summary": "there was one", "firstKeptEntryId": "b", "tokensBefore": 7}),
+    ("d", "message", said_by_user("the thing three ")),
+)
+
+
+def test_an_imported_session_goes_on_as_a_fork_with_what_its_compaction_left(live, echo, agents, tmp_path):
+    file = write(tmp_path / "there.jsonl", IMPORTED)
+    chain_id = live.engine.sessions.files.import_file(file).chain_id
+    refused = agents("session", "send", chain_id, "hello")
+    done = agents("session", "fork", chain_id, "--to", "echoes", "--json", cwd=live.demo.project)
+    fork = json.loads(done.stdout)["session_id"]
+    line = said_to_next_process(live, fork, "the next thing")
+
+    assert f"agents session fork {chain_id} --to RUNTIME".encode() in refused.stderr
+    assert (True, ["two", "three"]) == ("there was one" in line, things_in(line))
+    assert str(live.demo.project) == live.live.find(fork).workspace
+    assert ["d"] == [live.engine.sessions.branches.tree(chain_id).leaf]  # it stays as it was
+    with pytest.raises(RunnerError, match="the folder of this session is not there"):
+        live.live.fork(chain_id, runtime="echoes")

@@ -316,6 +316,7 @@ def _add_fork(parser: Parser) -> None:
     parser.add_argument("message", nargs="?", default="", help="the last turn or message to take over (default: all)")
     parser.add_argument("--at", default="", metavar="ID", help="the same, as an option")
     parser.add_argument("--to", default="", metavar="RUNTIME", help="go on in another runtime")
+    parser.add_argument("--cwd", type=path, metavar="DIR", help="of an imported session: where it is to work")
     parser.add_argument("--name", default="", metavar="TEXT", help="a title")
 
 
@@ -323,7 +324,9 @@ def _fork(context: Context, options: Namespace) -> int:
     if options.at and options.message:
         raise UsageInvalid("give the message that a fork ends with once: as a word, or by --at")
     at = options.at or options.message
-    begun = context.engine.live.fork(options.session, at_turn=at, runtime=options.to, title=options.name)
+    begun = context.engine.live.fork(
+        options.session, at_turn=at, runtime=options.to, title=options.name, folder=options.cwd or Path.cwd()
+    )
     session = begun.session
     notes = [f"forked {begun.why}"]
     if begun.losses:

@@ -18,11 +18,11 @@ from oulipoly_engine.drivers.base import NotSupported
 from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.connections import LiveConnections
-from oulipoly_engine.facade.live.turn_results import wait_for_end
 from oulipoly_engine.host.link import HostGone
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import asdict, replace
 from oulipoly_engine.service.live.forks import read_messages
+from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.hosts import OrderRefused
 from oulipoly_engine.stopping import Stopped
 from oulipoly_engine.store.live import live_queue
@@ -88,7 +88,7 @@ class LiveCompactions(LiveConnections):
                 raise
             hides = plan.hide(summary)
             answer = client.order(orders.EndCompaction(summary, hides))
-        wait_for_end(self._home.paths, session.session_id)
+        hosts.wait_for_end(self._home.paths, session.session_id)
         with self._home.lend_store_to_read() as store:
             has_waiting = bool(live_queue.waiting(store, session.session_id))
         if has_waiting:

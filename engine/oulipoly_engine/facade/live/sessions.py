@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
@@ -26,7 +27,7 @@ from oulipoly_engine.core.live.recovery import (
 from oulipoly_engine.core.live.runtime_status import AnyStatus
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedMessage, Turn, why_elsewhere
-from oulipoly_engine.errors import RequestRefused, RunnerError, TurnNotFound, UsageInvalid
+from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, RunnerError, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.beginning import NewSession, ask_never_asked, choose_session
 from oulipoly_engine.facade.live.compaction import LiveCompactions
@@ -347,10 +348,15 @@ class LiveSessions(LiveCompactions):
                 yield from page
                 after = page[-1].seq
 
-    def fork(self, identity: str, *, at_turn: str = "", runtime: str = "", title: str = "") -> Begun:
-        """Begin another session with the past of one, to a turn, an entry, or its end. Raises RunnerError."""
+    def fork(
+        self, identity: str, *, at_turn: str = "", runtime: str = "", title: str = "", folder: Path | None = None
+    ) -> Begun:
+        """Begin another session with the past of one, to a turn, an entry, or its end. Raises RunnerError.
+
+        folder: where the fork of an imported session works; None: where that was. Others work where they were.
+        """
         self._home.refuse_if_read_only("fork a live session")
-        source = self.find_or_adopt(identity)
+        source = self._find_imported(identity, runtime, folder) or self.find_or_adopt(identity)
         with self._home.lend_store() as store:
             session, why, losses = prepare_fork(
                 store, source, self.catalogue(), self._home.now(), at_turn, runtime, title
@@ -365,6 +371,20 @@ class LiveSessions(LiveCompactions):
                 self._start(store, self.find(session.session_id))
                 why, losses = describe_preface(refusal), PREFACE_LOSSES
         return Begun(session, why, losses=losses)
+
+    def _find_imported(self, identity: str, runtime: str, folder: Path | None) -> LiveSession | None:
+        """Return the imported session that is meant, to be forked to a runtime; None: another one is meant."""
+        target = self.catalogue().find(runtime) if runtime else None
+        if target is None:
+            return None
+        try:
+            self.find(identity)
+        except LiveSessionNotFound:
+            from oulipoly_engine.facade.live.recorded import find_imported  # noqa: PLC0415 - hardly any is
+
+            with self._home.lend_store_to_read() as store:
+                return find_imported(store, identity, target, folder, self._home.now())
+        return None
 
     def find_leaf(self, identity: str) -> str | None:
         """Return the id of the entry that a session goes on behind; None: nothing of it is stored."""

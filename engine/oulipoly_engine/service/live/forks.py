@@ -15,7 +15,8 @@ from oulipoly_engine.core.live.sessions import Branch, LiveSession, Turn, first_
 from oulipoly_engine.core.sessions.compaction import Message, guess_tokens
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import PREFACE, PREFACE_END, find_first_kept, passages, text_of
-from oulipoly_engine.core.transcripts.turn_script import COMPACTION, MESSAGE
+from oulipoly_engine.core.transcripts.session_file.entry import SPEAKING
+from oulipoly_engine.core.transcripts.turn_script import COMPACTION
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RuntimeUnknown, TurnNotFound
 from oulipoly_engine.records import Record, replace
@@ -192,7 +193,7 @@ def _list_losses(source: LiveSession, runtime: Runtime, *, is_other: bool) -> tu
         options = source.opening
         lost += [f"the model {options.model}"] if options.model not in ("", runtime.model) else []
         lost += [f"the effort {options.effort}"] if options.effort not in ("", runtime.effort) else []
-        lost += [f"the account {source.account}"] if source.account != (runtime.account or None) else []
+        lost += [f"the account {source.account}"] if source.account not in (None, runtime.account) else []
     return tuple(lost)
 
 
@@ -245,7 +246,7 @@ def _read_speech(entry: Entry) -> Iterator[tuple[str, str]]:
     """Yield who has said what; nobody has said what a tool was given."""
     from oulipoly_engine.core.transcripts import claude, codex  # noqa: PLC0415 - 5 ms, only a preface needs them
 
-    for passage in passages(entry.body) if entry.kind == MESSAGE else ():
+    for passage in passages(entry.body) if entry.kind in SPEAKING else ():
         match passage.kind, entry.role:
             case "text", "user" if passage.text.startswith((*claude.NOT_TYPED, *codex.NOT_TYPED)):
                 pass

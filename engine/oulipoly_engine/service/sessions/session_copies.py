@@ -13,7 +13,7 @@ from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.core.sessions.tree import build
 from oulipoly_engine.core.transcripts import entry_tree
-from oulipoly_engine.core.transcripts.entry_text import passages
+from oulipoly_engine.core.transcripts.entry_text import find_first_kept, passages
 from oulipoly_engine.core.transcripts.session_file import entry as kinds
 from oulipoly_engine.core.transcripts.session_file.decode import SessionFile
 from oulipoly_engine.core.transcripts.session_file.encode import encode, encode_for_pi
@@ -88,7 +88,8 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
 def _lines(file: SessionFile, parents: Iterable[int | None]) -> Iterator[EntryLine]:
     for entry, parent in zip(file.entries, parents, strict=True):
         role = entry.role if entry.kind == kinds.MESSAGE else entry.kind
-        chunk = BodyChunk(_CHUNKS.get(role, "text"), entry.text)
+        first_kept = entry.refers_to if entry.kind == kinds.COMPACTION else None
+        chunk = BodyChunk(_CHUNKS.get(role, "text"), entry.text, first_kept)
         yield EntryLine(
             session_id=file.header.id,
             entry_id=entry.id,
@@ -151,7 +152,8 @@ def _entry(row: Entry, parent_id: str | None) -> SessionEntry:
     text = "\n".join(part.text for part in parts)
     at = to_text(from_text(row.timestamp))
     if row.kind != kinds.MESSAGE:
-        return SessionEntry(row.entry_id, parent_id, row.kind, at=at, text=text)
+        first_kept = find_first_kept(row.body) or None
+        return SessionEntry(row.entry_id, parent_id, row.kind, at=at, text=text, refers_to=first_kept)
     is_result = bool(parts) and all(part.kind == "tool_result" for part in parts)
     role = "tool_result" if is_result else row.role
     blocks = [_block(part.kind, part.text) for part in parts]
