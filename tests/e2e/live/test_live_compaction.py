@@ -178,6 +178,45 @@ def test_whoever_is_killed_while_a_model_sums_up_has_changed_nothing(live, echo,
     assert before.entry_ids == live.engine.sessions.branches.tree(echo).entry_ids[: len(before.entry_ids)]
 
 
+def test_a_host_that_is_killed_meanwhile_has_changed_nothing(live, echo):
+    before = live.engine.sessions.branches.tree(echo)
+    os.mkfifo(home_file("answer"))
+    failures = []
+
+    def compact():
+        try:
+            live.live.order(echo, orders.Compact(), starts=True)
+        except RunnerError as error:
+            failures.append(error.message)
+
+    thread = threading.Thread(target=compact)
+    thread.start()
+    live.until(echo, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    live.kill(live.host_of(echo).pid)
+    live.until_closed(echo)
+    home_file("answer").write_text("too late")
+    thread.join()
+
+    assert "nothing was compacted: the session's process has ended" in failures[0]
+    assert before == live.engine.sessions.branches.tree(echo)
+    assert [*THINGS] == things_in(said_to_next_process(live, echo, "and on"))
+
+
+def test_after_a_failure_nobody_compacts_unasked(live, echo):
+    settings = live.demo.config / "config.toml"
+    settings.write_text(f"compaction_window = 50\n{settings.read_text()}")
+    live.live.order(echo, orders.Close(), starts=False)
+    live.until_closed(echo)
+    live.live.send(echo, "the thing six", waits=True)
+    home_file("answer").write_text("")
+
+    for text in ("seven", "eight"):
+        assert "completed" == live.live.send(echo, text, waits=True).status
+    codes = [numbered.event.code for numbered in live.live.events(echo) if isinstance(numbered.event, Notice)]
+    assert 1 == codes.count("compaction_failed")
+    assert "paused" == live.live.find(echo).opening.compaction
+
+
 def test_a_full_context_is_told_and_compacted_before_the_next_message(live, echo):
     settings = live.demo.config / "config.toml"
     settings.write_text(f"compaction_window = 50\n{settings.read_text()}")

@@ -351,7 +351,7 @@ def _compact(context: Context, options: Namespace) -> int:
     lines = (f"{each['role']:9}  {plain(each['preview'])}" for each in hidden)
     note = (
         f"{len(hidden)} messages would be hidden behind a summary, the last {len(plan.kept)} kept: of about "
-        f"{plan.tokens_before:,} tokens {plan.tokens_hidden:,} would go, by {len(plan.batches)} runs of a model"
+        f"{plan.tokens_before:,} tokens {plan.tokens_hidden:,} would go; runs of a model: {len(plan.batches)}"
     )
     return tell(options, document, *lines, notes=(note,))
 

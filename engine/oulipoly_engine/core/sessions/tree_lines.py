@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
-from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS
+from oulipoly_engine.core.transcripts.turn_script import COMPACTION, LIVE_IDS
 from oulipoly_engine.records import Record, replace
 
 _ELDER = ("├─ ", "│  ")  # the lines of a child, and of what follows on it
@@ -66,7 +66,7 @@ def format_line(entry: TreeEntry, *, is_leaf: bool, columns: int = 0) -> str:
     columns: how long lines may be; 0: as long as they are.
     """
     prefix = cut_prefix(entry.prefix, columns or len(entry.prefix) * 3)
-    letter = _LETTERS.get(entry.role, "·")
+    letter = "C" if entry.kind == COMPACTION else _LETTERS.get(entry.role, "·")
     label = f"  [{entry.label}]" if entry.label else ""
     mark = "  ← goes on here" if is_leaf else ""
     return f"{prefix}{letter} {short_id(entry.entry_id)}  {entry.preview}{label}{mark}"

@@ -21,8 +21,8 @@ from oulipoly_engine.facade.live.connections import LiveConnections
 from oulipoly_engine.host.link import HostGone
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import asdict, replace
-from oulipoly_engine.service.live.forks import read_messages
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.forks import read_messages
 from oulipoly_engine.service.live.hosts import OrderRefused
 from oulipoly_engine.stopping import Stopped
 from oulipoly_engine.store.live import live_queue
@@ -83,11 +83,15 @@ class LiveCompactions(LiveConnections):
                 summary = self._summarise(plan, self._summary_model(session))
             except (RunnerError, Interrupted, Stopped) as error:
                 why = getattr(error, "message", "") or "it was stopped"
-                with suppress(RunnerError, HostGone):
+                with suppress(RunnerError):
                     client.order(orders.EndCompaction(failure=why, is_automatic=is_automatic))
                 raise
             hides = plan.hide(summary)
-            answer = client.order(orders.EndCompaction(summary, hides))
+            try:
+                answer = client.order(orders.EndCompaction(summary, hides))
+            except HostGone as error:
+                hosts.wait_for_end(self._home.paths, session.session_id)
+                raise RequestRefused(f"nothing was compacted: {self._why_ended(session.session_id)}") from error
         hosts.wait_for_end(self._home.paths, session.session_id)
         with self._home.lend_store_to_read() as store:
             has_waiting = bool(live_queue.waiting(store, session.session_id))
@@ -103,7 +107,7 @@ class LiveCompactions(LiveConnections):
         name = files.settings().compaction_model or session.model_name
         if name not in files.model_names():
             raise RequestRefused(
-                f"its CLI cannot compact, and there is no model {name!r} to sum up: name one as `compaction_model` in "
+                "its CLI cannot compact, and the session has no model to sum up: name one as `compaction_model` in "
                 "config.toml"
             )
         model = files.model(name)

@@ -59,3 +59,5 @@ def test_ids_are_read_and_typed_in_short():
     assert "├─ A 10eb9c30  hello  [good]  ← goes on here" == format_line(entry, is_leaf=True)
     deep = entry.placed(None, 99, "│  " * 40 + "└─ ")
     assert f"…{'│  ' * 8}└─ A 10eb9c30" == format_line(deep, is_leaf=False, columns=84)[:38]
+    compaction = TreeEntry(uuid, None, "compaction", "assistant", "", "what was")
+    assert "C 10eb9c30  what was" == format_line(compaction, is_leaf=False)
