@@ -101,6 +101,11 @@ class Questions:
             raise UsageInvalid(f"{question} There is no terminal to ask on: --yes says yes")
         return self._read(f"{question} Type {wanted} to go on: ") == wanted
 
+    @staticmethod
+    def drop_typed_ahead() -> None:
+        """Forget what was typed before the next question, which must not be answered by it."""
+        termios.tcflush(0, termios.TCIFLUSH)
+
     def line(self, question: str) -> str:
         """Return one line as it is typed, without blanks around it. Raises RequestRefused at the terminal's end."""
         return self._read(question)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
 
 from oulipoly_engine.errors import PromptMissing
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LONGEST_TEXT = 64 << 20  # bytes; no model takes a prompt of that length
+_PATIENCE_S = 3.0
 _STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 
@@ -45,6 +48,13 @@ def read_piped_text() -> str:
     return read_text(choose_input())
 
 
+def read_patiently(tell: Callable[[str], None]) -> str:
+    """Return what was piped in as text; where nothing comes for some seconds, that is told. Raises as `read_text`."""
+    if is_piped() and not select.select([sys.stdin], [], [], _PATIENCE_S)[0]:
+        tell("waiting for the end of what is piped in; `< /dev/null` gives nothing")
+    return read_piped_text()
+
+
 def open_file(path: Path) -> BinaryIO:
     """Open a file that an argument names: a regular one, or a stream that our caller has opened for us.
 
@@ -55,6 +65,15 @@ def open_file(path: Path) -> BinaryIO:
     from oulipoly_engine.regular_files import open_regular  # noqa: PLC0415 - only where a file is named
 
     return open_regular(path)
+
+
+def read_prompt(path: Path) -> str:
+    """Return a prompt file's text. Raises PromptMissing."""
+    try:
+        with open_file(path) as file:
+            return read_text(file)
+    except OSError as error:
+        raise PromptMissing(f"the prompt file {path} cannot be read: {error.strerror or error}") from error
 
 
 def read_text(file: BinaryIO) -> str:

@@ -62,10 +62,11 @@ def _list(context: Context, options: Namespace) -> int:
 
 def _show(context: Context, options: Namespace) -> int:
     request = context.engine.live.find_request(options.request)
-    return tell(options, to_json(request), *_describe(request))
+    return tell(options, to_json(request), *describe_request(request))
 
 
-def _describe(request: LiveRequest) -> Iterator[str]:
+def describe_request(request: LiveRequest) -> Iterator[str]:
+    """Yield all that a request asks, as lines."""
     prompt = request.prompt
     yield f"{request.request_id}  {request.kind}, {request.status}"
     yield plain(prompt.title)

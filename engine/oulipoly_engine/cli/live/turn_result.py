@@ -25,10 +25,11 @@ _EXIT_CODES = {
 }
 
 
-def watch(*, until_asked: bool) -> Callable[[ev.AnyEvent], bool]:
+def watch(*, until_asked: bool) -> Callable[[ev.Numbered], bool]:
     """Return what tells on stderr why nothing comes of a turn. until_asked: a request ends the wait for it."""
 
-    def look(event: ev.AnyEvent) -> bool:
+    def look(numbered: ev.Numbered) -> bool:
+        event = numbered.event
         is_request = isinstance(event, ev.RequestOpened) and event.kind != "other"
         is_silence = isinstance(event, ev.Notice) and event.code == "silent"
         if is_request or is_silence or isinstance(event, ev.TurnRetrying):
@@ -39,22 +40,38 @@ def watch(*, until_asked: bool) -> Callable[[ev.AnyEvent], bool]:
 
 
 def tell_result(
-    program: str, result: TurnResult, session: LiveSession, told: Mapping[str, Any], *, as_json: bool
+    program: str,
+    result: TurnResult,
+    session: LiveSession,
+    told: Mapping[str, Any],
+    *,
+    as_json: bool,
+    can_go_on: bool = True,
 ) -> int:
-    """Print how a turn has ended or stands, and return the exit code."""
-    step = next_step(program, result, session)
-    message = plain(result.message)
+    """Print how a turn has ended or stands, and return the exit code. can_go_on: False: the session is not kept."""
     if as_json:
-        more = {"turn_id": result.turn_id, "status": result.status, "reply": result.reply}
-        why = {"message": message or None, "code": result.code or None, "next": step or None}
-        output.write_json({**told, **more, **why})
+        output.write_json({**told, **result_json(program, result, session)})
     elif result.reply is not None:
         output.write_block(result.reply.rstrip("\n") + "\n")
     if result.status != "completed" and not as_json:
+        step = next_step(program, result, session) if can_go_on else ""
+        message = plain(result.message)
         diagnostics.note(f"the turn is {result.status}" + (f": {message}" if message else ""))
         if step:
             diagnostics.note(f"next: {step}")
+    return exit_code(result)
+
+
+def exit_code(result: TurnResult) -> int:
+    """Return the exit code of a command that has waited for a turn."""
     return _EXIT_CODES.get(result.status, 1)
+
+
+def result_json(program: str, result: TurnResult, session: LiveSession) -> dict[str, Any]:
+    """Return how a turn has ended or stands as scripts get it."""
+    step = next_step(program, result, session)
+    document = {"turn_id": result.turn_id, "status": result.status, "reply": result.reply}
+    return {**document, "message": plain(result.message) or None, "code": result.code or None, "next": step or None}
 
 
 def next_step(program: str, result: TurnResult, session: LiveSession) -> str:

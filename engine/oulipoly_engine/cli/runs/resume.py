@@ -7,7 +7,7 @@ from argparse import SUPPRESS, Namespace
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path, raw, seconds
-from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, read_prompt
+from oulipoly_engine.cli.runs.run import Terminal, conclude, folder
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.invocations import Category
@@ -98,7 +98,7 @@ def _tell_kept_copy(context: Context, runner: OneShotRunner) -> None:
 def _answer(options: Namespace) -> str:
     """Return what the session is told. Raises PromptMissing."""
     if options.file is not None:
-        text = read_prompt(options.file)
+        text = stdio.read_prompt(options.file)
         source = f"the answer file {options.file} is empty"
     elif options.words:
         text = " ".join(options.words)

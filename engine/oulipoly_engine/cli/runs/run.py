@@ -10,7 +10,7 @@ from oulipoly_engine.cli.base import commands
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.core.accounts.accounts import Agent, Model
 from oulipoly_engine.core.runs import markers, prompt
-from oulipoly_engine.errors import AgentUnknown, OutputFailed, PromptMissing, RequestRefused
+from oulipoly_engine.errors import AgentUnknown, OutputFailed, RequestRefused
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import parent_invocation
 from oulipoly_engine.facade.runs.one_shots import PROMPT_RESOLUTION, DispatchFailed, Invoked, OneShotRunner, Request
@@ -128,24 +128,15 @@ def _agent(context: Context, options: Namespace, runner: OneShotRunner) -> tuple
 
 
 def _prompt(options: Namespace, words: list[str]) -> str:
-    from_file = None if options.file is None else read_prompt(options.file)
-    piped = None
-    if from_file is None and not words:
-        from oulipoly_engine.cli.base import stdio  # noqa: PLC0415 - most prompts are words
+    if words and options.file is None:
+        return prompt.choose(None, words, None)
+    from oulipoly_engine.cli.base import stdio  # noqa: PLC0415 - most prompts are words
 
+    from_file = None if options.file is None else stdio.read_prompt(options.file)
+    piped = None
+    if from_file is None:
         piped = stdio.read_piped_text() if stdio.is_piped() else None
     return prompt.choose(from_file, words, piped)
-
-
-def read_prompt(path: Path) -> str:
-    """Return a prompt file's text. Raises PromptMissing."""
-    from oulipoly_engine.cli.base import stdio  # noqa: PLC0415 - as above
-
-    try:
-        with stdio.open_file(path) as file:
-            return stdio.read_text(file)
-    except OSError as error:
-        raise PromptMissing(f"the prompt file {path} cannot be read: {error.strerror or error}") from error
 
 
 def folder(path: Path | None) -> Path:

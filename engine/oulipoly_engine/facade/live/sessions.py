@@ -188,15 +188,16 @@ class LiveSessions(LiveCompactions):
         waits: bool = False,
         if_idle: bool = False,
         look: Look | None = None,
+        turn_id: str = "",
     ) -> TurnResult:
         """Send a message: it begins a turn, or waits for the running one.
 
         A session that is being opened is waited for: only then is it known whether it is lost, which each face says.
         waits: until its turn is over. if_idle: raises TurnInFlight where it would have to wait. look: as `wait` has it.
-        Raises RequestRefused where the session is lost.
+        turn_id: of the turn, a UUID; empty: a new one. Raises RequestRefused where the session is lost.
         """
         self._home.refuse_if_read_only("send a message")
-        order = orders.Send(text, if_idle=if_idle)
+        order = orders.Send(text, if_idle=if_idle, turn_id=turn_id)
         session = self.find_or_adopt(identity)
         self.compact_when_due(session)
         return self._send(session, order, waits=waits, look=look)
@@ -235,19 +236,30 @@ class LiveSessions(LiveCompactions):
                 return self._wait_for_opening(client, session, turn_id, last)
             return self._wait(client, session, turn_id, last, look, asked)
 
-    def wait(self, identity: str, turn_id: str, look: Look | None = None) -> TurnResult:
+    def wait(
+        self,
+        identity: str,
+        turn_id: str,
+        look: Look | None = None,
+        *,
+        after: int = 0,
+        deltas: bool = False,
+        patience_s: float | None = None,
+    ) -> TurnResult:
         """Wait for the end of a turn and return how it stands then.
 
-        look: is given what happens meanwhile, and requests that are open; True ends the wait. Raises RequestRefused
-        where the session is lost, and the message with it.
+        look: is given what happens meanwhile, and requests that are open; True ends the wait. after: what happened up
+        to the event with this number is not told. deltas: texts are told as they come. patience_s: until the wait ends
+        anyway; None: it does not. Raises RequestRefused where the session is lost, and the message with it.
         """
         session = self.find(identity)
+        asked = self._pending(session.session_id) if after else ()
         try:
             with hosts.reach(self._home.paths, session.session_id, self._client) as client:
-                client.follow(0, deltas=False)
-                return self._wait(client, session, turn_id, 0, look)
+                client.follow(after, deltas=deltas)
+                return self._wait(client, session, turn_id, after, look, asked, patience_s)
         except HostUnreachable:
-            return self._result(session, turn_id)
+            return self._result(session, turn_id, after)
 
     def _pending(self, session_id: str) -> tuple[LiveRequest, ...]:
         with self._home.lend_store_to_read() as store:
@@ -261,17 +273,18 @@ class LiveSessions(LiveCompactions):
         after: int,
         look: Look | None,
         asked_before: tuple[LiveRequest, ...] = (),
+        patience_s: float | None = None,
     ) -> TurnResult:
         """Wait as `wait` does. asked_before: requests that were open before the event of the number `after`."""
         try:
             with self._home.lend_store_to_read() as store:
-                if wait_for_turn(client, store, turn_id, look, asked_before):
+                if wait_for_turn(client, store, turn_id, look, asked_before, patience_s):
                     return read_result(store, session.session_id, turn_id, is_alive=True)
                 asked = live_requests.pending(store, session.session_id)
                 result = read_result(store, session.session_id, turn_id, is_alive=True)
         except HostGone:
             if not hosts.wait_for_end(self._home.paths, session.session_id):  # it lives, and has left us alone
-                return self.wait(session.session_id, turn_id, look)
+                return self.wait(session.session_id, turn_id, look, after=after, patience_s=patience_s)
             return self._result(session, turn_id, after)
         return replace(result, status="waiting_approval", request_id=asked[0].request_id) if asked else result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.sessions import LiveRequest
 from oulipoly_engine.core.live.states import TURN_OPEN
@@ -17,7 +18,7 @@ _LOST = "its process was lost before the turn was over"  # where nothing that li
 _LOOK_S = 0.5  # between two looks at whether a session still lives while its turn is waited for
 _LAST = 20  # events among which the end of a process is looked for
 
-Look = Callable[[ev.AnyEvent], bool]  # is given what happens meanwhile; True: no more waiting
+Look = Callable[[ev.Numbered], bool]  # is given what happens meanwhile; True: no more waiting
 
 
 class TurnResult(Record):
@@ -66,31 +67,53 @@ def last_end(store: Store, session_id: str, after: int = 0) -> ev.SessionFailed 
 
 
 def wait_for_turn(
-    client: LiveClient, store: Store, turn_id: str, look: Look | None, asked_before: tuple[LiveRequest, ...] = ()
+    client: LiveClient,
+    store: Store,
+    turn_id: str,
+    look: Look | None,
+    asked_before: tuple[LiveRequest, ...] = (),
+    patience_s: float | None = None,
 ) -> bool:
     """Wait until a turn is over, or `look` has seen enough. Raises HostGone. Returns whether the turn is over.
 
     asked_before: requests that were open before the first event that the client is told: the turn waits for them too.
+    patience_s: until the wait ends anyway; None: it does not.
     """
     for request in asked_before:
         opened = ev.RequestOpened(
             request.native_id, request.kind, request.prompt, request_id=request.request_id, turn_id=request.turn_id
         )
-        if look is not None and _is_pending(store, opened) and look(opened):
+        if (
+            look is not None
+            and _is_pending(store, opened)
+            and look(ev.Numbered(0, to_text(request.created_at), opened))
+        ):
             return False
-    while True:
-        for numbered in client.wait(_LOOK_S):
-            match numbered.event:
-                case ev.TurnEnded() if numbered.event.turn_id == turn_id:
-                    return True
-                case ev.QueueChanged() if turn_id not in [message[0] for message in numbered.event.messages]:
-                    message = live_queue.find(store, turn_id)
-                    if message is not None and message.state == "revoked":
-                        return True
-                case ev.RequestOpened() if not _is_pending(store, numbered.event):
-                    pass  # answered long ago: it is told from the beginning
-                case event if look is not None and look(event):
-                    return False
+    deadline = None if patience_s is None else time.monotonic() + patience_s
+    while deadline is None or time.monotonic() < deadline:
+        left = _LOOK_S if deadline is None else max(0.0, min(_LOOK_S, deadline - time.monotonic()))
+        for numbered in client.wait(left):
+            event = numbered.event
+            if isinstance(event, ev.RequestOpened) and not _is_pending(store, event):
+                continue  # answered long ago: it is told from the beginning
+            has_seen_enough = look is not None and look(numbered)
+            if _ends_wait(store, event, turn_id):
+                return True
+            if has_seen_enough:
+                return False
+    return False
+
+
+def _ends_wait(store: Store, event: ev.AnyEvent, turn_id: str) -> bool:
+    """Tell whether a turn is over with an event, or its message was taken back."""
+    match event:
+        case ev.TurnEnded():
+            return event.turn_id == turn_id
+        case ev.QueueChanged() if turn_id not in [message[0] for message in event.messages]:
+            message = live_queue.find(store, turn_id)
+            return message is not None and message.state == "revoked"
+        case _:
+            return False
 
 
 def wait_for_opening(client: LiveClient, store: Store, turn_id: str) -> None:
