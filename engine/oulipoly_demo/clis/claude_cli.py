@@ -25,10 +25,10 @@ SYNTAX = Syntax(
     valued=STYLE_OPTIONS
     | {"--model", "--output-format", "--input-format", "--session-id", "--resume", "--permission-mode", "--settings"}
     | {"--append-system-prompt", "--system-prompt", "--max-turns", "--fallback-model", "--permission-prompt-tool"}
-    | {"--effort", "--resume-session-at"},
+    | {"--effort", "--resume-session-at", "--thinking"},
     flags=frozenset(
         {"--print", "--verbose", "--fork-session", "--dangerously-skip-permissions", "--version", "--help"}
-        | {"--include-partial-messages", "--replay-user-messages", "--acp"}
+        | {"--include-partial-messages", "--replay-user-messages", "--no-session-persistence", "--acp"}
     ),
     variadic=frozenset({"--allowedTools", "--disallowedTools", "--tools", "--add-dir", "--mcp-config"}),
     short=(("-p", "--print"), ("-r", "--resume"), ("-v", "--version"), ("-h", "--help")),
@@ -101,7 +101,10 @@ def _session(options: Parsed, context: CliContext) -> int:
         mode = "bypassPermissions"
     model = turn.model_name("claude", options.last("--model"))
     is_partial = options.has("--include-partial-messages")
-    return Session(context, conversation, model, mode, is_partial=is_partial).run()
+    code = Session(context, conversation, model, mode, is_partial=is_partial).run()
+    if options.has("--no-session-persistence"):
+        conversation.path.unlink(missing_ok=True)
+    return code
 
 
 def _check(options: Parsed) -> None:

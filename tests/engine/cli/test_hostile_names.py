@@ -165,6 +165,16 @@ TOP_LEVEL = {
         ["--from", LINES],
         [LINES],
     ],
+    "chat": [
+        ["-m", LINES, "x"],
+        ["-p", LINES, "x"],
+        ["-c", "x"],
+        ["--thinking", LINES, "x"],
+        ["-e", LINES, "x"],
+        ["--append-system-prompt", LINES, "x"],
+        ["--mode", LINES, "x"],
+        [f"--{LINES}"],
+    ],
     "repl": [[LINES], ["m", "-m", LINES], ["--resume", BAD_CHAIN], ["m", "-p", LINES]],
     "report": [
         *(["--by", by] for by in ("day", "session", "model", "account", "project")),

@@ -57,6 +57,7 @@ def _verbs(words: str, module: str, section: str = "", *, keeps_off: bool = Fals
 
 SUBCOMMANDS = (  # in each section the most used first
     Subcommand("session", "", _WORK, verbs="list, search, show, move, export, bundle … sessions"),
+    Subcommand("chat", "live.chat", _WORK),
     Subcommand("repl", "runs.repl", _WORK),
     Subcommand("resume", "runs.resume", _WORK),
     Subcommand("worktree", "", _WORK, verbs="list, remove, restore, prune: the folders that sessions work in"),

@@ -62,6 +62,13 @@ COMMANDS = (
     reads("session locate", "locate", "print where a session's transcript lies", (SESSION,)),
     # talk
     writes(
+        "chat",
+        "chat",
+        "talk with a model's CLI: one answer for a prompt, else line by line",
+        (Argument("prompt", is_rest=True, is_optional=True),),
+        ("ask", "conversation", "prompt", "interactive"),
+    ),
+    writes(
         "session new",
         "new live session",
         "begin a session with a model's CLI, through its own protocol",

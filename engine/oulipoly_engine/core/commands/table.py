@@ -20,7 +20,7 @@ WORDS: Mapping[str, str] = {  # a module here -> the first words of its commands
     "requests": "recover requests turn",
     "runs": "prompt repl resume run trace wait",
     "server": "agent device folder grants serve server",
-    "sessions": "session",
+    "sessions": "chat session",
     "setup": "completion config demo doctor setup state",
     "terminals": "terminal",
     "worktrees": "worktree",

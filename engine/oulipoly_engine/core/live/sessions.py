@@ -33,6 +33,7 @@ class SessionOptions(Record):
     title: str = ""  # it is called so again when its name is taken away; empty: by its first words
     profile: str = ""  # what it may do without asking: `core.live.permissions.read_profile` reads it
     args: tuple[str, ...] = ()  # the user's own words for the CLI; none: those of its runtime
+    own_args: tuple[str, ...] = ()  # beside them: ours, which may say what is not the user's to say
     never_asks: bool = False  # codex: what its sandbox does not allow just fails
     log: bool = False  # what the CLI writes is kept, and it has a folder for artifacts
     notice_s: float = 0.0  # of a running turn of which nothing is heard, until that is told; 0: as hosts have it

@@ -5,19 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.core.checks.alerts import Alert, of_request
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.events import AnyEvent, OrderFailed, SessionOpened, TurnEnded, TurnStarted
 from oulipoly_engine.core.live.launch.catalogue import Catalogue
-from oulipoly_engine.core.live.orders import Close, Compact, Order, Review, verb_of
+from oulipoly_engine.core.live.orders import Cancel, Close, Compact, Order, Review, verb_of
 from oulipoly_engine.core.live.requests import NoTurnRuns, SessionIsOneshot, SessionLost, SessionOpening
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, why_elsewhere
 from oulipoly_engine.core.quota.windows import is_used_up
 from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.core.sessions.compaction import Rules
-from oulipoly_engine.errors import AccountExhausted, AccountUnusable, LiveSessionNotFound, RequestRefused, RunnerError
+from oulipoly_engine.errors import (
+    AccountExhausted,
+    AccountUnusable,
+    LiveSessionNotFound,
+    RequestRefused,
+    RunnerError,
+    SessionBusy,
+)
 from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
 from oulipoly_engine.facade.live.turn_results import last_end
@@ -181,6 +189,37 @@ class LiveConnections(LiveRequests):
             if session is None:
                 raise
             return session
+
+    def find_latest(self, folder: Path) -> LiveSession:
+        """Return the session that was used last in a folder. Raises LiveSessionNotFound."""
+        with self._home.lend_store_to_read() as store:
+            session = live_sessions.find_latest(store, str(folder.resolve()))
+        if session is None:
+            raise LiveSessionNotFound(f"no live session has worked in {folder}: begin one without --continue")
+        return session
+
+    def forget(self, identity: str) -> None:
+        """End a session's process and remove all that is recorded of it; what its CLI has written itself stays.
+
+        Raises SessionBusy where the process does not end.
+        """
+        self._home.refuse_if_read_only("remove a live session")
+        session_id = self.find(identity).session_id
+        for order in (Close(), Cancel()):
+            with (
+                suppress(HostUnreachable, HostGone),
+                hosts.connect(self._home.paths, session_id, self._client) as client,
+            ):
+                client.order(order)
+            if wait_for_end(self._home.paths, session_id):
+                break
+        else:
+            raise SessionBusy(f"the process of session {session_id} does not end, so its record is kept")
+        from oulipoly_engine.store.live import removal  # noqa: PLC0415 - hardly any session is removed
+
+        with self._home.lend_store() as store:
+            removal.remove(store, session_id)
+        hosts.drop_log(self._home.paths, session_id)
 
     def connect(self, identity: str, *, starts: bool = False) -> LiveClient:
         """Return a connection to a session's host. starts: one is started where none lives.

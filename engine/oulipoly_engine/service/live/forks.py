@@ -81,7 +81,7 @@ def prepare_fork(
         is_recorded=False,
     )
     if is_other:  # its model and its arguments are another CLI's
-        opening = replace(opening, model=runtime.model, effort=runtime.effort, args=runtime.args)
+        opening = replace(opening, model=runtime.model, effort=runtime.effort, args=runtime.args, own_args=())
     if missing:
         unsaid = source.opening.preface  # of a fork that has not begun yet
         opening = replace(opening, preface=unsaid or make_preface(store, point.place))

@@ -153,6 +153,12 @@ def host_id(session_id: str) -> str:
     return hashlib.sha256(session_id.encode()).hexdigest()[:_ID_DIGITS]
 
 
+def drop_log(paths: Paths, session_id: str) -> None:
+    """Remove what the processes of a session have written that is no record of it."""
+    for name in (f"{host_id(session_id)}.log", f"{session_id}.wire.jsonl"):
+        (paths.terminal_logs / name).unlink(missing_ok=True)
+
+
 def connect(paths: Paths, session_id: str, client: Client) -> LiveClient:
     """Return a connection to the host of a session. Raises HostUnreachable when none lives."""
     return LiveClient(HostFiles(paths.live_runtime, host_id(session_id)).socket, client)

@@ -28,7 +28,7 @@ from oulipoly_engine.paths import Paths
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.liveness import here
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import find_end, make_preface
 from oulipoly_engine.service.live.host import Limits
@@ -81,6 +81,7 @@ class LiveLauncher(Record):
         opening = self._opening(session, runtime, has_past=has_past)
         more = () if cli is None or cli.live is None else cli.live.reserved
         launch_arguments.refuse_reserved(runtime.id, runtime.kind, opening.args, more)  # they were kept, and may be old
+        opening = replace(opening, args=(*opening.args, *session.opening.own_args))
         prepare_homes(runtime)
         if has_past and not driver_of(runtime.kind).resumes:
             self._add_preface(session)

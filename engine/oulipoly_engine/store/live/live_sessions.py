@@ -24,7 +24,7 @@ from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.base.rows import name_values
 from oulipoly_engine.store.live import unsent_texts
 from oulipoly_engine.store.models.live import LiveEventRow, LiveSessionRow, LiveTurnRow
-from oulipoly_engine.store.models.sessions import SegmentRow
+from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 
 _SESSION = [field for field in LiveSessionRow._meta.sorted_fields if field is not LiveSessionRow.entered]
 _TURN = LiveTurnRow._meta.sorted_fields
@@ -108,6 +108,21 @@ def list_sessions(store: Store, limit: int = 200) -> tuple[LiveSession, ...]:
     with store.read():
         query = row.select(*_SESSION).order_by(row.updated_at.desc(), row.session_id).limit(limit)
         return tuple(map(_read_session, store.rows(query)))
+
+
+def find_latest(store: Store, folder: str) -> LiveSession | None:
+    """Return the session of a folder with the newest turn that is not deleted or for one turn; None: there is none."""
+    row = LiveSessionRow
+    segment = SegmentRow
+    turn = LiveTurnRow
+    asked_at = turn.select(fn.MAX(turn.created_at)).where(turn.session_id == row.session_id)
+    deleted = segment.select(segment.session_id).join(ChainRow, on=ChainRow.chain_id == segment.chain_id)
+    deleted = deleted.where(ChainRow.deleted_at.is_null(False))
+    is_kept = row.native_id.is_null() | row.native_id.not_in(deleted)
+    query = row.select(*_SESSION).where(row.workspace == folder, row.lifecycle == "persistent", is_kept)
+    with store.read():
+        rows = store.rows(query.order_by(fn.COALESCE(asked_at, row.created_at).desc()).limit(1))
+    return _read_session(rows[0]) if rows else None
 
 
 def list_unused(store: Store, since: datetime, before: datetime) -> tuple[str, ...]:

@@ -91,7 +91,19 @@ CLAUDE = Cli(
     ),
     transcripts=ADAPTERS["claude"],
     skills=Location(".claude/skills", "CLAUDE_CONFIG_DIR", "skills"),
-    live=LiveProtocol("claude", tested=("2.1.197",)),
+    live=LiveProtocol(
+        "claude",
+        tested=("2.1.197",),
+        thinking={  # it takes an effort beside thinking that is switched off
+            "none": ("--thinking", "disabled"),
+            "minimal": ("--effort", "low"),
+            "standard": ("--effort", "medium"),
+            "thorough": ("--effort", "high"),
+        },
+        system_prompt=lambda text: ("--append-system-prompt", text),
+        tools=lambda names: ("--tools", ",".join(names)),
+        unkept=("--no-session-persistence",),
+    ),
     # Beside its usual folder, inside any other. Other keys of an entry are passed over.
     mcp=(
         McpServers(

@@ -6,7 +6,7 @@ about the programs were seen with Claude Code 2.1.197, Codex 0.169, opencode 1.1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from oulipoly_engine.core.accounts.clis.adapters import QuotaSource, Transcripts
@@ -171,6 +171,10 @@ class LiveProtocol(Record):
     options: tuple[str, ...] | None = None  # those of a one-shot that it takes in such a session too; None: all
     tested: tuple[str, ...] = ()  # versions that the driver was seen to work with, the newest last
     loses_sessions: bool = False  # a new process of it does not always find what an earlier one has kept
+    thinking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # its arguments for a level of thinking
+    system_prompt: Callable[[str], tuple[str, ...]] | None = None  # that add a text to its system prompt
+    tools: Callable[[Sequence[str]], tuple[str, ...]] | None = None  # that leave it these tools alone
+    unkept: tuple[str, ...] = ()  # with which it writes nothing of a session down
 
 
 class Cli(Record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -137,7 +138,17 @@ CODEX = Cli(
     api_key=ApiKey(words=("login", "--with-api-key"), keyring=InKeyring(variables.API_KEY, files=(_BY_VARIABLE,))),
     transcripts=ADAPTERS["codex"],
     models=ModelList(("debug", "models"), _read_models),
-    live=LiveProtocol("codex", options=("-c", "--config", "--strict-config"), tested=("0.169.0",)),
+    live=LiveProtocol(
+        "codex",
+        options=("-c", "--config", "--strict-config"),
+        tested=("0.169.0",),
+        # None of its models of 2026-11 can be told not to think at all.
+        thinking={
+            level: ("-c", f'model_reasoning_effort="{effort}"')
+            for level, effort in (("minimal", "low"), ("standard", "medium"), ("thorough", "high"))
+        },
+        system_prompt=lambda text: ("-c", f"developer_instructions={json.dumps(text, ensure_ascii=False)}"),
+    ),
     skills=Location(".codex/skills", "CODEX_HOME", "skills"),
     mcp=(McpServers((Location(".codex/config.toml", "CODEX_HOME", "config.toml"),), "mcp_servers", _MCP),),
 )

@@ -46,6 +46,18 @@ class Catalogue(Record):
         own = [one for one in self.runtimes if one.account == account]
         return next((one for one in own if one.id == account), next(iter(own), None))
 
+    def find_all(self, name: str) -> tuple[Runtime, ...]:
+        """Return the runtimes that a name means: its own one, its account's, or all of a CLI or of a CLI's vendor."""
+        own = self.find(name) or self.find_for_account(name)
+        if own is not None:
+            return (own,)
+        word = name.strip().casefold()
+        return tuple(runtime for runtime in self.runtimes if word in _names_of(self.clis.get(runtime.id)))
+
+
+def _names_of(cli: Cli | None) -> tuple[str, ...]:
+    return () if cli is None else (cli.name, cli.title.casefold(), *cli.vendors)
+
 
 class _Base(Record):
     """What an account says of its runtime."""
