@@ -18,8 +18,8 @@ def chat(live, capfd, monkeypatch, tmp_path):
     monkeypatch.chdir(live.demo.project)
     piped = tmp_path / "piped"
 
-    def run(*words, stdin=""):
-        piped.write_text(stdin)
+    def run(*words, stdin=b""):
+        piped.write_bytes(stdin)
         with piped.open() as file:
             monkeypatch.setattr(sys, "stdin", file)
             code = main(["chat", *words])
@@ -51,9 +51,10 @@ def test_words_are_the_prompt_and_the_answer_is_on_stdout(live, chat):  # vector
 def test_several_words_and_what_is_piped_in_are_one_message(live, chat):
     live.scripted()
     for words, stdin, heard in (
-        (("nonexistent_subcommand", "world"), "", "nonexistent_subcommand world"),
-        ((), "piped\n", "piped\n"),
-        (("Review:",), "diff\n", "Review:\n\ndiff\n"),
+        (("nonexistent_subcommand", "world"), b"", "nonexistent_subcommand world"),
+        ((), b"piped\n", "piped\n"),
+        ((), b"\xff\x80.", "\ufffd\ufffd."),
+        (("Review:",), b"diff\n", "Review:\n\ndiff\n"),
     ):
         assert 0 == chat("-p", "scripted", *words, stdin=stdin).code
         assert heard == live.texts()[-1]
@@ -150,6 +151,25 @@ def test_text_waits_until_what_is_asked_is_answered(live, chat):
 
     assert (0, "thanks\n") == (done.code, done.out)
     assert "[it asks: touch it" in done.err
+
+
+def test_a_chat_prints_its_own_turn_alone_and_waits_for_the_one_before(live, chat):
+    live.scripted()
+    go = live.root / "go"
+    words = script(["say", "mine"]), script(["say", "of another"], ["wait", str(go)], ["say", "still another's"])
+    session = live.begin("ready", runtime="scripted", folder=live.demo.project)
+    live.live.wait(session, live.live.turns(session)[0].turn_id)
+    first = live.live.send(session, words[1]).turn_id
+    releasing = threading.Thread(
+        target=lambda: live.until(session, lambda event: getattr(event, "messages", ())) and go.touch()
+    )
+    after = live.live.last_number(session)
+    releasing.start()
+    done = chat("-c", words[0])
+    releasing.join(60)
+
+    assert (0, "mine\n") == (done.code, done.out)
+    assert "completed" == live.live.wait(session, first, after=after).status
 
 
 def test_a_model_of_the_table_is_narrowed_by_a_provider(live, chat):

@@ -13,6 +13,7 @@ from oulipoly_engine.cli.live.chat_turns import Turns
 from oulipoly_engine.cli.live.requests import describe_request
 from oulipoly_engine.cli.live.turn_result import tell_result
 from oulipoly_engine.core.commands.slash.lines import Message, Order, Refusal
+from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import Question
 from oulipoly_engine.core.live.requests import RequestStale
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
@@ -106,12 +107,14 @@ class Loop:
         self._tell(self._turns.watch(self._session_id, turn_id, after))
 
     def _tell(self, result: TurnResult) -> None:
-        if result.status == "interrupted":
-            diagnostics.note("the turn is interrupted")
-            return
+        """Say how a turn has ended, and what goes on in this chat."""
         if self._turns.is_answer_shown:
             result = replace(result, reply=None)
-        tell_result(self._context.program, result, self._live.find(self._session_id), {}, as_json=False)
+        is_over = result.status in ("failed", "interrupted")
+        session = self._live.find(self._session_id)
+        tell_result(self._context.program, result, session, {}, as_json=False, can_go_on=not is_over)
+        if result.code == failures.USAGE_LIMIT:
+            diagnostics.note("next: /provider NAME goes on with another account")
 
     # What is asked ---------------------------------------------------------------------------------------------------
     def _answer_requests(self, session_id: str) -> None:
@@ -140,6 +143,9 @@ class Loop:
                 self._live.answer(request.request_id, "answer", answers=given)
             else:
                 self._live.answer(request.request_id, self._ask_decision(request))
+        except Declined:
+            diagnostics.note(f"it waits on: `{self._context.program} requests list` lists it")
+            raise
         except Interrupted as interrupt:
             if interrupt.signal_number != signal.SIGINT:
                 raise

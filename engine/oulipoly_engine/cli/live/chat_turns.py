@@ -36,7 +36,8 @@ class Turns:
         self._timeout_s = timeout_s
         self._answer = answer
         self._last = 0  # the number of the last event that was printed
-        self._ended = ""  # the turn whose end was printed
+        self._turn_id = ""  # the last one; what happens in others is not printed
+        self._has_ended = False  # its end was printed
         self.is_timed_out = False  # the last turn
         self.is_answer_shown = False  # of it: nothing is left to be printed
 
@@ -55,6 +56,8 @@ class Turns:
     def watch(self, session_id: str, turn_id: str, after: int) -> TurnResult:
         """Print what comes of a turn behind the event of a number, to its end. Raises RunnerError."""
         self._last = after
+        self._turn_id = turn_id
+        self._has_ended = False
         self.is_timed_out = False
         deadline = None if self._timeout_s is None else time.monotonic() + self._timeout_s
         try:
@@ -64,7 +67,7 @@ class Turns:
                 if not is_asked or self._answer is None:
                     break
                 self._answer(session_id)
-            self._print_rest(session_id, turn_id)
+            self._print_rest(session_id)
         finally:
             self.is_answer_shown = self._writer.is_answer_shown
             self._writer.end()
@@ -110,16 +113,17 @@ class Turns:
         if 0 < numbered.seq <= self._last and not is_piece:
             return False  # told before: we have come again
         self._last = max(self._last, numbered.seq)
-        if isinstance(event, ev.TurnEnded):
-            self._ended = event.turn_id
+        is_other = getattr(event, "turn_id", "") not in ("", self._turn_id)
+        if is_other and not isinstance(event, ev.RequestOpened):  # our turn waits for what is asked as well
+            return False
+        self._has_ended = self._has_ended or isinstance(event, ev.TurnEnded)
         return self._writer.take(numbered)
 
-    def _print_rest(self, session_id: str, turn_id: str) -> None:
+    def _print_rest(self, session_id: str) -> None:
         """Print what a process has told that left us before it was heard."""
         for numbered in self._live.events_after(session_id, self._last):
-            if self._ended == turn_id:
-                return
-            self._take(numbered)
+            if not self._has_ended:
+                self._take(numbered)
 
 
 def _require_int(interrupt: Interrupted) -> None:

@@ -82,7 +82,7 @@ def test_a_program_that_nobody_knows_takes_nothing():
     assert "mine" in find_refusal(runtime, None, CliOptions(thinking="standard"))
 
 
-@pytest.mark.parametrize("text", ["", " \n", "a\0b", "x" * 100_001, "key: sk-ant-api03-" + "a1B2" * 12])
+@pytest.mark.parametrize("text", ["", " \n", "a\0b", "a\udcff", "x" * 100_001, "key: sk-ant-api03-" + "a1B2" * 12])
 def test_a_text_that_no_argument_carries_is_refused(text):
     with pytest.raises(UsageInvalid, match="system prompt"):
         check_system_prompt(text)

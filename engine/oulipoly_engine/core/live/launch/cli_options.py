@@ -42,10 +42,11 @@ def parse_thinking(text: str) -> ThinkingLevel:
 
 def check_system_prompt(text: str) -> str:
     """Return a text that an argument can carry, and that may be kept and shown. Raises UsageInvalid."""
-    size = len(text.encode("utf-8", "surrogateescape"))
+    size = len(text.encode("utf-8", "replace"))
     if size > _LONGEST_TEXT:
         raise UsageInvalid(f"the system prompt has {size:,} bytes: {_LONGEST_TEXT:,} is the most")
-    if not text.strip() or "\0" in text:
+    is_utf_8 = not any("\udc80" <= letter <= "\udcff" for letter in text)  # as bytes come in that are none
+    if not text.strip() or "\0" in text or not is_utf_8:
         raise UsageInvalid("the system prompt is empty, or no text")
     if redact(text) != text:
         raise UsageInvalid("the system prompt holds what looks like a secret: any user of this machine could read it")
