@@ -12,7 +12,7 @@ from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path, seconds
 from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.cli.base.telling import SCHEMA_VERSION
-from oulipoly_engine.cli.live.chat_output import AnswerAlone, AnswerText, JsonLines, Writer
+from oulipoly_engine.cli.live.chat_output import Printer
 from oulipoly_engine.cli.live.chat_turns import Turns
 from oulipoly_engine.cli.live.turn_result import exit_code, result_json, tell_result
 from oulipoly_engine.core.live.launch.cli_options import (
@@ -168,7 +168,7 @@ def _answer(context: Context, options: Namespace, session: LiveSession, why: str
     if is_json:
         place = {"runtime_id": session.runtime_id, "account": session.account, "why": why}
         output.write_json({"type": "chat_started", **about, **place}, pretty=False)
-    turns = Turns(context.engine.live, _writer(options), options.timeout, None)
+    turns = Turns(context.engine.live, Printer("answer" if options.print else options.mode), options.timeout, None)
     result = turns.send(session.session_id, prompt)
     if is_json:
         end = result_json(context.program, result, session)
@@ -180,9 +180,3 @@ def _answer(context: Context, options: Namespace, session: LiveSession, why: str
         shown = replace(result, reply=None) if turns.is_answer_shown else result
         code = tell_result(context.program, shown, session, about, as_json=False, can_go_on=not options.no_session)
     return _TIMED_OUT if turns.is_timed_out else code
-
-
-def _writer(options: Namespace) -> Writer:
-    if options.mode == "json":
-        return JsonLines()
-    return AnswerAlone() if options.print else AnswerText(asks=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.questions import Questions
-from oulipoly_engine.cli.live.chat_output import AnswerText
+from oulipoly_engine.cli.live.chat_output import Printer
 from oulipoly_engine.cli.live.chat_turns import Turns
 from oulipoly_engine.cli.live.requests import describe_request
 from oulipoly_engine.cli.live.turn_result import tell_result
@@ -35,7 +35,7 @@ class Loop:
         self._context = context
         self._live = context.engine.live
         self._questions = questions
-        self._turns = Turns(self._live, AnswerText(asks=True), timeout_s, self._answer_requests)
+        self._turns = Turns(self._live, Printer("text", asks=True), timeout_s, self._answer_requests)
         self._session_id = ""
 
     def run(self, session: LiveSession, first: str | None) -> int:

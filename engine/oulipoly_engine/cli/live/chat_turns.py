@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli.live.chat_output import Writer
+from oulipoly_engine.cli.live.chat_output import Printer
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.errors import Interrupted, RunnerError
@@ -28,11 +28,11 @@ class Turns:
     """The turns of a chat, one after the other."""
 
     def __init__(
-        self, live: LiveSessions, writer: Writer, timeout_s: float | None, answer: Callable[[str], None] | None
+        self, live: LiveSessions, printer: Printer, timeout_s: float | None, answer: Callable[[str], None] | None
     ) -> None:
         """timeout_s: of a turn; None: no limit. answer: has a person answer what a session asks; None: nobody does."""
         self._live = live
-        self._writer = writer
+        self._printer = printer
         self._timeout_s = timeout_s
         self._answer = answer
         self._last = 0  # the number of the last event that was printed
@@ -69,8 +69,7 @@ class Turns:
                 self._answer(session_id)
             self._print_rest(session_id)
         finally:
-            self.is_answer_shown = self._writer.is_answer_shown
-            self._writer.end()
+            self.is_answer_shown = self._printer.end()
         return result
 
     def _wait(self, session_id: str, turn_id: str, deadline: float | None) -> TurnResult:
@@ -92,7 +91,7 @@ class Turns:
         return self._listen(session_id, turn_id, _END_S)
 
     def _listen(self, session_id: str, turn_id: str, patience_s: float | None) -> TurnResult:
-        deltas = self._writer.takes_deltas
+        deltas = self._printer.form != "answer"
         with interruptible() as guard, guard.arming():
             return self._live.wait(
                 session_id, turn_id, self._take, after=self._last, deltas=deltas, patience_s=patience_s
@@ -109,7 +108,7 @@ class Turns:
 
     def _take(self, numbered: ev.Numbered) -> bool:
         event = numbered.event
-        is_piece = isinstance(event, ev.ItemStarted | ev.ItemDelta) and self._writer.takes_deltas
+        is_piece = isinstance(event, ev.ItemStarted | ev.ItemDelta)
         if 0 < numbered.seq <= self._last and not is_piece:
             return False  # told before: we have come again
         self._last = max(self._last, numbered.seq)
@@ -117,7 +116,7 @@ class Turns:
         if is_other and not isinstance(event, ev.RequestOpened):  # our turn waits for what is asked as well
             return False
         self._has_ended = self._has_ended or isinstance(event, ev.TurnEnded)
-        return self._writer.take(numbered)
+        return self._printer.take(numbered)
 
     def _print_rest(self, session_id: str) -> None:
         """Print what a process has told that left us before it was heard."""
