@@ -211,7 +211,7 @@ class LiveConnections(LiveRequests):
                 hosts.connect(self._home.paths, session_id, self._client) as client,
             ):
                 client.order(order)
-            if wait_for_end(self._home.paths, session_id):
+            if hosts.wait_for_end(self._home.paths, session_id):
                 break
         else:
             raise SessionBusy(f"the process of session {session_id} does not end, so its record is kept")
