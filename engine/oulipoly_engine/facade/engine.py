@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.web.grants import Grants
     from oulipoly_engine.facade.worktrees.changes import Changes
     from oulipoly_engine.facade.worktrees.retention import Retention
+    from oulipoly_engine.facade.worktrees.turn_files import TurnFiles
     from oulipoly_engine.facade.worktrees.work import WorkSessions
     from oulipoly_engine.facade.worktrees.worktrees import Worktrees
     from oulipoly_engine.paths import Paths
@@ -236,6 +237,13 @@ class Engine:
         from oulipoly_engine.facade.worktrees.worktrees import Worktrees
 
         return Worktrees(self._home)
+
+    @made_once
+    def turn_files(self) -> TurnFiles:
+        """Return the files of sessions as they were at their messages."""
+        from oulipoly_engine.facade.worktrees.turn_files import TurnFiles
+
+        return TurnFiles(self._home, self.changes, self.sessions.branches)
 
     @made_once
     def retention(self) -> Retention:

@@ -27,6 +27,7 @@ _GIVEN = {
     "body": '[{"type": "text", "text": "hello"}]',
     "source_json": '{"kind": "file"}',
     "preimage_sha256": "a",
+    "moment": "after",
 }
 _STATES = {"live_sessions": "active", "live_turns": "completed", "live_requests": "answered", "live_queue": "queued"}
 _STATES |= {"worktrees": "ready", "worktree_operations": "begun"}

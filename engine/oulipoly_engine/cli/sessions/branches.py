@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.parser import Parser
-from oulipoly_engine.cli.base.questions import parse_agreed
+from oulipoly_engine.cli.base.questions import Questions, parse_agreed
 from oulipoly_engine.cli.base.telling import tell
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.sessions.tree_lines import format_line, short_id
 from oulipoly_engine.core.text.columns import fit
+from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.sessions.branches import FILTERS, branch_json, compare_lines, comparison_json, to_json
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from oulipoly_engine.cli.base.context import Context
+    from oulipoly_engine.facade.worktrees.turn_files import FilePlan
 
+_PARTS = ("chat", "files", "both")
 _PAGE = 200  # lines written at once
 _ENTRY = "the message's id, as `session tree` names it; its beginning is enough"
 
@@ -66,10 +69,56 @@ def _add_entry(parser: Parser) -> None:
     parser.add_argument("entry", metavar="MESSAGE", help=_ENTRY)
 
 
+def _add_branch(parser: Parser) -> None:
+    _add_entry(parser)
+    files = parser.add_argument_group("files, where the session works in a git repository")
+    files.add_argument(
+        "--restore", choices=_PARTS, default=_PARTS[0], help="what goes back to the message; default: chat"
+    )
+    files.add_argument("--preview", action="store_true", help="only show which files would change, go and come")
+    files.add_argument(
+        "--files-from",
+        default="",
+        metavar="SNAPSHOT",
+        help="restore the files of another snapshot, as an answer names it",
+    )
+    files.add_argument(
+        "-y", "--yes", action="store_true", help="restore over changes that are in no snapshot of a turn"
+    )
+
+
 def _branch(context: Context, options: Namespace) -> int:
+    if options.preview or options.restore != "chat":
+        return _restore(context, options)
+    if options.files_from:
+        raise UsageInvalid("--files-from goes with --restore files, or both")
     tree, leaf = context.engine.sessions.branches.branch(options.session, options.entry)
     line = f"{tree.chain_id}  goes on behind {short_id(leaf)}; all that was said stays in its tree"
     return tell(options, branch_json(tree, leaf), line)
+
+
+def _restore(context: Context, options: Namespace) -> int:
+    from oulipoly_engine.facade.worktrees import turn_files  # noqa: PLC0415 - only who asks for files
+
+    files = context.engine.turn_files
+    wish = options.session, options.entry, options.files_from
+    if options.preview:
+        plan = files.preview(*wish)
+        return tell(options, turn_files.plan_json(plan), *turn_files.plan_lines(plan))
+
+    def agree(plan: FilePlan) -> bool:
+        questions = Questions(is_agreed=options.yes)
+        if not plan.preview.unsaved or options.yes or options.json or not questions.can_ask:
+            return options.yes or not plan.preview.unsaved
+        output.write_lines(turn_files.plan_lines(plan))
+        return questions.confirm("Changes that are in no snapshot of a turn are kept in one first. Restore?")
+
+    with_chat = options.restore == "both"
+    done = files.restore(*wish, with_chat=with_chat, agree=agree)
+    where = f"goes on behind {short_id(done.plan.entry_id)}, and its files are" if with_chat else "has its files"
+    line = f"{done.plan.tree.chain_id}  {where} as they were there"
+    notes = (f"undo: {done.way_back}",) if done.way_back else ("no file was to be changed",)
+    return tell(options, turn_files.restored_json(done, with_chat=with_chat), line, notes=notes)
 
 
 def _clear(context: Context, options: Namespace) -> int:
@@ -107,7 +156,7 @@ def _compare(context: Context, options: Namespace) -> int:
 
 _VERBS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Context, Namespace], int]]] = {
     "tree": (_add_tree, _tree),
-    "branch": (_add_entry, _branch),
+    "branch": (_add_branch, _branch),
     "clear": (_add_nothing, _clear),
     "label": (_add_label, _label),
     "compare": (_add_compare, _compare),

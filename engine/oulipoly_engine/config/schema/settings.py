@@ -54,6 +54,9 @@ class SettingsTable(Table):
     serve_webhook: str = Field(
         "", description="Where `serve` posts what wants a person (ntfy, Slack, any JSON); empty: nowhere."
     )
+    keep_turn_files: bool = Field(
+        True, description="Whether a live session's git repository keeps its files at each turn's end, to go back to."
+    )
     event_keep_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
         30, description="After how many days unused a live session's texts lie in its entries alone; 0: never."
     )

@@ -202,6 +202,7 @@ class Settings(Record):
     serve_promote: bool = False  # and push
     serve_webhook: str = ""  # where the server posts what sessions ask; empty: nowhere
     work_merge_cli_log: bool = False  # a session's log goes on with what its CLI has logged itself
+    keep_turn_files: bool = True  # of live sessions' checkouts, as objects of their repositories
     event_keep_days: int = 30  # without use, after which events give up what entries hold as well; 0: never
     work_keep_days: int = 90  # after which `worktree prune` drops what removed worktrees held; 0: never
     work_prune_days: int = 30  # without use, after which a clean and merged worktree goes by itself; 0: never

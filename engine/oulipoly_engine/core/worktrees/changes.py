@@ -176,6 +176,19 @@ class FileChanges(Record):
     going: tuple[str, ...] = ()
     staying: tuple[str, ...] = ()  # what is there is in no snapshot: ignored, too large, or a repository's
 
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """Return the files that are there and change or go."""
+        return (*self.changing, *self.going)
+
+
+class TurnPreview(Record):
+    """What bringing a snapshot back would do."""
+
+    changes: FileChanges
+    unsaved: tuple[str, ...] = ()  # of the files that would change or go: those whose changes the last snapshot has not
+    left_out: LeftOut = LeftOut()
+
 
 class BroughtBack(Record):
     """What bringing a snapshot back has done."""

@@ -87,8 +87,15 @@ class LiveConnections(LiveRequests):
         session = self._begin_branch(store, session)
         if find_refusal(store, session):
             session = give_preface(store, session, self._home.now())
-        accounts = self._home.files.accounts()
-        launcher = LiveLauncher(store, accounts, self._home.paths, self._home.clock, self._compaction_rules())
+        files = self._home.files
+        launcher = LiveLauncher(
+            store,
+            files.accounts(),
+            self._home.paths,
+            self._home.clock,
+            self._compaction_rules(),
+            keeps_files=files.settings().keep_turn_files,
+        )
         cli = catalogue.clis.get(runtime.id)
         last = self._last_number(session.session_id)
         host = launcher.start(session, runtime, cli, decision_json=decision_json, parent=parent)

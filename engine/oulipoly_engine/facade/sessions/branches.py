@@ -108,7 +108,7 @@ class SessionBranches(SessionPart):
         heard = [*self.tree(text, "all").entries] if entry_id.startswith(LIVE_IDS) else []
         with self._home.lend_store() as store:
             for live in live_sessions.find(store, tree.chain_id):
-                self._end_process(live.session_id)
+                self.end_process(live.session_id)
                 live_entries.enter(store, live.session_id)
             # What its CLI has written by now would move the leaf to the end when it is read afterwards.
             SessionTranscripts(self._home).glance()
@@ -118,7 +118,7 @@ class SessionBranches(SessionPart):
         self._tell()
         return tree, entry_id
 
-    def _end_process(self, session_id: str) -> None:
+    def end_process(self, session_id: str) -> None:
         """End a live session's process, which knows what was said to the end. Raises RequestRefused while a turn runs.
 
         The next message starts one that goes on behind the leaf.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.worktrees.changes import (
@@ -33,7 +32,7 @@ from oulipoly_engine.facade.base.home import Home, find_only
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.operations.operations import recover
-from oulipoly_engine.service.worktrees.base.place import Checkout, Place, open_checkout
+from oulipoly_engine.service.worktrees.base.place import Checkout, Place, find_place, open_checkout
 from oulipoly_engine.service.worktrees.base.repository import PATIENCE_S, Resources
 from oulipoly_engine.service.worktrees.changes import index, merging, push, texts
 from oulipoly_engine.service.worktrees.changes.diffs import committed_files, file_diff, refuse_ignored
@@ -80,7 +79,7 @@ class Changes:
 
         shows_ignored: also a file that git ignores; else that raises FileMissing.
         """
-        checkout = self._open(identity)
+        checkout = self.open_checkout(identity)
         if side == "worktree" and not shows_ignored:
             refuse_ignored(checkout, path)
         return file_diff(checkout, path, side, context)
@@ -88,12 +87,12 @@ class Changes:
     @translate_system_errors()
     def committed(self, identity: str) -> tuple[ChangeEntry, ...]:
         """Return the files that a session's branch has changed since it began, as far as they are committed."""
-        return committed_files(self._open(identity))
+        return committed_files(self.open_checkout(identity))
 
     @translate_system_errors()
     def read_file(self, identity: str, path: str, rev: str = "worktree", *, shows_ignored: bool = True) -> FileText:
         """Return a file as text. rev: `head`, `index` or `worktree`. shows_ignored: as `diff` has it."""
-        checkout = self._open(identity)
+        checkout = self.open_checkout(identity)
         if rev == "worktree" and not shows_ignored:
             refuse_ignored(checkout, path)
         return texts.read_text(checkout, path, rev)
@@ -104,53 +103,53 @@ class Changes:
         self, identity: str, path: str, content: str, *, stage: bool = False, expected_etag: str | None = None
     ) -> Written:
         """Write a file of the worktree. expected_etag: of the file as it was read; None: whatever is there."""
-        checkout = self._open(identity, "write a file")
+        checkout = self.open_checkout(identity, "write a file")
         return texts.put_text(checkout, path, content, stage=stage, expected_etag=expected_etag)
 
     @translate_system_errors()
     def stage(self, identity: str, paths: Sequence[str] = ()) -> None:
         """Stage files; none is every file."""
-        index.stage(self._open(identity, "stage files"), paths)
+        index.stage(self.open_checkout(identity, "stage files"), paths)
 
     @translate_system_errors()
     def unstage(self, identity: str, paths: Sequence[str] = ()) -> None:
         """Take files out of the index again; none is every file."""
-        index.unstage(self._open(identity, "unstage files"), paths)
+        index.unstage(self.open_checkout(identity, "unstage files"), paths)
 
     @translate_system_errors()
     def discard(self, identity: str, paths: Sequence[str], side: str = "worktree") -> Discarded:
         """Throw changes of files away; the answer's `reference` keeps them for `undo_discard`."""
-        return index.discard(self._open(identity, "discard changes"), paths, side, self._home.now())
+        return index.discard(self.open_checkout(identity, "discard changes"), paths, side, self._home.now())
 
     @translate_system_errors()
     def undo_discard(self, identity: str, reference: str = "") -> Discarded:
         """Put back what a discard threw away. reference: empty is the last one."""
-        return discarded.undo(self._open(identity, "change files"), reference, self._home.now())
+        return discarded.undo(self.open_checkout(identity, "change files"), reference, self._home.now())
 
     @translate_system_errors()
     def stage_hunk(self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None) -> None:
         """Stage one hunk of `diff(side="worktree")`, or some of its lines, by their places in the hunk."""
-        index.stage_hunk(self._open(identity, "stage a hunk"), path, digest, lines=lines)
+        index.stage_hunk(self.open_checkout(identity, "stage a hunk"), path, digest, lines=lines)
 
     @translate_system_errors()
     def unstage_hunk(self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None) -> None:
         """Take one hunk of `diff(side="index")` out of the index."""
-        index.unstage_hunk(self._open(identity, "unstage a hunk"), path, digest, lines=lines)
+        index.unstage_hunk(self.open_checkout(identity, "unstage a hunk"), path, digest, lines=lines)
 
     @translate_system_errors()
     def discard_hunk(self, identity: str, path: str, digest: str, *, lines: Collection[int] | None = None) -> Discarded:
         """Throw one hunk of `diff(side="worktree")` away; the whole file is kept for `undo_discard`."""
-        checkout = self._open(identity, "discard a hunk")
+        checkout = self.open_checkout(identity, "discard a hunk")
         return index.discard_hunk(checkout, path, digest, self._home.now(), lines=lines)
 
     def commit(self, identity: str, message: str, *, stages_all: bool = False) -> Committed:
         """Commit what is staged, with the repository's hooks. stages_all: every file is staged first."""
-        return index.commit(self._open(identity, "commit"), message, stages_all=stages_all)
+        return index.commit(self.open_checkout(identity, "commit"), message, stages_all=stages_all)
 
     # Branches --------------------------------------------------------------------------------------------------------
     def preview_merge(self, identity: str, into: str = "") -> MergePreview:
         """Return what a merge would do, conflicts included. into: empty is the branch that the session began at."""
-        return plan_merge(self._open(identity), into).preview
+        return plan_merge(self.open_checkout(identity), into).preview
 
     def merge(self, identity: str, into: str = "", message: str = "", *, committed_only: bool = False) -> Moved:
         """Merge a session's branch into another."""
@@ -165,7 +164,7 @@ class Changes:
 
     def preview_apply(self, identity: str) -> MergePreview:
         """Return what `apply` would do."""
-        return merging.preview_apply(self._open(identity))
+        return merging.preview_apply(self.open_checkout(identity))
 
     def apply(self, identity: str, *, committed_only: bool = False) -> Moved:
         """Stage in the main checkout what a session has changed, committed or not, without a commit."""
@@ -212,10 +211,11 @@ class Changes:
 
     def hand_conflict_over(self, identity: str, into: str = "") -> str:
         """Return what the agent is to be asked when its branch cannot be merged."""
-        return merging.hand_conflict_over(self._open(identity), into)
+        return merging.hand_conflict_over(self.open_checkout(identity), into)
 
     # -----------------------------------------------------------------------------------------------------------------
-    def _open(self, identity: str, change: str = "") -> Checkout:
+    def open_checkout(self, identity: str, change: str = "") -> Checkout:
+        """Return where a session's files are. change: what is to be done to them, in words; empty: a look."""
         place = self._place(identity)[0]
         if change:
             self._home.refuse_if_read_only(change)
@@ -240,7 +240,7 @@ class Changes:
 
     @contextmanager
     def _moving(self, identity: str, change: str) -> Iterator[tuple[Resources, Checkout]]:
-        checkout = self._open(identity, change)
+        checkout = self.open_checkout(identity, change)
         with self._home.lend_store() as store:
             yield self._home.wiring.worktree_resources(store), checkout
 
@@ -248,21 +248,10 @@ class Changes:
         with self._home.lend_store_to_read() as store:
             session_id, workspace = _find(store, identity)
             worktree = worktrees.find(store, session_id)
-        if worktree is None:
-            return Place(session_id, Path(workspace)), None
-        if not self._home.read_only:
+            place = find_place(store, session_id, workspace)
+        if worktree is not None and not self._home.read_only:
             note_look(self._home.paths.data / "worktrees", session_id, self._home.now())
-        return (
-            Place(
-                session_id,
-                Path(worktree.path),
-                Path(worktree.repository),
-                worktree.branch,
-                worktree.base,
-                worktree.base_commit,
-            ),
-            worktree,
-        )
+        return place, worktree
 
 
 class _Look:

@@ -29,6 +29,7 @@ from oulipoly_engine.service.worktrees.create import NewWorktree
 from oulipoly_engine.service.worktrees.remove import Removal, RemovalWish
 from oulipoly_engine.service.worktrees.setup import settings
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
+from oulipoly_engine.service.worktrees.snapshot import turns
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_queue, live_requests, live_sessions
 from oulipoly_engine.store.worktrees import permissions, worktrees
@@ -233,7 +234,8 @@ class Worktrees(Part):
         self._home.refuse_if_read_only("settle worktrees")
         with self._home.lend_store() as store:
             resources = self._home.wiring.worktree_resources(store)
-            return recover(store, reconcile.settlers(resources) | moves.settlers(resources))
+            settlers = reconcile.settlers(resources) | moves.settlers(resources) | turns.settlers(resources)
+            return recover(store, settlers)
 
     def is_running(self, store: Store, session_id: str) -> bool:
         """Tell whether a session works in a worktree, a fork of its own among them, or is about to."""

@@ -1,7 +1,7 @@
 """The loop of a live session's host: the CLI's pipes, the clients' sockets, time, and the end.
 
-One thread, but for waiting for the disk. What the CLI says goes through the driver to `SessionTurns`, which writes it
-down and tells the clients.
+One thread, but for waiting for the disk, and for keeping the checkout's files. What the CLI says goes through the
+driver to `SessionTurns`, which writes it down and tells the clients.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, 
 from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import SessionTurns
 from oulipoly_engine.service.live.wire.log import WireLog
+from oulipoly_engine.service.worktrees.snapshot.keeper import FileKeeper
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_events
 from oulipoly_engine.store.runs import invocations
@@ -53,6 +54,7 @@ _GOODBYE_S = 3.0  # from the end of its stdin to the first signal
 _GRACE_S = 2.0  # from TERM to KILL
 _INTERRUPT_S = 20.0  # from an interruption to the end of the turn, before the process is ended for it
 _WANTED = ("closed", "cancelled", "idle", "finished")  # why a person, or nobody, has ended it; else its turn can go on
+_FILES_S = 5.0  # that the end of a process waits for its last turn's files to be kept
 _MUTE_S = 0.5  # from the end of its stdout to the first signal: mostly it is just ending
 _LOOK_S = 2.0  # between two looks at what the CLI has started
 _CHECKPOINT_TURNS = 16  # some 30 pages each: well before SQLite brings them into the file while a message waits
@@ -96,12 +98,15 @@ class Host:
         clean: Callable[[str], str],
         wire_log: WireLog | None = None,
         log: SessionLog | None = None,
+        files: FileKeeper | None = None,
     ) -> None:
-        """clean: takes secrets out of what the CLI says at stderr."""
+        """clean: takes secrets out of what the CLI says at stderr. files: the one that `turns` are given."""
         self._store, self._clock, self._process, self._driver = store, clock, process, driver
         self._listener, self._limits, self._row = listener, limits, invocation_row
         self._clean, self._wire_log = clean, wire_log
         self._log = log
+        self._files = files or FileKeeper(None, clock)
+        self._holds_turn = False  # until the files are kept
         self.turns = turns(self._tell)
         self._selector = selectors.DefaultSelector()
         self._lines = LineSplitter(driver.longest_line)
@@ -141,6 +146,8 @@ class Host:
         register(self._listener, selectors.EVENT_READ, self._accept)
         register(self._process.stdout, selectors.EVENT_READ, self._read_stdout)
         register(self._process.stderr, selectors.EVENT_READ, self._read_stderr)
+        self._files.wake = lambda: wake_writer.send(b"\0")
+        self._files.ask()
         self.turns.take_over()
         self._driver.begin()
         self._pump()
@@ -296,6 +303,8 @@ class Host:
         self.turns.give_up("its CLI has ended")
         self._driver.closed()
         self.turns.take()
+        self._files.start()
+        self._note_files(_FILES_S)  # before their gits are ended with all else
         reason, message = self._ending or ("killed" if code < 0 else "exited", self._last_words(code))
         if not self.turns.is_open and self.turns.failure is None and self._ending is None:
             self.turns.fail(SessionFailed(failures.CLOSED, message))
@@ -477,6 +486,7 @@ class Host:
         if self.turns.turn is not None:
             waits.append(max(0.0, self._look_at - now))
         waits.append(self._sync_when_due(now))
+        waits.append(self._settle_files())
         if self._ending is None:
             waits.append(self._check_patience(now))
             waits.append(self._tell_silence(now))
@@ -497,6 +507,23 @@ class Host:
             self._sync_at = None
             self._store.start_sync()
         return None if self._sync_at is None else self._sync_at - now
+
+    def _settle_files(self) -> float | None:
+        """Note which files were kept, and have a turn begin that waited for that. Returns how many s it may wait."""
+        self._files.start()
+        self._note_files()
+        left_s = self._files.left_s
+        if self._holds_turn and not left_s:
+            self.turns.go_on()
+            self._pump()
+        self._holds_turn = bool(left_s)
+        return left_s or None
+
+    def _note_files(self, patience_s: float = 0.0) -> None:
+        problem = self._files.settle(self._store, patience_s)
+        if problem:
+            text = f"the files are not kept from here on, so that they cannot be brought back: {problem}"
+            self.turns.note(Notice(text, "warning", "files_not_kept"))
 
     def _tell_silence(self, now: float) -> float | None:
         """Tell when nothing is heard of a running turn: some CLIs ask their API again for minutes without a word.

@@ -36,6 +36,7 @@ from oulipoly_engine.service.live.runtimes.programs import launch_environment, p
 from oulipoly_engine.service.live.session_host import HostOrder, LiveHost
 from oulipoly_engine.service.worktrees.base.git import without_repository
 from oulipoly_engine.service.worktrees.base.guard import hold_for_start
+from oulipoly_engine.service.worktrees.base.place import is_in_repository
 from oulipoly_engine.service.worktrees.setup.ports import worktree_environment
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_entries, live_sessions
@@ -53,6 +54,7 @@ class LiveLauncher(Record):
     paths: Paths
     clock: Clock
     compaction: Rules = Rules()
+    keeps_files: bool = False  # of checkouts, at the ends of turns
 
     def start(
         self,
@@ -132,6 +134,7 @@ class LiveLauncher(Record):
             proxy=runtime.proxy,
             wire_log=str(self.wire_log(session.session_id)) if runtime.debug_native_events else "",
             options=options_of(session, runtime),
+            keeps_files=self.keeps_files and is_in_repository(Path(session.workspace)),
             log=str(session_log(self.paths, session.session_id)) if session.opening.log else "",
         )
         host = hosts.start(self.paths, order)

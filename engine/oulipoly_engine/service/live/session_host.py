@@ -10,6 +10,7 @@ import os
 import resource
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -30,9 +31,14 @@ from oulipoly_engine.service.live.host import Host, Limits
 from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import Process, SessionTurns
 from oulipoly_engine.service.live.wire.log import WireLog
+from oulipoly_engine.service.worktrees.snapshot.keeper import FileKeeper
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.live import live_sessions
 from oulipoly_engine.store.runs import invocations
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.live.sessions import LiveSession
+    from oulipoly_engine.service.worktrees.base.place import Place
 
 
 class LiveHost(Record):
@@ -74,6 +80,7 @@ class HostOrder(msgspec.Struct, frozen=True):
     proxy: str = ""  # the runtime's, whose password a CLI may print
     wire_log: str = ""  # the file in which what the CLI says is kept; empty: it is not
     options: str = ""
+    keeps_files: bool = False  # of the checkout, at the ends of turns
     log: str = ""  # the file of what the CLI says, for people; empty: it is not kept
 
 
@@ -154,21 +161,29 @@ def _serve(order: HostOrder, store: Store, process: PipedProcess, listener: runt
     def clean(text: str) -> str:
         return redact_strictly(hide_proxy(text, order.proxy))
 
+    files = FileKeeper(_find_place(store, session) if order.keeps_files else None, clock)
     mine = Process(order.invocation_row, order.invocation_uuid, order.account, order.model_name, os.getpid())
     host = Host(
         store,
         clock,
         process,
         driver,
-        lambda tell: SessionTurns(store, session, driver, mine, clock, tell, order.limits.compaction),
+        lambda tell: SessionTurns(store, session, driver, mine, clock, tell, order.limits.compaction, files),
         listener,
         order.limits,
         order.invocation_row,
         clean,
         _open_wire_log(order.wire_log, clean),
         SessionLog(Path(order.log), clock, order.env, clean) if order.log else None,
+        files,
     )
     host.run()
+
+
+def _find_place(store: Store, session: LiveSession) -> Place:
+    from oulipoly_engine.service.worktrees.base.place import find_place  # noqa: PLC0415 - only in a repository
+
+    return find_place(store, session.session_id, session.workspace)
 
 
 def _open_wire_log(path: str, clean: Callable[[str], str]) -> WireLog | None:

@@ -40,6 +40,7 @@ from oulipoly_engine.service.live.given_messages import Echoes, SteeringMessages
 from oulipoly_engine.service.live.session_events import SessionEvents, merge_deltas
 from oulipoly_engine.service.live.session_queue import change_queue, check_text, describe_message
 from oulipoly_engine.service.live.session_requests import SessionRequests
+from oulipoly_engine.service.worktrees.snapshot.keeper import FileKeeper
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_queue, live_sessions, probes, unsent_texts
 from oulipoly_engine.store.quota import quotas
@@ -71,9 +72,11 @@ class SessionTurns:
         clock: Clock,
         tell: Callable[[ev.Numbered], None],
         rules: Rules = _RULES,
+        files: FileKeeper | None = None,
     ) -> None:
-        """tell: is given each event once it is kept."""
+        """tell: is given each event once it is kept. files: keeps those of the checkout; None: nobody does."""
         self._rules = rules
+        self._files = files or FileKeeper(None, clock)
         self._store, self._driver, self._process, self._clock = store, driver, process, clock
         self.session = session
         self.policy = ""  # in force, in the CLI's own words, as it has told it last
@@ -284,6 +287,7 @@ class SessionTurns:
             invocations.end(self._store, self._invocation, replace(outcome, session_id=self.session.native_id))
             self._invocation = None
         self.turn, self._reply, self._last_end = None, "", event
+        self._files.ask(turn.turn_id)
         self._echoes.forget()
         self._steering.end_turn(event.status)
         self._change()
@@ -563,9 +567,17 @@ class SessionTurns:
         return {"queue": list(map(describe_message, live_queue.waiting(self._store, self.session.session_id)))}
 
     # The gate --------------------------------------------------------------------------------------------------------
+    def go_on(self) -> None:
+        """Begin the turn that has waited for the files to be kept; `take` returns what the CLI is to be told."""
+        with self._store.write():
+            self._run_next()
+            self._keep(self._take_events())
+
     def _run_next(self) -> None:
         if self.turn is not None or not self.is_open or self.failure is not None or self.is_ending:
             return
+        if self._files.left_s:
+            return  # `go_on` comes
         waiting = live_queue.waiting(self._store, self.session.session_id)
         if not waiting:
             return
@@ -634,6 +646,7 @@ class SessionTurns:
                 ),
             )
             live_sessions.insert_turn(self._store, replace(turn, invocation_uuid=identity))
+            self._files.note_begin(self._store, turn.turn_id)
             self._mint(process.account)
             if not self.session.title and turn.kind == "user":
                 self._change(title=first_line(turn.input))

@@ -62,6 +62,14 @@ LiveTurnRow.add_index(LiveTurnRow.session_id, LiveTurnRow.created_at, name="idx_
 LiveTurnRow.add_index(LiveTurnRow.status, where=SQL("status IN ('starting', 'running')"), name="idx_live_turns_open")
 
 
+class TurnFilesRow(Row, table_name="turn_files", primary_key=CompositeKey("turn_id", "moment")):
+    """The snapshot of the files before or after a turn."""
+
+    turn_id = TextField(constraints=[references("live_turns", "turn_id")])
+    moment = TextField(constraints=[Check("moment IN ('before', 'after')")])
+    reference = TextField()
+
+
 class LiveEventRow(Row, table_name="live_events", primary_key=CompositeKey("session_id", "seq")):
     """One event of a session."""
 

@@ -11,6 +11,8 @@ from oulipoly_engine.service.worktrees.base.git import Git
 from oulipoly_engine.service.worktrees.base.looking import for_looking
 from oulipoly_engine.service.worktrees.base.orders import git_in, look
 from oulipoly_engine.service.worktrees.base.repository import find_admin_folder
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.worktrees import worktrees
 
 
 class Place(Record):
@@ -32,6 +34,20 @@ class Checkout(Record):
     common: Path  # the folder that all worktrees of the repository share
     git: Git  # for orders
     quiet: Git  # for looks
+
+
+def find_place(store: Store, session_id: str, workspace: str) -> Place:
+    """Return where a session's changes are: in its worktree, or in a folder of its user's."""
+    worktree = worktrees.find(store, session_id)
+    if worktree is None:
+        return Place(session_id, Path(workspace))
+    of_worktree = Path(worktree.path), Path(worktree.repository), worktree.branch, worktree.base, worktree.base_commit
+    return Place(session_id, *of_worktree)
+
+
+def is_in_repository(folder: Path) -> bool:
+    """Tell whether a folder looks as if it were in a git repository; git is not asked."""
+    return any((each / ".git").exists() for each in (folder, *folder.parents))
 
 
 def open_checkout(place: Place) -> Checkout:

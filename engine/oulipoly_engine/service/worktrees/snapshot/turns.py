@@ -19,20 +19,28 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
-from oulipoly_engine.core.worktrees.changes import BroughtBack, FileChanges, LeftOut, TurnFiles
+from oulipoly_engine.core.operations.operations import Operation
+from oulipoly_engine.core.worktrees.changes import BroughtBack, FileChanges, LeftOut, TurnFiles, TurnPreview
 from oulipoly_engine.core.worktrees.refusals import FileMissing
 from oulipoly_engine.core.worktrees.tree_paths import split_path
+from oulipoly_engine.core.worktrees.worktree_refusals import WorktreeBusy
 from oulipoly_engine.core.worktrees.worktrees import FOLDER
 from oulipoly_engine.records import asdict
+from oulipoly_engine.service.operations.operations import Settlers
 from oulipoly_engine.service.worktrees.base import tree_files
 from oulipoly_engine.service.worktrees.base.git import Git, GitFailed
 from oulipoly_engine.service.worktrees.base.looking import find_admin, for_exact_bytes
 from oulipoly_engine.service.worktrees.base.orders import line_of
 from oulipoly_engine.service.worktrees.base.place import Checkout, commit_of
+from oulipoly_engine.service.worktrees.base.repository import Resources, hold_session
 from oulipoly_engine.service.worktrees.snapshot.objects import GITLINK, Entry, Objects, open_objects
 from oulipoly_engine.service.worktrees.snapshot.references import TURN, TURN_INDEX, message_of, refer, reference_time
+from oulipoly_engine.store.operations import operations
 
+RESTORE = "restore of files"  # a kind of operation
 LARGEST = 64 << 20  # bytes of a file
+MOST_FILES = 100_000  # that no snapshot has yet
+MOST_BYTES = 1 << 30  # of the same: each may become an object
 _STATUS = (
     *("-c", "core.splitIndex=false", "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"),
     *("--ignored=matching", "--ignore-submodules=all", "--branch", "--no-ahead-behind"),
@@ -50,11 +58,17 @@ def take_turn(checkout: Checkout, turn: str, now: datetime) -> TurnFiles:
         return _keep(checkout, work, turn, now)
 
 
-def preview_turn(checkout: Checkout, reference: str, paths: Sequence[str] = ()) -> FileChanges:
+def preview_turn(checkout: Checkout, reference: str, paths: Sequence[str] = ()) -> TurnPreview:
     """Return what `restore_turn` would do now. Raises as it does."""
     with _open(checkout) as work:
-        tree, _head, _left_out = _store_files(checkout, work)
-        return _compare(checkout, work, tree, _find(checkout, reference), paths)[0]
+        tree, _head, left_out = _store_files(checkout, work)
+        changes = _compare(checkout, work, tree, _find(checkout, reference), paths)[0]
+        known = line_of(
+            checkout.quiet, "for-each-ref", "--sort=-creatordate", "--format=%(tree)", _stem(checkout)
+        ).split()
+        base = tree if tree in known else next(iter(known), "")
+        newer = {entry.path for entry, _letter in work.differences(base, tree)} if base else {*changes.touched}
+        return TurnPreview(changes, tuple(path for path in changes.touched if path in newer), left_out)
 
 
 def restore_turn(checkout: Checkout, reference: str, now: datetime, paths: Sequence[str] = ()) -> BroughtBack:
@@ -73,6 +87,22 @@ def restore_turn(checkout: Checkout, reference: str, now: datetime, paths: Seque
     return BroughtBack(changes, before)
 
 
+def settlers(resources: Resources) -> Settlers:
+    """Return what says that a kill has cut a restore, which is then left to whoever reads it."""
+
+    def settle(operation: Operation) -> str:
+        session_id = operation.subject
+        try:
+            with hold_session(resources, session_id, patience_s=0.0):
+                operations.end(resources.store, operation.operation_id, "fail", resources.clock.now())
+        except WorktreeBusy:
+            return ""
+        way_back = operation.detail["way_back"]
+        return f"going back in session {session_id} was cut off: the same order finishes it, `{way_back}` undoes it"
+
+    return {RESTORE: settle}
+
+
 @contextmanager
 def _open(checkout: Checkout) -> Iterator[Objects]:
     exact = for_exact_bytes(checkout.quiet)
@@ -83,7 +113,7 @@ def _open(checkout: Checkout) -> Iterator[Objects]:
 
 def _keep(checkout: Checkout, work: Objects, turn: str, now: datetime) -> TurnFiles:
     tree, head, left_out = _store_files(checkout, work)
-    stem = f"{TURN}/{checkout.place.session_id}/"
+    stem = _stem(checkout)
     known = line_of(checkout.quiet, "for-each-ref", "--format=%(tree) %(objectname) %(refname)", stem)
     for line in known.split("\n"):
         if line.startswith(f"{tree} "):
@@ -92,6 +122,10 @@ def _keep(checkout: Checkout, work: Objects, turn: str, now: datetime) -> TurnFi
     message = message_of("Files after a turn", {"turn": turn, "at": now.isoformat(), **asdict(left_out)})
     commit = work.commit(tree, message, head)
     return TurnFiles(refer(checkout.git, f"{stem}{turn}", commit), commit, tree, is_new=True, left_out=left_out)
+
+
+def _stem(checkout: Checkout) -> str:
+    return f"{TURN}/{checkout.place.session_id}/"
 
 
 def _store_files(checkout: Checkout, work: Objects) -> tuple[str, str, LeftOut]:
@@ -116,6 +150,7 @@ def _store_files(checkout: Checkout, work: Objects) -> tuple[str, str, LeftOut]:
     files += (name for name in untracked if not name.endswith("/"))
     large = {name for name in files if _size(checkout.root, name) > LARGEST}
     unreadable = {name for name in files if not _is_readable(checkout.root, name)}
+    _refuse_too_many(checkout.root, [name for name in files if name not in large])
     gone = [name for name, letter in changed.items() if letter == "D" or name in large | unreadable]
     if gone:
         work.remove(index, gone)
@@ -127,6 +162,15 @@ def _store_files(checkout: Checkout, work: Objects) -> tuple[str, str, LeftOut]:
         fresh.replace(kept)
     repositories = tuple(name for name in untracked if name.endswith("/"))
     return tree, head, LeftOut(ignored, repositories, tuple(sorted(large)), tuple(sorted({*unreadable, *refused})))
+
+
+def _refuse_too_many(root: Path, names: Sequence[str]) -> None:
+    size = sum(_size(root, name) for name in names) if len(names) <= MOST_FILES else MOST_BYTES + 1
+    if size > MOST_BYTES:
+        raise GitFailed(
+            f"{len(names)} files of {root} are in no snapshot yet, more than {MOST_FILES} or {MOST_BYTES >> 20} MiB: "
+            "have git ignore those that need not go back"
+        )
 
 
 def _written_at(index: Path) -> int | None:

@@ -10,6 +10,7 @@ import pytest
 from oulipoly_engine.core.worktrees.changes import FileChanges, LeftOut
 from oulipoly_engine.core.worktrees.refusals import FileMissing, PathRefused
 from oulipoly_engine.service.worktrees.base import tree_files
+from oulipoly_engine.service.worktrees.base.git import GitFailed
 from oulipoly_engine.service.worktrees.snapshot import turns
 from oulipoly_engine.service.worktrees.snapshot.turns import preview_turn, restore_turn, take_turn
 
@@ -67,7 +68,7 @@ def test_files_go_back_and_forth_byte_for_byte(repo):
     begun = take_turn(repo.checkout, "1", NOW)
     change(repo)
     second = picture(repo)
-    foreseen = preview_turn(repo.checkout, begun.reference)
+    foreseen = preview_turn(repo.checkout, begun.reference).changes
     assert second == picture(repo)
 
     back = restore_turn(repo.checkout, begun.reference, NOW)
@@ -213,3 +214,31 @@ def test_a_snapshot_that_another_has_written_leads_nowhere_else(repo):
         restore_turn(repo.checkout, begun.reference, LATER)
 
     assert [] == [*repo.main.rglob("escaped")]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_FILES", 1), ("MOST_BYTES", 5)])
+def test_too_much_for_a_snapshot_is_refused_until_git_ignores_it(repo, monkeypatch, limit, most):
+    repo.write("large", "123456")
+    repo.write("README.md", "")
+    monkeypatch.setattr(turns, limit, most)
+    with pytest.raises(GitFailed, match="have git ignore"):
+        take_turn(repo.checkout, "1", NOW)
+
+    repo.write(".git/info/exclude", "large\n/.agent-runner-worktrees/\n", repo.main)
+    assert take_turn(repo.checkout, "1", NOW).is_new
+
+
+def test_what_no_snapshot_has_is_named_before_it_is_written_over(repo):
+    repo.write("a", "one")
+    repo.write("b", "one")
+    begun = take_turn(repo.checkout, "1", NOW)
+    repo.write("a", "two")
+    take_turn(repo.checkout, "2", LATER)
+    assert ("a",) == preview_turn(repo.checkout, begun.reference).changes.changing
+    assert () == preview_turn(repo.checkout, begun.reference).unsaved
+
+    repo.write("b", "by hand")
+    repo.write("c", "new")
+    preview = preview_turn(repo.checkout, begun.reference)
+    assert {"b", "c"} <= {*preview.unsaved}
+    assert ("a", "b", "c") == (*preview.changes.changing, *preview.changes.going)
