@@ -104,8 +104,9 @@ def fail_as_asked(error: RunnerError, arguments: Sequence[str]) -> int:
 
 
 def is_json_asked(arguments: Sequence[str]) -> bool:
-    """Tell whether `--json` is among the arguments before a `--`."""
-    return "--json" in itertools.takewhile(lambda word: word != "--", arguments)
+    """Tell whether `--json`, or `--mode json`, is among the arguments before a `--`."""
+    words = tuple(itertools.takewhile(lambda word: word != "--", arguments))
+    return "--json" in words or "--mode=json" in words or ("--mode", "json") in itertools.pairwise(words)
 
 
 def _redact(text: str) -> str:

@@ -197,6 +197,12 @@ def test_thinking_and_a_system_prompt_reach_the_cli(live, chat, tmp_path):
     assert 'developer_instructions="Be brief."' in opening.args
 
 
+def test_an_error_is_a_line_of_json_where_events_are(live, chat):
+    done = chat("--mode", "json", "-p", "nobody", "hi")
+
+    assert ("", "account-unusable") == (done.out, json.loads(done.err)["error"]["code"])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
