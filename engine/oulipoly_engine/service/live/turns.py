@@ -77,6 +77,7 @@ class SessionTurns:
         """tell: is given each event once it is kept. files: keeps those of the checkout; None: nobody does."""
         self._rules = rules
         self._files = files or FileKeeper(None, clock)
+        self._verdict = Verdict.NOTHING  # that was told last
         self._store, self._driver, self._process, self._clock = store, driver, process, clock
         self.session = session
         self.policy = ""  # in force, in the CLI's own words, as it has told it last
@@ -489,11 +490,13 @@ class SessionTurns:
     def _judge_context(self) -> None:
         """Tell when the context is almost full. Where the CLI does not count, its length is guessed."""
         window = self.usage.window or self._rules.window
-        if not window or self.session.opening.compaction == "due":
+        if not window or self.session.opening.compaction not in ("idle", "paused"):  # later releases may know more
             return
         tokens = self.usage.context or guess_context(self._store, self.session)
         verdict = compaction.judge(tokens, window, self._rules)
-        if verdict is Verdict.NOTHING:
+        is_told = verdict is self._verdict
+        self._verdict = verdict
+        if is_told or verdict is Verdict.NOTHING:
             return
         text = f"about {tokens / window:.0%} of the context is used"
         code = "context_almost_full"

@@ -286,3 +286,14 @@ def test_from_a_message_to_its_cli_no_statement_is_put_into_sql_anew(talk, monke
     talk.say(ev.TurnStarted("n"))
 
     assert [] == written
+
+
+def test_a_context_that_fills_up_is_told_once_and_at_the_threshold_it_is_to_be_compacted(talk):
+    talk.say(ev.SessionOpened("n1"))
+    for tokens in (7000, 7300, 7400, 5000, 8000, 9000):
+        talk.send("go on")
+        talk.say(ev.TurnStarted(), ev.UsageUpdated(ev.Usage(context=tokens, window=10_000)), ev.TurnEnded("completed"))
+
+    notices = [numbered.event.text for numbered in talk.told if isinstance(numbered.event, ev.Notice)]
+    assert ["about 73% of the context", "about 80% of the context"] == [text.partition(" is ")[0] for text in notices]
+    assert "due" == live_sessions.find(talk.store, "s1")[0].opening.compaction
