@@ -2,12 +2,19 @@
 
 import json
 import os
+import shutil
 import subprocess
+import sys
 import time
 
 import pytest
 
 from oulipoly_engine.cli.main import main
+from oulipoly_engine.core.live import orders
+from oulipoly_engine.core.live.requests import TurnInFlight
+from oulipoly_engine.core.worktrees.refusals import FileMissing
+from oulipoly_engine.errors import Declined, RunnerError
+from oulipoly_engine.facade.worktrees.work import NewWork
 
 
 def git(folder, *words):
@@ -39,8 +46,8 @@ class Repository:
         names = sorted(path.name for path in self.folder.iterdir() if path.is_file())
         return {name: (self.folder / name).read_text() for name in names if name != ".gitignore"}
 
-    def begin(self):
-        self.session = self.live.begin(runtime=self.runtime, folder=self.folder)
+    def begin(self, prompt=None):
+        self.session = self.live.begin(prompt, runtime=self.runtime, folder=self.folder)
         return self.session
 
     def turn(self, script, word):
@@ -90,3 +97,96 @@ def test_chat_and_files_go_back_to_an_answer_together_and_forth_again(live, repo
     assert main(told["way_back"].split()[1:]) == 0
     assert second == repository.files()
     assert repository.entry("second answer") == live.engine.sessions.branches.tree(session).leaf
+
+
+def test_changes_that_no_snapshot_has_are_asked_for_and_kept(live, repository):
+    session = repository.begin()
+    repository.turn("echo one >a", "first answer")
+    repository.turn("echo two >a", "second answer")
+    repository.write("a", "by hand")
+    files = live.engine.turn_files
+    answer = repository.entry("first answer")
+
+    with pytest.raises(Declined, match="no snapshot of a turn: a;"):
+        files.restore(session, answer, with_chat=True)
+    assert "by hand" == repository.files()["a"]
+    done = files.restore(session, answer, with_chat=False, agree=lambda plan: plan.preview.unsaved == ("a",))
+    assert "one\n" == repository.files()["a"]
+    assert repository.entry("second answer") == live.engine.sessions.branches.tree(session).leaf
+    assert "by hand" == git(repository.folder, "show", f"{done.before}:a")
+    files.restore(session, "", with_chat=True)  # before all
+    assert "at first" == repository.files()["a"]
+
+
+def test_nothing_is_restored_below_an_agent_that_works(live, repository):
+    session = repository.begin()
+    repository.turn("echo one >a", "first answer")
+    answer = repository.entry("first answer")
+    repository.write("a", "two")
+    other = live.begin(json.dumps([["say", "ready"], ["listen"]]), runtime=repository.runtime, folder=repository.folder)
+    live.until_said(other, "ready")
+
+    with pytest.raises(TurnInFlight, match=f"session {other} works in .* as well"):
+        live.engine.turn_files.restore(session, answer, with_chat=True, agree=lambda _: True)
+    live.live.order(other, orders.Cancel(), starts=False)
+    live.until_closed(other)
+    live.live.send(session, json.dumps([["say", "ready"], ["listen"]]))
+    live.until_said(session, "ready")
+    with pytest.raises(RunnerError, match="a turn runs"):
+        live.engine.turn_files.restore(session, answer, with_chat=True, agree=lambda _: True)
+    assert "two" == repository.files()["a"]
+
+
+def test_a_restore_that_is_killed_is_told_of_and_goes_on_or_back(live, repository):
+    session = repository.begin()
+    repository.turn("for name in b c d e; do echo one >$name; done", "first answer")
+    repository.turn("for name in b c d e; do echo two >$name; done", "second answer")
+    second = repository.files()
+    program = live.root / "bin" / "git"  # which has its caller killed where files are about to be written
+    program.parent.mkdir()
+    words = f'case " $* " in *" checkout-index "*) kill -9 $PPID; exit 1;; esac; exec {shutil.which("git")} "$@"'
+    program.write_text(f"#!/bin/sh\n{words}\n")
+    program.chmod(0o755)
+    command = ["session", "branch", session, repository.entry("first answer"), "--restore", "both"]
+    killed = subprocess.run(
+        [sys.executable, "-m", "oulipoly_tui", *command],
+        env=os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        check=False,
+    )
+
+    assert -9 == killed.returncode, killed.stderr
+    assert second == repository.files()
+    (sentence,) = live.open_engine().recovery.settle_at_start()
+    assert f"going back in session {session} was cut off: the same order finishes it, `agents " in sentence
+    assert () == live.open_engine().recovery.settle_at_start()
+    assert main(command) == 0
+    assert "one\n" == repository.files()["e"]
+    assert repository.entry("first answer") == live.engine.sessions.branches.tree(session).leaf
+    assert main(sentence.split("`")[1].split()[1:]) == 0
+    assert second == repository.files()
+
+
+def test_switched_off_nothing_is_kept_and_only_the_chat_goes_back(live, repository):
+    config = live.demo.config / "config.toml"
+    config.write_text(f"keep_turn_files = false\n{config.read_text()}")
+    session = repository.begin(json.dumps([["say", "first answer"]]))
+    live.until_said(session, "first answer")
+    live.live.order(session, orders.Close(), starts=False)
+    live.until_closed(session)
+
+    assert "" == git(repository.folder, "for-each-ref", "refs/agent-runner")
+    with pytest.raises(FileMissing, match="only the chat can go back"):
+        live.engine.turn_files.preview(session, repository.entry("first answer"))
+
+
+def test_a_session_in_a_worktree_keeps_the_files_of_a_turn_that_ends_its_process(live, repository):
+    prompt = json.dumps([["start", str(live.root / "said"), "sh", "-c", "echo one >a"], ["say", "first answer"]])
+    wish = NewWork(repository.folder, runtime=repository.runtime, prompt=prompt, lifecycle="oneshot")
+    begun = live.engine.work.begin(wish)
+    repository.session = begun.session.session_id
+    live.until_closed(repository.session)
+
+    (row,) = repository.snapshots("after")
+    assert "one\n" == git(repository.folder, "show", f"{row['reference']}:a")
+    assert "at first" == repository.files()["a"]

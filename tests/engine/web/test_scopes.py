@@ -64,6 +64,7 @@ ROWS = [
     ("look", "GET", "/sessions/{session_id}/artifacts/file?path=a", None),
     ("look", "GET", "/sessions/{session_id}/trace", None),
     ("look", "GET", "/sessions/{session_id}/tree", None),
+    ("look", "GET", "/sessions/{session_id}/branch", None),
     ("look", "GET", "/sessions/{session_id}/compare?left=a", None),
     ("look", "GET", "/sessions/{session_id}/events", None),
     ("look", "GET", "/sessions/{session_id}/changes", None),
@@ -102,6 +103,10 @@ ROWS = [
     ("operate", "POST", "/sessions/{session_id}/cancel", None),
     ("operate", "POST", "/sessions/{session_id}/fork", {"at_turn": "none"}),
     ("operate", "POST", "/sessions/{session_id}/branch", {"entry_id": "none"}),
+    *(
+        (who, "POST", f"{place}/branch", {"entry_id": "x", "restore": "files"})
+        for who, place in (("grant", FULL), ("grant", FAR))
+    ),
     ("operate", "POST", "/sessions/{session_id}/label", {"entry_id": "none"}),
     ("grant", "POST", "/sessions/{session_id}/fork", {"runtime_id": "own", "at_turn": "none"}),
     ("grant", "POST", f"{FULL}/fork", {"at_turn": "none"}),

@@ -1,13 +1,25 @@
 """Every key of the screen of a session's tree, and how it is opened: folding, filters, finding, going on, comparing."""
 
+import sqlite3
+import subprocess
+from contextlib import closing
+
 import pytest
 from textual.widgets import Input
 
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.live.sessions import LiveSession, Turn
+from oulipoly_engine.core.sessions.turn_files import Moment
+from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.worktrees.base.place import Place, open_checkout
+from oulipoly_engine.service.worktrees.snapshot.turns import take_turn
+from oulipoly_engine.store.live import live_sessions, turn_files
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 
 keys = pytest.mark.keys
+NAIL = "One nail is in."
 SECRET = "sk-ant-api03-" + "Ab1Cd2Ef3G" * 4
 SAID = (4, "Use slate instead"), (8, "And the chimney?")  # behind which entry of the roof's, and what
 
@@ -198,3 +210,61 @@ async def test_h_in_a_transcript_shows_its_tree_in_forty_columns(branched, trans
         await open_tree(one)
         await one.sees("Tree · without sub-agents · 12", "And the chimney?", "←")
         await one.back()
+
+
+@pytest.fixture
+def kept(talks):
+    """A repository with a file as it is now; the roof's session works in it, and a snapshot has the file of before."""
+    folder = talks.world.home / "repo"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    (folder / "a").write_text("then")
+    engine = Engine()
+    now = SystemClock().now()
+    with engine.worktrees._home.lend_store() as store:
+        session = LiveSession(
+            "s1", str(folder), "eve", "claude", "m", now, now, account="eve", native_id=talks.roof.path.stem
+        )
+        live_sessions.insert(store, session)
+        live_sessions.insert_turn(store, Turn("t1", "s1", "user", "starting", "hi", "", now))
+        reference = take_turn(open_checkout(Place("s1", folder)), "t1", now).reference
+        turn_files.note(store, "t1", Moment.AFTER, reference)
+    engine.close()
+    (folder / "a").write_text("now")
+    (folder / "b").write_text("new")
+    return folder
+
+
+@keys("TreeScreen", "b")
+async def test_b_asks_whether_files_go_back_too_and_shows_what_they_become(kept, talks, sessions):
+    async with sessions(panes=("pools", "sessions"), size=(80, 24)) as one:
+        await open_tree(one)
+        with closing(sqlite3.connect(talks.world.data / "state.db")) as connection:
+            connection.execute("UPDATE session_turns SET live_turn_id = 't1' WHERE body LIKE ?", (f"%{NAIL}%",))
+            connection.commit()
+        await go_to(one, NAIL)
+        await one.press("b")
+        await one.at("Choice")
+        await one.sees("Chat and files: 1 change, 1 go", "Files alone: 1 change, 1 go")
+        await one.press("j", "enter")
+        await one.at("Review")
+        await one.sees("changes a", "goes    b", "What is there now is kept first.")
+        await one.press("n")
+        await one.at("TreeScreen")
+        assert ["now", "new"] == [(kept / name).read_text() for name in "ab"]
+
+        await one.press("b")
+        await one.at("Choice")
+        await one.press("j", "enter")
+        await one.at("Review")
+        await one.press("y")
+        await one.at("Reading")
+        await one.sees("This leads back:", "--files-from")
+        assert ["then"] == [path.read_text() for path in kept.iterdir() if path.is_file()]
+        await one.press("escape")
+        await one.at("TreeScreen")
+        await one.until(lambda: "goes on here" in cursor(one))
+
+        await go_to(one, "And the ladder?")  # of which no snapshot has the files
+        await one.press("b")
+        await one.at("Confirm")

@@ -61,7 +61,8 @@ class SettingsTable(Table):
         30, description="After how many days unused a live session's texts lie in its entries alone; 0: never."
     )
     work_keep_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
-        90, description="After how many days `worktree prune` drops what removed worktrees held; 0: never."
+        90,
+        description="After how many days `worktree prune` drops files of turns and of removed worktrees; 0: never.",
     )
     work_prune_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
         30, description="After how many days unused a clean, merged worktree goes by itself (app, `serve`); 0: never."

@@ -29,8 +29,8 @@ def find_reference(
     parents: Mapping[str, str],
     turns: Mapping[str, str],
     references: Mapping[tuple[str, Moment], str],
-) -> str | None:
-    """Return the reference of the snapshot for a message; None: there is none.
+) -> tuple[str | None, bool]:
+    """Return the reference of the snapshot for a message, None where there is none; and whether it is inside a turn.
 
     entry_id: NO_PARENT stands before all. turns: by the messages that belong to one. references: by turn and moment.
     """
@@ -38,14 +38,15 @@ def find_reference(
     for child in entry_ids:
         children[parents.get(child, NO_PARENT)].append(child)
     turn = turns.get(entry_id)
-    if turn is not None and any(turns.get(child) == turn for child in children[entry_id]):  # inside of it
+    is_inside = turn is not None and any(turns.get(child) == turn for child in children[entry_id])
+    if turn is not None and is_inside:
         if (turn, Moment.BEFORE) in references:
-            return references[turn, Moment.BEFORE]
+            return references[turn, Moment.BEFORE], True
         while turns.get(entry_id) == turn:
             entry_id = parents.get(entry_id, NO_PARENT)
         turn = turns.get(entry_id)
     if turn is not None and (turn, Moment.AFTER) in references:
-        return references[turn, Moment.AFTER]
+        return references[turn, Moment.AFTER], is_inside
     following = (turns.get(child) for child in children[entry_id])
     before = (references.get((follower, Moment.BEFORE)) for follower in following if follower not in (None, turn))
-    return next(filter(None, before), None)
+    return next(filter(None, before), None), is_inside

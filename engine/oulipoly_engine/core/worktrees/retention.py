@@ -46,9 +46,10 @@ class KeptReference(Record):
     name: str
     commit: str
     session_id: str
-    kind: str  # salvage, backup, discarded
+    kind: str  # salvage, backup, discarded, turn
     made_at: datetime
     holds: str  # in words; foreign
+    git_folder: str = ""  # of a turn's: its session may have no worktree
 
 
 def why_kept(status: WorktreeStatus) -> str:

@@ -48,6 +48,7 @@ class FilePlan(Record):
     entry_id: str  # NO_PARENT: before all messages
     reference: str
     preview: TurnPreview
+    is_inside: bool = False  # of a turn: the files are those from before it
 
 
 class Restored(Record):
@@ -76,11 +77,14 @@ class TurnFiles(SessionPart):
         tree = self._branches.tree(text, "all")
         entry_id = choose(tree, entry) if entry else NO_PARENT
         with self._home.lend_store_to_read() as store:
-            session = _find_session(store, tree.chain_id)
-            reference = files_from and _expand(files_from, session.session_id)
-        reference = reference or self._find_reference(tree, entry_id)
-        preview = preview_turn(self._changes.open_checkout(session.session_id), reference)
-        return FilePlan(tree, session.session_id, entry_id, reference, preview)
+            session_id = _find_session(store, tree.chain_id).session_id
+        is_inside = False
+        if files_from:
+            reference = _expand(files_from, session_id)
+        else:
+            reference, is_inside = self._find_reference(tree, entry_id)
+        preview = preview_turn(self._changes.open_checkout(session_id), reference)
+        return FilePlan(tree, session_id, entry_id, reference, preview, is_inside)
 
     @translate_system_errors()
     def restore(
@@ -101,7 +105,10 @@ class TurnFiles(SessionPart):
         plan = self.preview(text, entry, files_from)
         if not agree(plan):
             names = ", ".join(plan.preview.unsaved)
-            raise Declined(f"nothing was changed: the changes of these files are in no snapshot of a turn: {names}")
+            raise Declined(
+                f"nothing was changed, for changes of these files are in no snapshot of a turn: {names}; `--yes`, in a "
+                "request `overwrite`, keeps them in one and goes on"
+            )
         session_id = plan.session_id
         now = self._home.now()
         with self._home.lend_store() as store:
@@ -128,16 +135,16 @@ class TurnFiles(SessionPart):
             return Restored(plan, "", "")
         return Restored(plan, before, way_back)
 
-    def _find_reference(self, tree: SessionTree, entry_id: str) -> str:
+    def _find_reference(self, tree: SessionTree, entry_id: str) -> tuple[str, bool]:
         with self._session(tree.chain_id) as (store, session):
             placed = links(store, session.account, session.session_id)
             turns = turn_files.find_turns(store, [link.row_id for link in placed])
             references = turn_files.find_references(store, {*turns.values()})
         ids = [link.entry_id for link in placed if not link.is_sidechain]
-        reference = find_reference(entry_id, ids, parent_ids(placed), turns, references)
+        reference, is_inside = find_reference(entry_id, ids, parent_ids(placed), turns, references)
         if reference is None:
             raise FileMissing("no snapshot has the files as they were at this message: only the chat can go back there")
-        return reference
+        return reference, is_inside
 
     def _refuse_others(self, store: Store, own: Collection[str], checkout: Checkout) -> None:
         living = {host.session_id for host in hosts.survey(self._home.paths)}.difference(own)
@@ -172,6 +179,8 @@ def plan_lines(plan: FilePlan) -> Iterator[str]:
     left_out = plan.preview.left_out
     if not changes.touched and not changes.coming:
         yield "no file would change"
+    if plan.is_inside:
+        yield "the message is inside of a turn: the files are those from before it"
     unsaved = {*plan.preview.unsaved}
     for word, names in (("changes", changes.changing), ("goes", changes.going), ("comes", changes.coming)):
         yield from (f"{word:<8}{plain(name)}{' (in no snapshot)' * (name in unsaved)}" for name in names)

@@ -219,15 +219,17 @@ class Worktrees(Part):
         return _judge(worktree, self.is_running(store, worktree.session_id), awaited)
 
     def _find_old(self, repository: Path | None) -> tuple[KeptReference, ...]:
-        from oulipoly_engine.service.worktrees.snapshot.references import find_old  # noqa: PLC0415 - only who prunes asks
+        from oulipoly_engine.service.worktrees.snapshot import references  # noqa: PLC0415 - only who prunes asks
 
         days = self._home.files.settings().work_keep_days
         if not days:
             return ()
-        folder, before = None if repository is None else str(open_repository(repository).folder), self._home.now()
+        opened = None if repository is None else open_repository(repository)
+        before = self._home.now() - timedelta(days=days)
         with self._home.lend_store_to_read() as store:
-            removed = worktrees.list_worktrees(store, ("removed",), folder)
-        return tuple(old for one in removed for old in find_old(one, before - timedelta(days=days)))
+            removed = worktrees.list_worktrees(store, ("removed",), None if opened is None else str(opened.folder))
+            turns = references.find_old_turns(store, before, None if opened is None else opened.git_folder)
+        return (*(old for worktree in removed for old in references.find_old(worktree, before)), *turns)
 
     def reconcile(self) -> tuple[str, ...]:
         """Settle worktrees and merges that a kill has cut off, and return what was done, a sentence each."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from oulipoly_engine.core.sessions.turn_files import Moment
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
-from oulipoly_engine.store.base.orm import Query
+from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow, TurnFilesRow
+from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
 
@@ -45,9 +47,25 @@ def find_references(store: Store, turn_ids: Collection[str]) -> Mapping[tuple[st
     return {(turn_id, Moment(moment)): reference for turn_id, moment, reference in rows}
 
 
-def list_folders(store: Store) -> Mapping[str, str]:
-    """Return the sessions that have snapshots, each with the folder that it works in."""
-    row = LiveSessionRow
+class Use(Record):
+    """A snapshot that turns of a session have."""
+
+    session_id: str
+    workspace: str
+    reference: str
+    last_at: str  # when the last of these turns began, RFC 3339
+    is_deleted: int  # the session, by a person; 0 or 1
+
+
+def list_uses(store: Store) -> tuple[Use, ...]:
+    """Return the snapshots of all sessions."""
+    row = TurnFilesRow
     turn = LiveTurnRow
-    has_files = turn.select(turn.session_id).join(TurnFilesRow, on=TurnFilesRow.turn_id == turn.turn_id)
-    return dict(store.rows(row.select(row.session_id, row.workspace).where(row.session_id.in_(has_files))))
+    session = LiveSessionRow
+    part = SegmentRow
+    is_part = (part.session_id == session.native_id) & ChainRow.deleted_at.is_null(is_null=False)
+    deleted = part.select(part.id).join(ChainRow, on=ChainRow.chain_id == part.chain_id).where(is_part)
+    columns = session.session_id, session.workspace, row.reference, fn.MAX(turn.created_at), fn.EXISTS(deleted)
+    query = row.select(*columns).join(turn, on=turn.turn_id == row.turn_id)
+    query = query.join(session, on=session.session_id == turn.session_id)
+    return tuple(Use(*values) for values in store.rows(query.group_by(session.session_id, row.reference)))

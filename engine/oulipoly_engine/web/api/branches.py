@@ -9,8 +9,9 @@ from fastapi import APIRouter, Query
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.sessions.branches import branch_json, comparison_json, to_json
+from oulipoly_engine.facade.worktrees.turn_files import plan_json, restored_json
 from oulipoly_engine.web.access.viewer import Viewer
-from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, find_work, serves
+from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, find_to_drive, find_work, serves
 from oulipoly_engine.web.api.listing import find_recorded
 from oulipoly_engine.web.base import answer_bodies, bodies
 from oulipoly_engine.web.base.answers import Json
@@ -40,9 +41,37 @@ def compare(session_id: SessionId, engine: TheEngine, viewer: Anyone, left: _Mes
     return Json(comparison_json(*engine.sessions.branches.compare(find_said(engine, viewer, session_id), left, right)))
 
 
-@router.post("/sessions/{session_id}/branch", **serves("session branch"), response_model=answer_bodies.Branched)
+@router.get("/sessions/{session_id}/branch", **serves("diff"), response_model=answer_bodies.FilePreview)
+def preview_branch(
+    session_id: SessionId, engine: TheEngine, viewer: Anyone, entry_id: _Message = "", files_from: _Message = ""
+) -> Json:
+    """Show what restoring the files of a message, or those before all, would do. 404 where no snapshot has them."""
+    plan = engine.turn_files.preview(find_said(engine, viewer, session_id), entry_id, files_from)
+    return Json(plan_json(plan))
+
+
+@router.post(
+    "/sessions/{session_id}/branch",
+    **serves("session branch"),
+    response_model=answer_bodies.FilesRestored | answer_bodies.Branched,
+)
 def branch(session_id: SessionId, body: bodies.NewBranch, engine: TheEngine, viewer: Anyone) -> Json:
-    """Have a session go on behind a message; all that was said stays. 409 while a turn runs."""
+    """Have a session go on behind a message; all that was said stays. 409 while a turn runs.
+
+    With `restore` its files go back: a device needs what a message to the session takes. 409 where `unsaved` ones would
+    be written over without `overwrite`.
+    """
+    if body.restore != "chat":
+        live = find_to_drive(engine, viewer, session_id).session.session_id
+        with_chat = body.restore == "both"
+        done = engine.turn_files.restore(
+            live,
+            body.entry_id,
+            body.files_from,
+            with_chat=with_chat,
+            agree=lambda plan: body.overwrite or not plan.preview.unsaved,
+        )
+        return Json(restored_json(done, with_chat=with_chat))
     before, leaf = engine.sessions.branches.branch(find_said(engine, viewer, session_id), body.entry_id)
     return Json(branch_json(before, leaf))
 

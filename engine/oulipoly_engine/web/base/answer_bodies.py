@@ -64,6 +64,20 @@ class Branched(BaseModel):
     former_leaf: str | None
 
 
+_PREVIEW: dict[str, Any] = {
+    "session_id": str,
+    "chain_id": str,
+    "entry_id": str | None,
+    "files_from": str,
+    "unsaved": list[str],
+    "left_out": changes.LeftOut,
+}
+FilePreview: Any = make_model("FilePreview", changes.FileChanges, **_PREVIEW)
+FilesRestored: Any = make_model(
+    "FilesRestored", changes.FileChanges, **_PREVIEW, before=str | None, way_back=str | None
+)
+
+
 class Labelled(BaseModel):
     """What a message is called now."""
 

@@ -99,6 +99,9 @@ class NewBranch(Body):
     """Where a session is to go on."""
 
     entry_id: Name = Field(description="A message's id, or its beginning.")
+    restore: Literal["chat", "files", "both"] = Field("chat", description="What goes back to the message.")
+    files_from: Name = Field("", description="A snapshot's name, as an answer tells it; empty: the message's.")
+    overwrite: bool = Field(False, description="Restore over changes that no snapshot has; they are kept in one first.")
 
 
 class NewLabel(Body):

@@ -29,6 +29,7 @@ _STATUS: Mapping[str, int] = {  # by slug; what is not here: by class
     "request-stale": 409,
     "approval-gone": 409,
     "turn-in-flight": 409,
+    "declined": 409,
     "no-turn": 409,
     "message-gone": 404,
     "session-busy": 409,

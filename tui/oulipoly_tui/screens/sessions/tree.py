@@ -21,6 +21,7 @@ from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import key_links
 from oulipoly_tui.view.sessions.sessions import title_of
 from oulipoly_tui.view.sessions.tree import FILTERS, TreeLook, TreeRows, comparison_lines, find_next
+from oulipoly_tui.view.sessions.turn_files import file_lines, part_rows, restored_lines
 from oulipoly_tui.view.transcript.spans import Row, cut, wrap_lines
 from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.standing import is_standing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.tree_lines import Comparison, TreeEntry
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.sessions.branches import SessionTree
+    from oulipoly_engine.facade.worktrees.turn_files import FilePlan, Restored
 
 _TITLE = 40  # columns of a message in a question
 _READING = 138  # columns that a text to read has at most
@@ -178,10 +180,43 @@ class TreeScreen(ActingScreen):
     def _branch(self) -> None:
         if (entry := self._chosen) is None:
             return
-        work = partial(self._engine.sessions.branches.branch, self._session, entry.entry_id)
-        go_on = partial(self.do, "branch", work, lambda _: self._app.say("The session goes on there"))
+        work = partial(_preview, self._engine, self._session, entry.entry_id)
+        self._app.work("branch", work, partial(self._choose_parts, entry), title="looking at the files of then")
+
+    def _choose_parts(self, entry: TreeEntry, plan: FilePlan | None) -> None:
+        if not is_standing(self):
+            return
+        title = f"Go on behind “{cut(entry.preview, _TITLE)}”?"
         text = "The session goes on behind this message; all that was said stays."
-        dialogs.confirm(self.app, f"Go on behind “{cut(entry.preview, _TITLE)}”?", text, "go on there", go_on)
+        if plan is None:
+            dialogs.confirm(self.app, title, text, "go on there", partial(self._go_on, entry))
+            return
+
+        def on_chosen(parts: str) -> None:
+            if parts == "chat":
+                self._go_on(entry)
+            else:
+                restore = partial(self._restore, plan, with_chat=parts == "both")
+                dialogs.review(self.app, "Restore files?", (), file_lines(plan), restore, yes="Restore", can_undo=True)
+
+        dialogs.choose(self.app, title, part_rows(plan), on_chosen, text)
+
+    def _go_on(self, entry: TreeEntry) -> None:
+        work = partial(self._engine.sessions.branches.branch, self._session, entry.entry_id)
+        self.do("branch", work, lambda _: self._app.say("The session goes on there"))
+
+    def _restore(self, plan: FilePlan, *, with_chat: bool) -> None:
+        # What has changed since it was shown is kept, and comes back by the command that is shown then.
+        restore = partial(self._engine.turn_files.restore, plan.tree.chain_id, plan.entry_id, plan.reference)
+        work = partial(restore, with_chat=with_chat, agree=lambda _: True)
+        self.do("branch", work, self._show_restored, title="restoring files")
+
+    def _show_restored(self, done: Restored) -> None:
+        if done.way_back:
+            self.app.copy_to_clipboard(done.way_back)
+            dialogs.read(self.app, "Files restored", restored_lines(done))
+        else:
+            self._app.say("No file was to be changed")
 
     def _label(self) -> None:
         if (entry := self._chosen) is None:
@@ -256,6 +291,14 @@ class TreeScreen(ActingScreen):
     @property
     def _chosen(self) -> TreeEntry | None:
         return None if self._rows is None else self._rows.find(self.rows.cursor_key)
+
+
+def _preview(engine: Engine, session: str, entry_id: str) -> FilePlan | None:
+    """Return what bringing back the files of a message would do; None: nobody has them."""
+    try:
+        return engine.turn_files.preview(session, entry_id)
+    except RunnerError:
+        return None
 
 
 def _read(engine: Engine, session: str, kept: str) -> tuple[str, SessionTree] | RunnerError:

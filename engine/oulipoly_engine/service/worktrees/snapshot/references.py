@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.worktrees.retention import KeptReference
 from oulipoly_engine.core.worktrees.worktrees import Worktree
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.base.git import Git, GitFailed, explain
 from oulipoly_engine.service.worktrees.base.looking import offline
-from oulipoly_engine.service.worktrees.base.repository import Resources, commit_of, hold_session
+from oulipoly_engine.service.worktrees.base.repository import Resources, commit_of, hold_session, open_repository
 from oulipoly_engine.service.worktrees.base.repository_lock import lock_repository
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import turn_files
 from oulipoly_engine.store.worktrees import worktrees
 
 SALVAGE, BACKUP, DISCARDED, TURN = (f"refs/agent-runner/{kind}" for kind in ("salvage", "backup", "discarded", "turn"))
@@ -75,15 +81,52 @@ def find_old(worktree: Worktree, before: datetime) -> tuple[KeptReference, ...]:
     return tuple(sorted(references, key=lambda reference: reference.made_at))
 
 
+def find_old_turns(store: Store, before: datetime, folder: Path | None) -> tuple[KeptReference, ...]:
+    """Return the snapshots of turns that are older than a time, and that no later turn has, oldest first.
+
+    The newest one of a session is never among them, unless a person has deleted the session. folder: the repository's.
+    """
+    uses: dict[str, dict[str, turn_files.Use]] = defaultdict(dict)
+    for use in turn_files.list_uses(store):
+        uses[use.session_id][use.reference] = use
+    references: list[KeptReference] = []
+    for session_id, known in uses.items():
+        session = next(iter(known.values()))
+        git_folder = _find_git_folder(store, session_id, Path(session.workspace))
+        if git_folder is None or folder not in (None, git_folder):
+            continue
+        own = []
+        for reference in _read(git_folder, f"{TURN}/{session_id}/", "turn", session_id):
+            last_use = known.get(reference.name)
+            made_at = reference.made_at if last_use is None else max(reference.made_at, from_text(last_use.last_at))
+            own.append(replace(reference, made_at=made_at, git_folder=str(git_folder)))
+        own.sort(key=lambda reference: (reference.made_at, reference.name))
+        references += (older for older in (own if session.is_deleted else own[:-1]) if older.made_at < before)
+    return tuple(sorted(references, key=lambda reference: reference.made_at))
+
+
+def _find_git_folder(store: Store, session_id: str, workspace: Path) -> Path | None:
+    worktree = worktrees.find(store, session_id)
+    if worktree is not None:
+        return Path(worktree.git_folder)
+    try:
+        return open_repository(workspace).git_folder
+    except RequestRefused:  # it is gone, and its references with it
+        return None
+
+
 def drop(resources: Resources, references: Iterable[KeptReference]) -> tuple[KeptReference, ...]:
     """Delete references as they were found, unless their worktree is back or works, and return those that are gone."""
     gone = []
     for reference in references:
         with hold_session(resources, reference.session_id):
             worktree = worktrees.find(resources.store, reference.session_id)
-            if worktree is None or worktree.state != "removed" or worktree.salvage == reference.name:
+            if reference.git_folder:
+                git_folder = Path(reference.git_folder)
+            elif worktree is None or worktree.state != "removed" or worktree.salvage == reference.name:
                 continue
-            git_folder = Path(worktree.git_folder)
+            else:
+                git_folder = Path(worktree.git_folder)
             with lock_repository(resources.locks, git_folder):
                 _git(git_folder).check("update-ref", "-d", reference.name, reference.commit)
         gone.append(reference)
@@ -100,8 +143,11 @@ def _read(git_folder: Path, prefix: str, kind: str, session_id: str) -> Iterable
     parts = os.fsdecode(_git(git_folder).run("for-each-ref", _FORMAT, prefix).stdout).split("\0")
     for name, commit, contents in zip(parts[::3], parts[1::3], parts[2::3], strict=False):
         try:  # an agent can write references too
-            made_at = datetime.strptime(name.rpartition("/")[2].partition("Z")[0] + "Z", _TIME).replace(tzinfo=UTC)
-        except ValueError:
+            if kind == "turn":
+                made_at = from_text(str(read_message(contents)["at"]))
+            else:
+                made_at = datetime.strptime(name.rpartition("/")[2].partition("Z")[0] + "Z", _TIME).replace(tzinfo=UTC)
+        except (ValueError, KeyError):
             continue
         yield KeptReference(name.strip(), commit, session_id, kind, made_at, _describe(kind, commit, contents))
 
