@@ -48,6 +48,8 @@ class Repository:
 
     def begin(self, prompt=None):
         self.session = self.live.begin(prompt, runtime=self.runtime, folder=self.folder)
+        if prompt is None:
+            self.wait_for(lambda: git(self.folder, "for-each-ref", "refs/agent-runner/turn"))
         return self.session
 
     def turn(self, script, word):

@@ -106,7 +106,6 @@ class Host:
         self._clean, self._wire_log = clean, wire_log
         self._log = log
         self._files = files or FileKeeper(None, clock)
-        self._holds_turn = False  # until the files are kept
         self.turns = turns(self._tell)
         self._selector = selectors.DefaultSelector()
         self._lines = LineSplitter(driver.longest_line)
@@ -486,7 +485,8 @@ class Host:
         if self.turns.turn is not None:
             waits.append(max(0.0, self._look_at - now))
         waits.append(self._sync_when_due(now))
-        waits.append(self._settle_files())
+        self._files.start()
+        self._note_files()
         if self._ending is None:
             waits.append(self._check_patience(now))
             waits.append(self._tell_silence(now))
@@ -507,17 +507,6 @@ class Host:
             self._sync_at = None
             self._store.start_sync()
         return None if self._sync_at is None else self._sync_at - now
-
-    def _settle_files(self) -> float | None:
-        """Note which files were kept, and have a turn begin that waited for that. Returns how many s it may wait."""
-        self._files.start()
-        self._note_files()
-        left_s = self._files.left_s
-        if self._holds_turn and not left_s:
-            self.turns.go_on()
-            self._pump()
-        self._holds_turn = bool(left_s)
-        return left_s or None
 
     def _note_files(self, patience_s: float = 0.0) -> None:
         problem = self._files.settle(self._store, patience_s)

@@ -48,6 +48,7 @@ from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, notes
 
 _RULES = Rules()
+_ONLY_SAYING = frozenset(("user_message", "agent_message", "reasoning", "plan"))  # kinds of items that change no file
 
 
 class Process(Record):
@@ -219,6 +220,8 @@ class SessionTurns:
         match event:
             case ev.ItemStarted():
                 self._items[event.item.id] = event.item
+                if event.item.kind not in _ONLY_SAYING:
+                    self._files.note_work()
                 self._texts[event.item.id] = [event.item.text]
             case ev.ItemDelta() if event.item_id in self._items:
                 self._texts[event.item_id].append(event.text)
@@ -570,17 +573,9 @@ class SessionTurns:
         return {"queue": list(map(describe_message, live_queue.waiting(self._store, self.session.session_id)))}
 
     # The gate --------------------------------------------------------------------------------------------------------
-    def go_on(self) -> None:
-        """Begin the turn that has waited for the files to be kept; `take` returns what the CLI is to be told."""
-        with self._store.write():
-            self._run_next()
-            self._keep(self._take_events())
-
     def _run_next(self) -> None:
         if self.turn is not None or not self.is_open or self.failure is not None or self.is_ending:
             return
-        if self._files.left_s:
-            return  # `go_on` comes
         waiting = live_queue.waiting(self._store, self.session.session_id)
         if not waiting:
             return

@@ -1,12 +1,11 @@
 """Keeps the files of a live session's checkout before its first turn and after each, in a thread of its host.
 
-Nobody waits for it but a turn that would begin meanwhile, and that for two seconds at most: a snapshot during which a
-turn has begun counts as none, for what that turn does may be in it. The first failure ends it until the next process.
+Nobody waits for it. The next turn may begin meanwhile: a snapshot counts as none where the agent has begun to use a
+tool, a model's first answer later, before it was taken. The first failure ends it until the next process.
 """
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,14 +22,12 @@ from oulipoly_engine.store.live import turn_files
 if TYPE_CHECKING:
     from oulipoly_engine.service.worktrees.base.place import Place
 
-_PATIENCE_S = 2.0  # of a turn that waits
-
 
 class _Snapshot(Record):
     """One that was taken, or failed."""
 
     turn_id: str  # after which; empty: before the first of a process
-    begun: int  # how many turns had begun when it was asked for
+    tools: int  # how many were used before it was asked for
     reference: str  # empty: there is none
     problem: str = ""
 
@@ -43,19 +40,18 @@ class FileKeeper:
         self.wake: Callable[[], object] = lambda: None  # called by a thread whose snapshot is taken
         self._place = place
         self._clock = clock
-        self._asked: deque[tuple[str, int]] = deque()  # turns, as `_Snapshot` has them
+        self._asked: deque[tuple[str, int]] = deque()  # the first two of a `_Snapshot`
         self._threads: list[Thread] = []  # of snapshots that are not settled
         self._taken: deque[_Snapshot] = deque()
         self._lock = Lock()  # one git at a time
-        self._begun = 0  # turns
-        self._before = ""  # the snapshot that the next turn has before it
-        self._waits_until = 0.0
+        self._tools = 0
+        self._first_turn = ""
+        self._before = ""  # the snapshot that the first turn has before it
 
     def ask(self, turn_id: str = "") -> None:
         """Have a snapshot taken by `start`. turn_id: of the turn that has ended; empty: none has begun."""
         if self._place is not None:
-            self._asked.append((turn_id, self._begun))
-            self._waits_until = time.monotonic() + _PATIENCE_S
+            self._asked.append((turn_id, self._tools))
 
     def start(self) -> None:
         """Begin with what was asked for; whoever waits for an answer has it by now."""
@@ -64,18 +60,15 @@ class FileKeeper:
             self._threads.append(thread)
             thread.start()
 
-    @property
-    def left_s(self) -> float:
-        """Return how long a turn has to wait; 0: it may begin."""
-        is_busy = bool(self._asked or self._threads)
-        return max(0.0, self._waits_until - time.monotonic()) if is_busy else 0.0
+    def note_work(self) -> None:
+        """Take it that the agent begins to use a tool, which may change files."""
+        self._tools += 1
 
     def note_begin(self, store: Store, turn_id: str) -> None:
         """Write down what a turn that begins has before it. Runs inside the caller's write transaction."""
-        self._begun += 1
-        if self._before:
+        self._first_turn = self._first_turn or turn_id
+        if self._before and self._first_turn == turn_id:
             turn_files.note(store, turn_id, Moment.BEFORE, self._before)
-            self._before = ""
 
     def settle(self, store: Store, patience_s: float = 0.0) -> str:
         """Write down what was taken by now, and return why nothing is kept any more; empty: it is, or that was told.
@@ -88,16 +81,20 @@ class FileKeeper:
         while self._taken:
             snapshot = self._taken.popleft()
             self._threads.pop(0)  # they end in their order
-            if snapshot.reference and snapshot.turn_id and snapshot.begun == self._begun:
-                turn_files.note(store, snapshot.turn_id, Moment.AFTER, snapshot.reference)
-            elif not snapshot.turn_id and not self._begun:
-                self._before = snapshot.reference
             if not snapshot.reference:
                 self._place = None
                 problem = problem or snapshot.problem
+            elif snapshot.tools != self._tools:
+                continue
+            elif snapshot.turn_id:
+                turn_files.note(store, snapshot.turn_id, Moment.AFTER, snapshot.reference)
+            else:
+                self._before = snapshot.reference
+                if self._first_turn:
+                    self.note_begin(store, self._first_turn)
         return problem
 
-    def _take(self, turn_id: str, begun: int) -> None:
+    def _take(self, turn_id: str, tools: int) -> None:
         # ruff: noqa: PLC0415 - 20 ms, and only sessions in a repository need them
         from oulipoly_engine.service.worktrees.base.place import open_checkout
         from oulipoly_engine.service.worktrees.snapshot.references import reference_time
@@ -114,6 +111,6 @@ class FileKeeper:
         except (RunnerError, OSError) as error:
             problem = getattr(error, "message", "") or str(error)
         finally:
-            self._taken.append(_Snapshot(turn_id, begun, reference, problem))
+            self._taken.append(_Snapshot(turn_id, tools, reference, problem))
             with suppress(OSError):  # its process ends
                 self.wake()

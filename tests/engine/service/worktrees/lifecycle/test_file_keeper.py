@@ -68,16 +68,21 @@ def test_the_files_before_the_first_turn_and_after_each_are_kept(kept):
     assert (references, kept.rows["t1", Moment.AFTER]) == (kept.git("for-each-ref"), kept.rows["t2", Moment.AFTER])
 
 
-def test_a_turn_waits_for_the_files_and_one_that_did_not_spoils_them(kept):
+def test_what_is_taken_while_the_agent_uses_a_tool_counts_as_none(kept):
     kept.keeper.ask()
-    assert kept.keeper.left_s > 0
-    kept.keeper.start()
-    kept.keeper.note_begin(kept.store, "t1")  # it has waited for long enough
-
+    kept.keeper.note_begin(kept.store, "t1")
+    kept.keeper.start()  # the turn has begun, and nothing was done in it
     assert "" == kept.keeper.settle(kept.store, PATIENCE_S)
-    assert ({}, 0.0) == (kept.rows, kept.keeper.left_s)
-    assert "" == kept.keep("t1")
-    assert [("t1", Moment.AFTER)] == [*kept.rows]
+    assert [("t1", Moment.BEFORE)] == [*kept.rows]
+
+    kept.keeper.ask("t1")
+    kept.keeper.note_begin(kept.store, "t2")
+    kept.keeper.start()
+    kept.keeper.note_work()
+    assert "" == kept.keeper.settle(kept.store, PATIENCE_S)
+    assert [("t1", Moment.BEFORE)] == [*kept.rows]
+    assert "" == kept.keep("t2")
+    assert {("t1", Moment.BEFORE), ("t2", Moment.AFTER)} == {*kept.rows}
 
 
 def test_whoever_waits_is_woken_when_all_is_there(kept):
@@ -87,8 +92,9 @@ def test_whoever_waits_is_woken_when_all_is_there(kept):
     kept.keeper.start()
 
     assert woken.wait(PATIENCE_S)
+    kept.keeper.note_begin(kept.store, "t1")
     assert "" == kept.keeper.settle(kept.store)
-    assert kept.keeper.left_s == 0.0
+    assert [("t1", Moment.BEFORE)] == [*kept.rows]
 
 
 def test_a_failure_is_told_once_and_ends_it(kept):
@@ -102,6 +108,8 @@ def test_a_failure_is_told_once_and_ends_it(kept):
 def test_without_a_repository_nothing_is_asked_for(kept, tmp_path):
     keeper = FileKeeper(None, SystemClock())
     keeper.ask()
+    keeper.start()
 
-    assert 0.0 == keeper.left_s
+    assert "" == keeper.settle(kept.store)
+    assert {} == kept.rows
     assert (True, False) == (is_in_repository(kept.folder / "deep"), is_in_repository(tmp_path))
