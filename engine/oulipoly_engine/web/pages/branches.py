@@ -56,7 +56,7 @@ def _change(page: Page) -> Response:
     if not entry_id:
         raise UsageInvalid(Need.ENTRY)
     if act == "branch":
-        page.ask(branches.branch, body=bodies.NewBranch(entry_id=entry_id), **place)
+        page.ask(branches.branch, body=bodies.NewBranch.model_construct(entry_id=entry_id), **place)
         return page.go(f"/sessions/{place['session_id']}#end")
     if act == "label":
         page.ask(branches.label, body=bodies.NewLabel(entry_id=entry_id, label=page.field("label")[:60]), **place)
