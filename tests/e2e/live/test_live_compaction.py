@@ -13,6 +13,7 @@ from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.events import Notice
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.sessions.branches import to_json
 from oulipoly_engine.facade.sessions.values import ExportOptions
 
 ECHO = """#!/bin/sh
@@ -179,7 +180,7 @@ def test_whoever_is_killed_while_a_model_sums_up_has_changed_nothing(live, echo,
 
 
 def test_a_host_that_is_killed_meanwhile_has_changed_nothing(live, echo):
-    before = live.engine.sessions.branches.tree(echo)
+    before = to_json(live.engine.sessions.branches.tree(echo))
     os.mkfifo(home_file("answer"))
     failures = []
 
@@ -198,7 +199,7 @@ def test_a_host_that_is_killed_meanwhile_has_changed_nothing(live, echo):
     thread.join()
 
     assert "nothing was compacted: the session's process has ended" in failures[0]
-    assert before == live.engine.sessions.branches.tree(echo)
+    assert before == to_json(live.engine.sessions.branches.tree(echo))
     assert [*THINGS] == things_in(said_to_next_process(live, echo, "and on"))
 
 
