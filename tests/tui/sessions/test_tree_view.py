@@ -3,6 +3,7 @@
 import pytest
 
 from oulipoly_engine.core.sessions.tree_lines import TreeEntry, arrange, compare
+from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.facade.sessions.branches import FILTERS as OF_FACADE
 from oulipoly_engine.facade.sessions.branches import SessionTree
 from oulipoly_tui.view.sessions.tree import FILTERS, TreeLook, TreeRows, comparison_lines, find_next
@@ -44,6 +45,18 @@ def test_branches_leave_where_they_part_and_the_end_is_told():
         "   └─   agent words of g ← goes on here",
     ] == lines
     assert (7, 4, "e") == (len(rows), rows.place_of("e"), rows.find("e").entry_id)
+
+
+class Unreadable(tuple):
+    def __getitem__(self, place):
+        raise StoreUnusable("the state file is gone")
+
+
+def test_where_entries_cannot_be_read_any_more_rows_say_why():
+    rows, lines = rows_of(SessionTree("chain", "session", "a", ("a",), {}, Unreadable(("a",))))
+
+    assert ["  ·     the state file is gone ← goes on here"] == lines
+    assert "a" == rows.find("a").entry_id
 
 
 def test_what_is_folded_hides_all_behind_it_and_says_how_much_and_that_it_goes_on_there():

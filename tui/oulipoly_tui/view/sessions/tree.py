@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, overload
 
-from oulipoly_engine.core.sessions.tree_lines import cut_prefix
+from oulipoly_engine.core.sessions.tree_lines import TreeEntry, cut_prefix
+from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.sessions.tree_lines import Comparison, TreeEntry
+    from oulipoly_engine.core.sessions.tree_lines import Comparison
     from oulipoly_engine.facade.sessions.branches import SessionTree
 
 FILTERS: Mapping[str, str] = {  # of the facade, in the order in which a key goes through them; how each is called
@@ -97,7 +98,16 @@ class TreeRows(Sequence[Row]):
     def find(self, key: str | None) -> TreeEntry | None:
         """Return the entry of a row."""
         place = self._places.get(key or "")
-        return None if place is None else self.tree.entries[self._shown[place]]
+        return None if place is None else self._entry(place)
+
+    def _entry(self, place: int) -> TreeEntry:
+        """Return the entry of a row, read now if it was not yet; the reason in its place where it cannot be."""
+        shown = self._shown[place]
+        try:
+            return self.tree.entries[shown]
+        except RunnerError as error:
+            entry_id = self.tree.entry_ids[shown]
+            return TreeEntry(entry_id, self._parents.get(entry_id), "message", "", "", error.message)
 
     def __len__(self) -> int:
         """Return how many rows there are."""
@@ -111,7 +121,7 @@ class TreeRows(Sequence[Row]):
         """Return the row at a place."""
         if isinstance(place, slice):
             return [self[at] for at in range(*place.indices(len(self)))]
-        entry = self.tree.entries[self._shown[place]]
+        entry = self._entry(place)
         look = self._look
         mark = "  "
         if self._can_fold(entry.entry_id):
