@@ -4,6 +4,7 @@
     removal of an account     its note        finished              the same
     replacement, move         its journal     finished or undone    before commands, and by faces that stay
     worktree, merge           `operations`    finished or undone    before orders on them, and by faces that stay
+    restore of files          `operations`    told, with both ways  by faces that stay
 
 To look costs a file's status, a folder's names or an index; what settles is imported only where something is left.
 """

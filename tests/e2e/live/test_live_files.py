@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from fastapi.testclient import TestClient
 
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.live import orders
@@ -15,6 +16,8 @@ from oulipoly_engine.core.live.requests import TurnInFlight
 from oulipoly_engine.core.worktrees.refusals import FileMissing
 from oulipoly_engine.errors import Declined, RunnerError
 from oulipoly_engine.facade.worktrees.work import NewWork
+from oulipoly_engine.web.access.gate import Serving
+from oulipoly_engine.web.app import make_app
 
 
 def git(folder, *words):
@@ -192,3 +195,25 @@ def test_a_session_in_a_worktree_keeps_the_files_of_a_turn_that_ends_its_process
     (row,) = repository.snapshots("after")
     assert "one\n" == git(repository.folder, "show", f"{row['reference']}:a")
     assert "at first" == repository.files()["a"]
+
+
+def test_a_device_sees_what_would_change_and_restores_it(live, repository):
+    session = repository.begin()
+    repository.turn("echo one >a", "first answer")
+    repository.write("a", "by hand")
+    token = live.engine.web.redeem(live.engine.web.make_code("a test", ("view", "operate")).code, "", "here").token
+    app = make_app(live.engine, Serving(port=8787))
+    client = TestClient(app, "http://localhost:8787", headers={"authorization": f"Bearer {token}"})
+    place = f"/sessions/{session}/branch"
+    order = {"entry_id": repository.entry("first answer"), "restore": "both"}
+
+    seen = client.get(place, params={"entry_id": order["entry_id"]}).json()
+    assert (["a"], ["a"], ["run.log"]) == (seen["changing"], seen["unsaved"], seen["left_out"]["ignored"])
+    refused = client.post(place, json=order)
+    assert (409, "declined") == (refused.status_code, refused.json()["error"]["code"])
+    done = client.post(place, json=order | {"overwrite": True}).json()
+    assert ("one\n", order["entry_id"]) == (repository.files()["a"], done["leaf"])
+    back = {"entry_id": done["former_leaf"], "restore": "files", "files_from": done["before"]}
+    assert 200 == client.post(place, json=back).status_code
+    assert "by hand" == repository.files()["a"]
+    assert 404 == client.get(place, params={"files_from": "nonsense"}).status_code
