@@ -14,6 +14,7 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER = 36  # of prctl, linux/prctl.h
+_STAT_BYTES = 4096  # far more than the kernel writes in its one line
 _DEAD = (b"Z", b"X")  # states of proc(5)
 _SLACK = timedelta(seconds=60)  # the calendar may have been set meanwhile; numbers come round much later
 
@@ -98,10 +99,19 @@ def start_ticks(pid: int) -> int | None:
 
 def _state_and_start(pid: int) -> tuple[bytes, int] | None:
     try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        fields = _fields_of(pid)
         return fields[0], int(fields[19])
     except (OSError, ValueError, IndexError):
         return None
+
+
+def _fields_of(pid: int | str) -> list[bytes]:
+    """Return what the kernel tells of a process, from its state on. Raises OSError."""
+    stat = os.open(f"{_PROC}/{pid}/stat", os.O_RDONLY)  # a look reads those of all: a Path takes twice as long
+    try:
+        return os.read(stat, _STAT_BYTES).rpartition(b")")[2].split()
+    finally:
+        os.close(stat)
 
 
 def _ticks_a_second() -> int:
@@ -169,7 +179,7 @@ class Descendants:
         for entry in os.listdir(_PROC) if _PROC.is_dir() else ():  # noqa: PTH208 - names are enough
             if entry.isdecimal():
                 with contextlib.suppress(OSError, ValueError, IndexError):
-                    fields = (_PROC / entry / "stat").read_bytes().rpartition(b")")[2].split()
+                    fields = _fields_of(entry)
                     children[int(fields[1])].append((int(entry), int(fields[19])))
         self._seen = {pid: ticks for pid, ticks in self._seen.items() if not has_ended(pid, ticks)}
         unseen = [self._pid, *self._seen]
