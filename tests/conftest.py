@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import runpy
 import select
 import selectors
 import shutil
@@ -60,6 +61,7 @@ _MOST_WORDS = 100_000  # characters that a forked command is given
 
 # While tests are found, nothing is garbage: Python looked for it among ever more objects.
 gc.disable()
+copied_state_file = runpy.run_path(str(ROOT / "tests" / "fixtures" / "state_file.py"))["copied_state_file"]
 
 
 def pytest_collection_finish():
@@ -159,27 +161,6 @@ def _rows_of(mark):
 
 
 @contextmanager
-def _copied_state_file(folder):
-    """Begin a new state file of this process with a copy of a migrated one; commands make theirs themselves."""
-    check, migrated = db._check_writable, folder / "state.db"
-    db.open_store(migrated).close()
-    data = migrated.read_bytes()
-
-    def fill(path):
-        with suppress(OSError):
-            if not path.exists():
-                with tempfile.NamedTemporaryFile(dir=path.parent) as draft:
-                    draft.write(data)
-                    draft.flush()
-                    os.link(draft.name, path)  # whole or not at all: others may open it at once
-        check(path)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(db, "_check_writable", fill)
-        yield check
-
-
-@contextmanager
 def _disk_with_room():
     """Have no disk be nearly full: what a screen tells must not depend on the machine that the tests run on."""
     with pytest.MonkeyPatch.context() as patch:
@@ -210,8 +191,9 @@ def _process_of_tests(tmp_path_factory, commands):
 
     One fixture for all of it, as `_own_home` is: pytest looks up each that is used by itself for each of all tests.
     """
-    folder = tmp_path_factory.mktemp("migrated")
-    with _disk_with_room(), _forked_hosts(commands), _copied_state_file(folder) as check:
+    check = db._check_writable
+    with _disk_with_room(), _forked_hosts(commands), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(db, "_check_writable", copied_state_file(tmp_path_factory.mktemp("migrated")))
         yield check
 
 
