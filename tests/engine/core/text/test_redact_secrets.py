@@ -256,11 +256,11 @@ def test_redacting_twice_changes_nothing_more(pieces):
     ],
 )
 def test_hostile_text_takes_no_longer_than_its_length_warrants(unit):
-    text = unit * (100_000 // len(unit))
+    text = unit * (40_000 // len(unit))
     start = time.process_time()
 
     redact(text)
-    assert time.process_time() - start < 20  # 0.03 s is usual; squared, it were a minute
+    assert time.process_time() - start < 4  # 0.01 s is usual; squared, it were ten
 
 
 @pytest.mark.parametrize(
