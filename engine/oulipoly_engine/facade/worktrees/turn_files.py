@@ -116,7 +116,7 @@ class TurnFiles(SessionPart):
             for each in own:
                 self._branches.end_process(each)
             with hold_session(self._home.wiring.worktree_resources(store), session_id):
-                if not all(wait_for_end(self._home.paths, each) for each in own):
+                if not all(hosts.wait_for_end(self._home.paths, each) for each in own):
                     raise TurnInFlight("the session's process has not ended, or was started again: try again")
                 checkout = self._changes.open_checkout(session_id, "restore files")
                 self._refuse_others(store, own, checkout)
