@@ -48,12 +48,12 @@ def test_a_stopped_one_shot_is_a_failure_and_leaves_nothing(world, start, marker
     children = wait_for(pids)
 
     ours.send_signal(number)
-    stdout, _stderr = ours.communicate(timeout=60)
+    stdout, stderr = ours.communicate(timeout=60)
 
     result = markers("OULIPOLY_RESULT", stdout)[0]
     row = world.rows("SELECT * FROM invocations")[0]
     assert 128 + number == ours.returncode
-    assert ("failed", False) == (row["status"], result["success"])
+    assert ("failed", False) == (row["status"], result["success"]), stderr
     assert f"interrupted: signal {int(number)}" == row["terminal_reason"]
     assert not any(is_alive(pid) for pid in children)
 

@@ -20,10 +20,12 @@ class Guard:
     def __init__(self) -> None:
         self._armed = False
         self._pending: int | None = None
+        self.signals = 0  # that have come
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """Take a signal. Raises Interrupted out of whatever runs, if armed."""
         self._pending = number
+        self.signals += 1
         if self._armed:
             self._armed = False
             raise Interrupted(number)

@@ -150,7 +150,7 @@ def test_text_waits_until_what_is_asked_is_answered(live, chat):
     waiting.join(60)
 
     assert (0, "thanks\n") == (done.code, done.out)
-    assert "[it asks: touch it" in done.err
+    assert "[approved by" in done.err
 
 
 def test_a_chat_prints_its_own_turn_alone_and_waits_for_the_one_before(live, chat):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.errors import Interrupted, StoreLocked, StoreUnusable
+from oulipoly_engine.errors import StoreLocked, StoreUnusable
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
@@ -46,22 +46,15 @@ def make_final(
 def write_patiently(write: Callable[[], object], what: str, note: Callable[[str], None]) -> bool:
     """Write something, patiently, and return whether that was possible; if not, it is told."""
     deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            write()
-        except StoreUnusable as error:
-            if not isinstance(error, StoreLocked) or time.monotonic() >= deadline or _is_interrupted():
-                note(f"Warning: {what} could not be recorded: {error.message}")
-                return False
-            time.sleep(_PAUSE_S)
-        else:
-            return True
-
-
-def _is_interrupted() -> bool:
     with interruptible() as guard:
-        try:
-            guard.check()
-        except Interrupted:
-            return True
-    return False
+        before = guard.signals  # the run itself may have ended by one
+        while True:
+            try:
+                write()
+            except StoreUnusable as error:
+                if not isinstance(error, StoreLocked) or time.monotonic() >= deadline or guard.signals > before:
+                    note(f"Warning: {what} could not be recorded: {error.message}")
+                    return False
+                time.sleep(_PAUSE_S)
+            else:
+                return True
