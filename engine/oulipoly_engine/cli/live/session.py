@@ -313,7 +313,9 @@ def _queue(context: Context, options: Namespace) -> int:
 
 
 def _add_fork(parser: Parser) -> None:
-    parser.add_argument("message", nargs="?", default="", help="the last turn or message to take over (default: all)")
+    parser.add_argument(
+        "message", metavar="MESSAGE", nargs="?", default="", help="the last turn or message to take over (default: all)"
+    )
     parser.add_argument("--at", default="", metavar="ID", help="the same, as an option")
     parser.add_argument("--to", default="", metavar="RUNTIME", help="go on in another runtime")
     parser.add_argument("--cwd", type=path, metavar="DIR", help="of an imported session: where it is to work")
