@@ -326,6 +326,11 @@ def _fork(context: Context, options: Namespace) -> int:
     if options.at and options.message:
         raise UsageInvalid("give the message that a fork ends with once: as a word, or by --at")
     at = options.at or options.message
+    if not options.to and (copy := context.engine.sessions.branches.fork_file(options.session, at, options.name)):
+        how = "as a session file of its own"
+        way_on = f"it lies on no account: `session fork {copy.chain_id[:8]} --to RUNTIME` goes on in it"
+        document = {"session_id": copy.session_id, "runtime_id": None, "account": None, "how": how, "losses": ()}
+        return tell(options, document, copy.session_id, notes=(f"forked {how}", way_on))
     begun = context.engine.live.fork(
         options.session, at_turn=at, runtime=options.to, title=options.name, folder=options.cwd or Path.cwd()
     )

@@ -11,6 +11,7 @@ from oulipoly_engine.core.accounts.accounts import Model, group_name
 from oulipoly_engine.errors import SessionAmbiguous, SessionIdInvalid, SessionNotFound
 from oulipoly_engine.records import Record
 
+OF_FILES = "(file)"  # stands where other sessions have their account; no account can be called so
 UNKNOWN_MODEL = "<unknown>"  # of a chain that was found, not started by us
 RECENT = timedelta(hours=24)  # several chains used within this are too many to choose from
 MINIMUM_PREFIX = 4  # characters; fewer are a slip of the finger

@@ -12,13 +12,13 @@ from oulipoly_engine.core.live.launch.catalogue import Catalogue
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
 from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import LiveSession, SessionOptions
+from oulipoly_engine.core.sessions.resolve import OF_FILES
 from oulipoly_engine.drivers.base import Opening
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import AccountUnusable, RequestRefused, SessionNotFound
 from oulipoly_engine.records import asdict
 from oulipoly_engine.service.sessions.locate import find_typed
 from oulipoly_engine.service.sessions.owner import refuse_open
-from oulipoly_engine.service.sessions.session_copies import OF_FILES
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions, probes
 from oulipoly_engine.store.sessions.sessions import list_sessions

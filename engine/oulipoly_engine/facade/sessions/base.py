@@ -13,6 +13,8 @@ from oulipoly_engine.facade.base.home import Part
 from oulipoly_engine.service.sessions.locate import Locator, find_session, find_typed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
     from oulipoly_engine.core.sessions.resolve import ResolvedSession
     from oulipoly_engine.paths import Paths
@@ -27,6 +29,11 @@ class SessionPart(Part):
 
     Every method blocks and may be called from any thread; it opens and closes this thread's connection.
     """
+
+    @property
+    def _copies(self) -> Path:
+        """Return the folder of the copies of what was imported."""
+        return self._home.paths.data / "session-files"
 
     @contextmanager
     def _session(self, text: str, *, writes: bool = False) -> Iterator[tuple[Store, ResolvedSession]]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.orders import Close
+from oulipoly_engine.core.sessions.resolve import OF_FILES
 from oulipoly_engine.core.sessions.tree_lines import (
     Comparison,
     TreeEntry,
@@ -27,10 +30,13 @@ from oulipoly_engine.service.live.hosts import OrderRefused
 from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.service.sessions.tree_entries import TreeEntries, choose_kept, read_all
 from oulipoly_engine.store.live import live_entries, live_sessions
-from oulipoly_engine.store.sessions import labels
+from oulipoly_engine.store.sessions import labels, notes
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
-from oulipoly_engine.store.sessions.sessions import find_latest
+from oulipoly_engine.store.sessions.sessions import find_latest, list_sessions
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, links
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.sessions.session_copies import Imported
 
 FILTERS = ("default", "no-tools", "user", "labelled", "all")
 _LONGEST_LABEL = 60  # characters
@@ -118,6 +124,32 @@ class SessionBranches(SessionPart):
         self._tell()
         return tree, entry_id
 
+    def fork_file(self, text: str, entry: str = "", name: str = "") -> Imported | None:
+        """Take a part of an imported session in as one of its own: from a root to an entry, to the leaf without one.
+
+        None: the session was not imported. Raises TurnNotFound, RequestRefused where nothing was said, and as `tree`.
+        """
+        from oulipoly_engine.service.sessions import session_copies  # noqa: PLC0415 - few sessions are imported
+
+        with suppress(SessionNotFound), self._session(text) as (_, session):
+            if session.account != OF_FILES:
+                return None
+            self._home.refuse_if_read_only("fork a session")
+            tree, entry_id = self._meant(text, entry)
+            if not (entry_id or tree.leaf):
+                raise RequestRefused("nothing was said yet in this session: there is nothing to fork")
+            longest_line = self._home.wiring.longest_line()
+            now = self._home.now()
+            with self._home.lend_store() as store:
+                (source,) = list_sessions(store, (tree.chain_id,))
+                end = entry_id or tree.leaf or ""
+                forked = session_copies.fork_file(store, source, end, self._copies, longest_line, now)
+                if name:
+                    notes.rename(store, forked.chain_id, name, now)
+            self._tell()
+            return forked
+        return None
+
     def end_process(self, session_id: str) -> None:
         """End a live session's process, which knows what was said to the end. Raises RequestRefused while a turn runs.
 
@@ -203,7 +235,8 @@ def comparison_json(tree: SessionTree, comparison: Comparison) -> dict[str, obje
 
 def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
     """Yield two branches as lines: how much both have, then what each has alone."""
-    yield f"{len(comparison.shared)} messages are in both"
+    count = len(comparison.shared)
+    yield "1 message is in both" if count == 1 else f"{count} messages are in both"
     for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
         for entry in tree.find(entry_ids):
             yield format_line(entry.placed(None, 0, f"{sign} "), is_leaf=entry.entry_id == tree.leaf)

@@ -74,10 +74,6 @@ class SessionFiles(SessionPart):
         self._tell()
         return done
 
-    @property
-    def _copies(self) -> Path:
-        return self._home.paths.data / "session-files"
-
     def names(self, found: Sequence[Session], wish: ExportOptions) -> tuple[str, ...]:
         """Return the file names that are offered, no two alike."""
         return file_names([one.active for one in found], SUFFIXES.get(wish.format, "txt"))

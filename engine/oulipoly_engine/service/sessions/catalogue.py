@@ -17,7 +17,7 @@ from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.core.search.query import FieldName, Query
 from oulipoly_engine.core.sessions.facets import RECORDED, Facets, LiveStanding, asks_for_facets, facets_fit
-from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.resolve import OF_FILES, ResolvedSession
 from oulipoly_engine.core.sessions.sessions import (
     Session,
     Sort,
@@ -266,6 +266,8 @@ class Catalogue(Record):
         if cwd is None:
             cwd = invocations.find_folder(self.store, one.account, one.session_id)
         standing = None if path is None else transcript_head.look_at(path)
+        if not forked_from and one.account != OF_FILES:  # of which the file's header says it
+            forked_from = facts.find_origin(self.store, one.account, one.session_id)
         return facts.Description(
             of=one,
             title=title or self._title(one),
@@ -274,7 +276,7 @@ class Catalogue(Record):
             transcript=path,
             size_bytes=None if standing is None else standing.size_bytes,
             mtime_ms=None if standing is None else standing.mtime_ms,
-            forked_from=forked_from or facts.find_origin(self.store, one.account, one.session_id) or "",
+            forked_from=forked_from or "",
         )
 
     def _asks(self, account: str) -> Locator | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
@@ -9,27 +10,26 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.sessions.resolve import OF_FILES, UNKNOWN_MODEL
 from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.core.sessions.tree import build
 from oulipoly_engine.core.transcripts import entry_tree
 from oulipoly_engine.core.transcripts.entry_text import find_first_kept, passages
 from oulipoly_engine.core.transcripts.session_file import entry as kinds
-from oulipoly_engine.core.transcripts.session_file.decode import SessionFile
+from oulipoly_engine.core.transcripts.session_file.decode import CURRENT, SessionFile
 from oulipoly_engine.core.transcripts.session_file.encode import encode, encode_for_pi
 from oulipoly_engine.core.transcripts.session_file.entry import Header, SessionEntry
 from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, BodyChunk, EntryLine, encode_body
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.private_files import make_folder
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.sessions import session_files
 from oulipoly_engine.service.sessions.journal import write
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.sessions import chains, labels, leaves, notes
+from oulipoly_engine.store.sessions import chains, facts, labels, leaves, notes
 from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, links
 
-OF_FILES = "(file)"  # stands where other sessions have their account; no account can be called so
 _PAGE = 500  # entries read at once
 _PIECE = 1 << 20  # bytes
 _CHUNKS = {"tool_result": "tool_result"}  # by roles; of others text
@@ -64,7 +64,9 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
     make_folder(folder)
     with open_transcript(path) as source:  # first: what stands in the state file can be written out again
         write(_copy_of(folder, header.id), iter(lambda: source.read(_PIECE), b""))
-    last_at = max((entry.at for entry in file.entries), default="") or to_text(now)
+    times = [entry.at for entry in file.entries if entry.at] or [header.created_at or to_text(now)]
+    # Pi names the parent by the path of its file, at whose end its id stands.
+    origin = Path(header.parent_session or "").stem.rpartition("_")[2]
     with store.write():
         new = entries.insert_new(store, OF_FILES, _lines(file, tree.parents), now)
         chain_id = chains.chain_of(store, OF_FILES, header.id) or chains.insert(
@@ -72,10 +74,11 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
             OF_FILES,
             header.id,
             UNKNOWN_MODEL,
-            started_at=header.created_at or last_at,
-            last_used_at=last_at,
+            started_at=header.created_at or max(times),
+            last_used_at=max(times),
             reason="imported",
         )
+        facts.note_header(store, OF_FILES, header.id, min(times), header.cwd or None, origin)
         leaves.move_to(store, chain_id, leaf)
         for entry_id, label in tree.labels().items():
             labels.put(store, chain_id, entry_id, label, now)
@@ -89,7 +92,9 @@ def _lines(file: SessionFile, parents: Iterable[int | None]) -> Iterator[EntryLi
     for entry, parent in zip(file.entries, parents, strict=True):
         role = entry.role if entry.kind == kinds.MESSAGE else entry.kind
         first_kept = entry.refers_to if entry.kind == kinds.COMPACTION else None
-        chunk = BodyChunk(_CHUNKS.get(role, "text"), entry.text, first_kept)
+        chunks = [BodyChunk(_CHUNKS.get(role, "text"), entry.text, first_kept)] if entry.text else []
+        if entry.tool_calls:
+            chunks.append(BodyChunk("tool_use"))
         yield EntryLine(
             session_id=file.header.id,
             entry_id=entry.id,
@@ -97,7 +102,7 @@ def _lines(file: SessionFile, parents: Iterable[int | None]) -> Iterator[EntryLi
             role=_ROLES.get(role, role),
             parent_entry_id=NO_PARENT if parent is None else file.entries[parent].id,
             is_compaction_boundary=entry.kind == kinds.COMPACTION,
-            body=encode_body((chunk,)) if entry.text else None,
+            body=encode_body(chunks) if chunks else None,
             other_kind=entry.kind,
         )
 
@@ -107,11 +112,44 @@ def _copy_of(folder: Path, session_id: str) -> Path:
     return folder / f"{name}.jsonl"
 
 
+def fork_file(
+    store: Store, session: Session, entry_id: str, folder: Path, longest_line: int, now: datetime
+) -> Imported:
+    """Take a session's entries from a root to one of them in as a session of its own, with their ids and labels.
+
+    folder: of the copies of what was imported. Raises TurnNotFound, and as `import_file`.
+    """
+    header, of_session = _read_all(store, session, folder, longest_line)
+    tree = build(of_session)
+    of_path = tree.path(entry_id)
+    header = replace(header, id=str(uuid.uuid4()), created_at=to_text(now), parent_session=header.id)
+    path = _copy_of(folder, header.id)
+    make_folder(folder)
+    write(path, encode(header, of_path))
+    with store.write():
+        done = import_file(store, path, folder, longest_line, now)
+        names = labels.of_chain(store, session.chain_id)
+        for entry_id in names.keys() & {entry.id for entry in of_path}:
+            labels.put(store, done.chain_id, entry_id, names[entry_id], now)
+    return done
+
+
 def write_file(store: Store, session: Session, folder: Path, longest_line: int, version: int) -> Iterator[bytes]:
     """Yield a session as the lines of a session file of version 2 or 3, with all its branches and labels.
 
     folder: of the copies of what was imported.
     """
+    header, of_session = _read_all(store, session, folder, longest_line)
+    if version == 2:
+        return encode(header, of_session)
+    leaf = leaves.find_leaf(store, session.active.account, session.active.session_id) or None
+    return encode_for_pi(header, build(of_session).without_rings(), leaf)
+
+
+def _read_all(
+    store: Store, session: Session, folder: Path, longest_line: int
+) -> tuple[Header, tuple[SessionEntry, ...]]:
+    """Return a session as a file has it: what was imported as it was, and the labels as entries behind it."""
     account = session.active.account
     session_id = session.active.session_id
     placed = links(store, account, session_id)
@@ -119,7 +157,7 @@ def write_file(store: Store, session: Session, folder: Path, longest_line: int, 
     names = labels.of_chain(store, session.chain_id)
     of_session = [*_entries(store, [link.row_id for link in placed if not link.is_sidechain], parents)]
     begun_at = min((entry.at for entry in of_session if entry.at), default="")
-    header = Header(session_id, version, begun_at, session.workspace or "")
+    header = Header(session_id, CURRENT, begun_at, session.workspace or "")
     copy = _copy_of(folder, session_id)
     if account == OF_FILES and copy.exists():
         file = session_files.read(copy, longest_line)
@@ -129,15 +167,13 @@ def write_file(store: Store, session: Session, folder: Path, longest_line: int, 
         known_names = build(file.entries).labels()
         names = {entry_id: name for entry_id, name in names.items() if known_names.get(entry_id) != name}
     known = {entry.id for entry in of_session}
-    of_session += [
-        SessionEntry(f"label:{entry_id}", entry_id, kinds.LABEL, text=name, refers_to=entry_id)
-        for entry_id, name in names.items()
-        if entry_id in known
-    ]
-    if version == 2:
-        return encode(header, of_session)
-    return encode_for_pi(
-        header, build(of_session).without_rings(), leaves.find_leaf(store, account, session_id) or None
+    return header, (
+        *of_session,
+        *(
+            SessionEntry(f"label:{entry_id}", entry_id, kinds.LABEL, text=name, refers_to=entry_id)
+            for entry_id, name in names.items()
+            if entry_id in known
+        ),
     )
 
 

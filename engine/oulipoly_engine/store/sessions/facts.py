@@ -190,6 +190,17 @@ def describe(store: Store, found: Iterable[Description]) -> None:
         store.execute_many(_describe, rows)
 
 
+def note_header(store: Store, account: str, session_id: str, begun_at: str, cwd: str | None, forked_from: str) -> None:
+    """Keep what a session's file says of it, before its entries are counted. forked_from: empty: it is not a fork."""
+    row = FactsRow
+    known = {row.cwd: cwd, row.forked_from: forked_from}
+    counts = dict.fromkeys((row.entries, row.assistant_entries, row.sidechain_entries, row.side_chains), 0)
+    is_it = {row.account: account, row.session_id: session_id}
+    times = dict.fromkeys((row.first_entry_at, row.last_entry_at), begun_at)
+    target = [row.account, row.session_id]
+    store.run(row.insert({**is_it, **times, **counts, **known}).on_conflict(conflict_target=target, update=known))
+
+
 def has_begun(store: Store, account: str, cwd: str, since: str) -> bool:
     """Tell whether an account's session has begun in a folder since a time."""
     row = FactsRow
