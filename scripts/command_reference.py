@@ -27,7 +27,7 @@ from oulipoly_engine.config.schema.app import AppTable, CommandTable, ViewTable 
 from oulipoly_engine.config.schema.settings import SettingsTable  # noqa: E402
 from oulipoly_engine.core.commands.table import find  # noqa: E402
 from oulipoly_engine.facade.configuration import schema_titles  # noqa: E402
-from oulipoly_engine.paths import Paths  # noqa: E402
+from oulipoly_engine.paths import PROJECT_FOLDER, Paths  # noqa: E402
 from oulipoly_engine.stopping import Stopped  # noqa: E402
 
 TABLE = ROOT / "engine" / "oulipoly_engine" / "cli" / "completion" / "table.json"
@@ -255,6 +255,26 @@ def page() -> str:
     return "\n".join(parts)
 
 
+_ABOUT_SETTINGS = f"""\
+`agents config set KEY VALUE` writes one, `agents config unset KEY` takes it away, `agents config get KEY` tells what
+holds. `agents config show --origin` tells of each where it comes from and what it hides.
+
+A setting can stand in five places. The last that has it counts; lists and texts take each other's place whole.
+
+1. built in: the defaults below;
+2. your own files, config.toml and app.toml;
+3. the project that you are in: `{PROJECT_FOLDER}/settings.toml` (or `.json`, which goes first) in the nearest folder
+   upwards, with the keys of both files. `agents config set --project` writes it;
+4. the environment: `{variables.SETTING}` and the key in capitals, such as `{variables.SETTING}TIE_RULE`. Words for
+   yes and no are true, 1, yes, on and false, 0, no, off; a value that cannot be used is told and left out;
+5. the command line: `agents --set KEY=VALUE …`, before the command.
+
+A project can come from anybody. Of its settings those count at once that can do no harm; those that spend, send or
+permit more count once you trust the folder (`agents config trust` shows them and asks), until its file changes; all
+others never do. What is ignored is listed. `agents grants list` shows whom you trust, `agents grants revoke` ends it.
+"""
+
+
 def settings_page() -> str:
     """Return docs/settings.md: every setting and every variable of ours, as they are declared."""
     files = {
@@ -265,7 +285,7 @@ def settings_page() -> str:
     }
     parts = [
         "# Settings\n\n<!-- Made by scripts/command_reference.py. -->\n",
-        "`agents config set KEY VALUE` writes one; `agents config get KEY` tells what holds, and why.\n",
+        _ABOUT_SETTINGS,
     ]
     for title, table in files.items():
         rows = "".join(map(_setting_row, rules.list_rules(table, with_tables=True)))
@@ -277,13 +297,18 @@ def settings_page() -> str:
     return "\n".join(parts)
 
 
+_IN_PROJECTS = {"never": "", "trusted": " In a project you trust.", "always": " In any project."}
+
+
 def _setting_row(rule: rules.Rule) -> str:
     default = "" if rule.default is None else f"`{settings_edit.as_toml(rule.default)}`"
     notes = rule.notes or ("",) * len(rule.choices)
     words = [f"`{choice}`{note and f': {note}'}" for choice, note in zip(rule.choices, notes, strict=True)]
     choices = f" {' · '.join(words)}" if words and rule.kind == "choice" else ""
     option = f" For one start: `agents {rule.option}`." if rule.option else ""
-    return f"| `{rule.name}` | {default} | {rule.description}{choices}{option} |\n"
+    project = _IN_PROJECTS[rule.in_project]
+    others = "".join(f" Also `{name}`." for name in rule.variables)
+    return f"| `{rule.name}` | {default} | {rule.description}{choices}{option}{project}{others} |\n"
 
 
 def main(arguments: list[str] | None = None) -> int:

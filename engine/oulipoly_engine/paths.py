@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import overload
 
@@ -14,19 +14,35 @@ from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 
 APP = "oulipoly-agent-runner"
+PROJECT_FOLDER = ".agent-runner"
 CONFIGURATION_JOURNAL = "configuration-change.json"
 _SOCKET_PATH_LIMIT = 103  # bytes: macOS gives a Unix socket's path 104 with the final NUL, Linux 108
 _LONGEST_SOCKET_NAME = len("/123456789012.sock.new")  # a live session's; terminals have shorter ones
 
 
+class Above(Record):
+    """What stands above the settings of the user's own files, for one process."""
+
+    project: Path | None = None  # the folder of a project's settings
+    environment: Mapping[str, str] = {}  # variables that may be settings, by their names
+    options: Mapping[str, str] = {}  # what `--set` gives, by key
+    is_trusted: Callable[[Path, str], bool] = lambda _folder, _digest: False  # by its settings' SHA-256
+
+    @property
+    def says_anything(self) -> bool:
+        """Return whether there is anything to read."""
+        return bool(self.project or self.environment or self.options)
+
+
 class Paths(Record):
-    """The folders of one user."""
+    """The folders of one user, and what stands above the settings in them."""
 
     config: Path  # providers.toml, config.toml, sessions.toml, models/, agents/
     data: Path  # state.db, locks/, invocations/, ...
     home: Path  # what `~` stands for
     runtime_root: Path | None = None  # XDG_RUNTIME_DIR, where the data folder is the usual one
     cache: Path | None = None  # what can be made again; None: nothing is kept
+    above: Above = Above()
 
     @property
     def providers(self) -> Path:
@@ -160,7 +176,26 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
         # Another data folder is another world: its terminals are not among those of the user's own.
         runtime_root=None if data else _xdg(env, "XDG_RUNTIME_DIR", None),
         cache=_xdg(env, "XDG_CACHE_HOME", home / ".cache") / APP,
+        above=Above(_find_own_project() if environ is None else None, above_of(env)),
     )
+
+
+def above_of(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of an environment that may be settings."""
+    return {name: value for name, value in env.items() if value and name.startswith(variables.SETTINGS)}
+
+
+def _find_own_project() -> Path | None:
+    try:
+        return find_project(Path.cwd())
+    except OSError:  # the folder is gone
+        return None
+
+
+def find_project(folder: Path) -> Path | None:
+    """Return the folder of settings that a project has: the nearest one from a folder upwards."""
+    places = (each / PROJECT_FOLDER for each in (folder, *folder.parents))
+    return next((place for place in places if place.is_dir()), None)
 
 
 def _home(env: Mapping[str, str]) -> Path:

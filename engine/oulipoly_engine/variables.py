@@ -15,6 +15,9 @@ SESSION_ARTIFACTS = "OULIPOLY_SESSION_ARTIFACTS"
 API_KEY = "AGENT_RUNNER_API_KEY"
 DEMO = "OULIPOLY_DEMO"
 
+SETTING = "AGENT_RUNNER_"  # begins the variable of each setting; its key follows, in capitals
+SETTINGS = (SETTING, "OXI_")  # with the names that oxi has for some of them
+
 # What each means, for a user.
 TAKEN: Mapping[str, str] = {
     DATA_DIR: "The folder of the state file and of all that is kept; terminals of another folder are another world's.",

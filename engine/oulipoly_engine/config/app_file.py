@@ -23,7 +23,9 @@ def is_app_file(path: Path) -> bool:
 
 
 def read(paths: Paths) -> Loaded[AppSettings]:
-    """Return app.toml's settings; what is wrong in it counts as not written, and every problem is a warning.
+    """Return app.toml's settings and what stands above them.
+
+    What is wrong in the file counts as not written, and every problem is a warning.
 
     But for `read_only`: who has written that, however badly, does not want anything to be changed.
     """
@@ -34,7 +36,12 @@ def read(paths: Paths) -> Loaded[AppSettings]:
 
         return app.parse(path, raw)
 
-    return snapshot.read(paths, path, "app", Loaded[AppSettings], parse, absent=Loaded(AppSettings()))
+    below = snapshot.read(paths, path, "app", Loaded[AppSettings], parse, absent=Loaded(AppSettings()))
+    if not paths.above.says_anything:
+        return below
+    from oulipoly_engine.config.layers import put_above  # noqa: PLC0415 - hardly any run has any
+
+    return put_above(paths, below, "AppTable")
 
 
 def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:

@@ -15,14 +15,22 @@ if TYPE_CHECKING:
 
 
 def read_settings(paths: Paths) -> Loaded[Settings]:
-    """Return config.toml's settings; a file with an error counts as empty, whole (contract, section 2.1)."""
+    """Return the settings: config.toml's, and what stands above them.
+
+    A file with an error counts as empty, whole (contract, section 2.1).
+    """
 
     def parse(raw: bytes | None) -> Loaded[Settings]:
         from oulipoly_engine.config.parse import settings  # noqa: PLC0415 - 100 ms, only a changed file needs it
 
         return settings.parse_settings(paths, raw)
 
-    return snapshot.read(paths, paths.settings, "settings", Loaded[Settings], parse, absent=Loaded(Settings()))
+    below = snapshot.read(paths, paths.settings, "settings", Loaded[Settings], parse, absent=Loaded(Settings()))
+    if not paths.above.says_anything:
+        return below
+    from oulipoly_engine.config.layers import put_above  # noqa: PLC0415 - hardly any run has any
+
+    return put_above(paths, below, "SettingsTable")
 
 
 def read_runtimes(paths: Paths) -> Loaded[tuple[RuntimeEntry, ...]]:

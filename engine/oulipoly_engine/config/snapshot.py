@@ -88,6 +88,16 @@ def read(
     return Snapshot(paths.cache, paths.home).read(path, kind, shape, parse, absent=absent)
 
 
+def read_bytes(paths: Paths, name: str, raw: bytes, shape: object, parse: Callable[[], Loaded[T]]) -> Loaded[T]:
+    """Return what `parse` makes of bytes that a caller has, from the snapshot where it has the same ones.
+
+    name: of what they are. shape: the type of what `parse` returns.
+    """
+    if paths.cache is None:
+        return parse()
+    return Snapshot(paths.cache, paths.home).read_bytes(name, raw, shape, parse)
+
+
 class Snapshot:
     """The snapshot in a cache folder, of so many files; `program` and `now_ns` are for tests."""
 
@@ -128,9 +138,19 @@ class Snapshot:
         entry = self._entries().get(key)
         if entry is not None and entry.home == self._home and _is_of(entry, path, status):
             with suppress(msgspec.MsgspecError, ValueError):
-                loaded: Loaded[T] = msgspec.msgpack.decode(entry.loaded, type=prepare(shape), dec_hook=_decode_path)
-                return loaded
+                return _decode(entry, shape)
         return self._parse(path, key, parse)
+
+    def read_bytes(self, name: str, raw: bytes, shape: object, parse: Callable[[], Loaded[T]]) -> Loaded[T]:
+        """Return what `parse` makes of bytes that a caller has; see the function of the same name."""
+        key = f"bytes:{zlib.crc32(raw):08x}:{name}".encode("utf-8", "surrogateescape")
+        entry = self._entries().get(key)
+        if entry is not None and (entry.home, entry.raw) == (self._home, raw):
+            with suppress(msgspec.MsgspecError, ValueError):
+                return _decode(entry, shape)
+        loaded = parse()
+        self._keep_loaded(key, None, raw, loaded)
+        return loaded
 
     def _parse(self, path: Path, key: bytes, parse: Parse[T]) -> Loaded[T]:
         """Read the file itself, and keep what was read."""
@@ -144,14 +164,16 @@ class Snapshot:
         loaded = parse(raw)
         if stamp is not None and max(stamp[3:]) > now_ns - _SAFE_AGE_NS:
             stamp = None  # it could be written again and look the same
+        self._keep_loaded(key, stamp, b"" if stamp is not None else raw, loaded)
+        return loaded
+
+    def _keep_loaded(self, key: bytes, stamp: Stamp | None, raw: bytes, loaded: Loaded[T]) -> None:
         try:
             encoded = msgspec.msgpack.encode(loaded, enc_hook=_encode_path)
         except (msgspec.MsgspecError, ValueError, OverflowError):  # half a character, a number beyond 64 bits
-            return loaded
-        entry = _Entry(self._home, stamp, b"" if stamp is not None else raw, msgspec.Raw(encoded))
+            return
         with suppress(OSError, msgspec.MsgspecError):
-            self._keep(key, entry)
-        return loaded
+            self._keep(key, _Entry(self._home, stamp, raw, msgspec.Raw(encoded)))
 
     def _entries(self) -> dict[bytes, _Entry]:
         """Return what is kept, nothing where the file is not to be trusted."""
@@ -179,6 +201,11 @@ class Snapshot:
         body = msgspec.msgpack.encode(_Kept(self._program, entries))
         if len(body) <= _SNAPSHOT_LIMIT:
             _replace(self.file, _MAGIC + _checksum(body) + body)
+
+
+def _decode(entry: _Entry, shape: object) -> Loaded[Any]:
+    loaded: Loaded[Any] = msgspec.msgpack.decode(entry.loaded, type=prepare(shape), dec_hook=_decode_path)
+    return loaded
 
 
 def _take(path: Path) -> tuple[bytes, Stamp | None]:

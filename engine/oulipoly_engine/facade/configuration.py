@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.base.app_settings import PLACEHOLDERS, AppSettings, CustomCommand, ThemeFile, fill
+from oulipoly_engine.config.base.layers import ABOVE
 from oulipoly_engine.config.base.problem import Fault, Level, Loaded, Problem
+from oulipoly_engine.config.layers import PROJECT_FILES, find_project_file, read_project
+from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.base.home import Part
+from oulipoly_engine.paths import PROJECT_FOLDER, find_project
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.migration.migrate import MigrationPlan
+    from oulipoly_engine.config.origins import Origin, Origins, Statement
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.accounts.configuration import Configured
     from oulipoly_engine.service.accounts.file_edit import FileEdit
@@ -22,16 +28,19 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - a checker, an editor and a first set-up: whoever asks for one of them needs none of the others
 
 __all__ = [
+    "ABOVE",
     "PLACEHOLDERS",
     "AppSettings",
     "CustomCommand",
     "Fault",
     "Level",
+    "Origin",
     "Problem",
     "Section",
     "SetUp",
     "Setting",
     "Settings",
+    "Statement",
     "ThemeFile",
     "fill",
 ]
@@ -42,6 +51,15 @@ class Migration(Record):
 
     plan: MigrationPlan
     diff: str  # secrets masked
+
+
+class ProjectSettings(Record):
+    """The settings of a project, as they are now."""
+
+    file: Path
+    needing_trust: Mapping[str, Any]  # what counts only once a person trusts it, by key
+    digest: str
+    is_trusted: bool
 
 
 class Configuration(Part):
@@ -72,6 +90,40 @@ class Configuration(Part):
         from oulipoly_engine.config.show import effective
 
         return effective(self._home.paths, self._home.models_dir, self._home.agents_dir)
+
+    def origins(self) -> Origins:
+        """Return where each setting comes from, and what of a project's has no effect."""
+        from oulipoly_engine.config.origins import read_origins
+
+        return read_origins(self._home.paths)
+
+    def find_origin(self, setting: Setting) -> Origin | None:
+        """Return where a setting of config.toml, app.toml or a project comes from; None: another file's has one place.
+
+        What lies in a table of its own has one place, too.
+        """
+        if setting.path[1:] or setting.file.name not in (*PROJECT_FILES, "config.toml", "app.toml"):
+            return None
+        return next((origin for origin in self.origins().settings if origin.key == setting.name), None)
+
+    def project(self, folder: Path) -> ProjectSettings:
+        """Return the settings of the project that a folder belongs to. Raises RequestRefused where there are none."""
+        place = find_project(folder)
+        path = None if place is None else find_project_file(place)
+        if place is None or path is None:
+            files = f"{PROJECT_FOLDER}/settings.toml"
+            raise RequestRefused(f"no project around {folder} has settings of its own: they lie in {files}")
+        loaded, digest = read_project(self._home.paths, place, path)
+        needing = {key: stated.value for key, stated in loaded.value.items() if stated.in_project == "trusted"}
+        return ProjectSettings(path, needing, digest, self._home.paths.above.is_trusted(place, digest))
+
+    def trust(self, project: ProjectSettings) -> None:
+        """Have a project's settings count, as long as they stay as a person has seen them."""
+        from oulipoly_engine.store.worktrees import permissions
+
+        self._home.refuse_if_read_only("trust a project")
+        with self._home.lend_store() as store:
+            permissions.allow(store, str(project.file.parent), project.digest, self._home.now())
 
     def migration(self) -> Migration:
         """Return how files of an older form would be changed; nothing is written. Raises ConfigInvalid."""

@@ -197,6 +197,15 @@ def test_thinking_and_a_system_prompt_reach_the_cli(live, chat, tmp_path):
     assert 'developer_instructions="Be brief."' in opening.args
 
 
+def test_account_and_thinking_come_from_settings_where_nothing_is_said(live, chat, monkeypatch):
+    monkeypatch.setenv("OXI_PROVIDER", "demo-codex1")
+    monkeypatch.setenv("AGENT_RUNNER_THINKING_LEVEL", "thorough")
+    done = chat("hi")
+    session = sessions(live)[0]
+
+    assert (0, "demo-codex1", "high") == (done.code, session.account, session.opening.effort)
+
+
 def test_an_error_is_a_line_of_json_where_events_are(live, chat):
     done = chat("--mode", "json", "-p", "nobody", "hi")
 

@@ -283,3 +283,39 @@ def test_a_wrong_command_of_ones_own_is_refused(key, value, told, paths, capfd):
     assert 2 == main(["config", "set", key, value], find_app_faults=find_app_faults)
     assert told in capfd.readouterr().err
     assert not (paths.config / "app.toml").exists()
+
+
+def test_a_projects_setting_counts_once_it_is_trusted_and_until_that_is_revoked(paths, tmp_path, monkeypatch, capfd):
+    folder = tmp_path / "project" / "src"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+
+    def agents(*words, code=0):
+        assert code == main(list(words))
+        return capfd.readouterr()
+
+    def look():
+        origins = json.loads(agents("config", "show", "--origin", "--json").out)
+        return origins["settings"]["auto_compaction"]["value"], [each["key"] for each in origins["ignored"]]
+
+    agents("config", "set", "tie_rule", "lowest-use", "--project")
+    assert "not trusted" in agents("config", "set", "auto_compaction", "false", "--project").err
+    assert (True, ["auto_compaction"]) == look()
+    assert "auto_compaction = false" in agents("config", "trust", code=2).out
+    agents("config", "trust", "--yes")
+    assert (False, []) == look()
+    origin = json.loads(agents("config", "get", "tie_rule", "--json").out)
+    file = folder / ".agent-runner" / "settings.toml"
+    assert ("lowest-use", "project", f"{file}:1") == (origin["value"], origin["layer"], origin["source"])
+
+    (grant,) = json.loads(agents("grants", "list", "--json").out)["grants"]
+    assert ("project", str(folder)) == (grant["kind"], grant["subject"])
+    agents("grants", "revoke", grant["id"])
+    assert (True, ["auto_compaction"]) == look()
+
+    agents("config", "unset", "--project", "tie_rule")
+    assert "auto_compaction = false\n" == file.read_text()
+    assert "own files" in agents("config", "set", "archive", "false", "--project", code=2).err
+    assert "most-headroom\n" == agents("--set", "tie_rule=most-headroom", "config", "get", "tie_rule").out
+    monkeypatch.setenv("AGENT_RUNNER_TIE_RULE", "lowest-use")
+    assert "$AGENT_RUNNER_TIE_RULE stands above it" in agents("config", "set", "tie_rule", "fewest-calls").err

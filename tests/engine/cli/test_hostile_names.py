@@ -104,7 +104,9 @@ TOP_LEVEL = {
     ],
     "config path": [[], ["--json"]],
     "config schema": [[], [LINES]],
-    "config show": [[], ["--json"]],
+    "config show": [[], ["--json"], ["--origin"]],
+    "config trust": [["-y"], [LINES, "-y"]],
+    "config unset": [["--dry-run", "tie_rule"], [LINES]],
     "apply": [[WORK], [WORK, "--json"], [WORK, "--undo"], [LINES]],
     "changes": [
         [WORK],

@@ -99,7 +99,7 @@ def test_mistyped_key_is_a_warning_and_foreign_keys_are_none(paths):
 def test_settings_are_read(paths):
     paths.settings.write_text('diagnostics_model = "haiku"\ntie_rule = "lowest-use"\nrouting_ttl_seconds = 5\n')
 
-    assert Settings("haiku", None, "lowest-use", 5.0) == load_settings(paths).value
+    assert Settings("haiku", tie_rule="lowest-use", routing_ttl_s=5.0) == load_settings(paths).value
 
 
 def test_each_field_of_the_settings_has_a_key_with_the_same_default(paths):

@@ -32,7 +32,7 @@ def approval(reach):
         ),
         (grants.grant_of_device(Device("d2", "link", "Ann", ("view",), AT)), "d2", "link", "Ann", "view", None, AT),
         (
-            grants.grant_of_commands("/w/repo/.git", "ab12", AT),
+            grants.grant_by_digest("/w/repo/.git", "ab12", AT),
             *("78637eb807ed", "commands", "/w/repo", "run the commands of its .agent-runner.toml", "ab12", AT),
         ),
         (approval("every make"), "cli_req_1", "approval", "s1", "every make", None, LATER),
@@ -48,7 +48,7 @@ def test_every_kind_has_one_form(grant, identity, kind, subject, right, digest, 
 
 
 def test_commands_have_an_id_by_repository_and_digest():
-    known = {grants.grant_of_commands(*words, AT).grant_id for words in (("/a", "b"), ("/ab", ""), ("/\udcff", "b"))}
+    known = {grants.grant_by_digest(*words, AT).grant_id for words in (("/a", "b"), ("/ab", ""), ("/\udcff", "b"))}
 
     assert 3 == len(known)
 

@@ -138,8 +138,8 @@ SUBCOMMANDS = (  # in each section the most used first
     *_verbs("artifact put get list show diff label remove gc", "artifacts.artifact"),
     #
     *_verbs("config check show", "setup.config", keeps_off=True),
-    *_verbs("config edit get set", "setup.config_edit", keeps_off=True),
-    *_verbs("config path init schema", "setup.config", keeps_off=True),
+    *_verbs("config edit get set unset", "setup.config_edit", keeps_off=True),
+    *_verbs("config path init schema trust", "setup.config", keeps_off=True),
     Subcommand("config migrate", "setup.migrate", older=("migrate-config",), keeps_off=True),
     #
     Subcommand("state backfill", "setup.migrate", older=("migrate-db",)),

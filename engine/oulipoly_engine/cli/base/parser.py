@@ -29,6 +29,7 @@ _TAKES_VALUE = frozenset(
         "--project",
         "-i",
         "--input",
+        "--set",
         "--models-dir",
         "--agents-dir",
         "--timeout",
@@ -190,6 +191,14 @@ def top_level(program: str) -> Parser:
     other.add_argument("--usage", action="store_true", help="the same as `quota show`")
     other.add_argument("--version", action="store_true", help="print the version")
     other.add_argument("-h", "--help", action="help", help="print this help")
+    other.add_argument(
+        "--set",
+        action="append",
+        type=raw,
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting for this once, above every file; repeatable",
+    )
     scripts = parser.add_argument_group("for scripts")
     scripts.add_argument("--json", action="store_true", help="with --usage: print one JSON document")
     scripts.add_argument(

@@ -6,10 +6,11 @@ from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.cli.base.questions import Questions
 from oulipoly_engine.cli.setup import first_steps
+from oulipoly_engine.cli.setup.config_layers import problem_document, show_origins, trust
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import Declined, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.configuration import Level, Problem, as_text, json_schema, schema_titles
+from oulipoly_engine.facade.configuration import Level, as_text, json_schema, schema_titles
 
 _EXIT_PROBLEMS = 2
 
@@ -22,6 +23,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         "config show": _show,
         "config schema": _schema,
         "config init": _init,
+        "config trust": trust,
     }
     return served[name](context, f"{context.program} {name}", arguments)
 
@@ -40,7 +42,7 @@ def _check(context: Context, prog: str, arguments: list[str]) -> int:
         first_steps.require_configuration(context)
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if as_json:
-        output.write_json({"problems": [_document(problem) for problem in problems], "errors": len(errors)})
+        output.write_json({"problems": [problem_document(problem) for problem in problems], "errors": len(errors)})
         return _EXIT_PROBLEMS if errors else 0
     for problem in problems:
         output.write_line(f"{problem.level.value}: {problem.text}")
@@ -49,17 +51,6 @@ def _check(context: Context, prog: str, arguments: list[str]) -> int:
     else:
         output.write_line(f"{len(errors)} errors, {len(problems) - len(errors)} warnings")
     return _EXIT_PROBLEMS if errors else 0
-
-
-def _document(problem: Problem) -> dict[str, object]:
-    return {
-        "level": problem.level.value,
-        "file": str(problem.file),
-        "line": problem.line,
-        "key": problem.key,
-        "message": problem.message,
-        "fix": problem.fix,
-    }
 
 
 def _path(context: Context, prog: str, arguments: list[str]) -> int:
@@ -84,7 +75,13 @@ def _path(context: Context, prog: str, arguments: list[str]) -> int:
 
 
 def _show(context: Context, prog: str, arguments: list[str]) -> int:
-    as_json = _read_form(prog, "Print all settings in force, secrets masked.", arguments)
+    parser = Parser(prog=prog, description="Print all settings in force, secrets masked.")
+    parser.add_argument("--origin", action="store_true", help="of each setting: which layer says it, and what it hides")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parser.parse(arguments)
+    if options.origin:
+        return show_origins(context, as_json=options.json)
+    as_json = options.json
     values = context.engine.configuration.effective()
     if as_json:
         output.write_json(values)

@@ -13,6 +13,7 @@ from oulipoly_engine.cli.base.parser import Parser
 from oulipoly_engine.core.web.devices import OFFERED
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.records import replace
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -69,7 +70,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     # While a file is broken, what it said before stands in, as in the app: a server goes on.
     engine = Engine(
         Surroundings(
-            paths=context.paths,
+            paths=replace(context.paths, above=replace(context.paths.above, project=None)),  # it serves all folders
             clock=context.clock,
             models_dir=context.models_dir,
             agents_dir=context.agents_dir,

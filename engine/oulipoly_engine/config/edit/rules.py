@@ -3,75 +3,38 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
-
-from pydantic.fields import FieldInfo
+from typing import Any
 
 from oulipoly_engine.config.base.problem import Fault, KeyPath, Level
 from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.app import AppTable, CommandTable
 from oulipoly_engine.config.schema.faults import check
-from oulipoly_engine.config.schema.fields import OPTION, NameOf, OneOf, Table, find_nested_table
+from oulipoly_engine.config.schema.fields import Table
 from oulipoly_engine.config.schema.models import MemberTable, ModelTable
+from oulipoly_engine.config.schema.rules import TRUTH, Kind, Rule, list_rules
 from oulipoly_engine.config.schema.settings import SettingsTable
 from oulipoly_engine.config.toml.toml_file import TomlFile
-from oulipoly_engine.records import Record
+from oulipoly_engine.paths import PROJECT_FOLDER
 
-__all__ = ["AccountTable", "AppTable", "CommandTable", "MemberTable", "ModelTable", "SettingsTable"]
-
-Kind = Literal["switch", "choice", "number", "list", "text"]  # how a value is changed
-TRUTH = ("true", "false")
-
-
-class Rule(Record):
-    """What the schema says of one key."""
-
-    name: str
-    description: str  # one sentence
-    default: object  # None: there is none
-    kind: Kind
-    choices: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()  # a sentence for each choice; empty: they speak for themselves
-    names: str = ""  # what its value names: "accounts", "models", "themes"
-    option: str = ""  # of `agents`, that stands above the file for one start; empty: the file alone says it
-
-
-def list_rules(table: type[Table], *, with_tables: bool = False) -> Iterator[Rule]:
-    """Return the keys of a table. with_tables: also those that hold tables, of ours or of the user's own names."""
-    for name, field in table.model_fields.items():
-        has_tables = find_nested_table(table, name) is not None or "dict[" in str(field.annotation)
-        if with_tables or not has_tables:
-            yield _rule(name, field)
+__all__ = [
+    "TRUTH",
+    "AccountTable",
+    "AppTable",
+    "CommandTable",
+    "Kind",
+    "MemberTable",
+    "ModelTable",
+    "Rule",
+    "SettingsTable",
+    "list_rules",
+]
 
 
 def members_rule(key: str) -> Rule:
     """Return what the schema says of a pool's accounts, as a list of their names."""
     return Rule(key, ModelTable.model_fields[key].description or "", None, "list", names="accounts")
-
-
-def _rule(name: str, field: FieldInfo) -> Rule:
-    words = next((one for one in field.metadata if isinstance(one, OneOf)), None)
-    names = next((one.what for one in field.metadata if isinstance(one, NameOf)), "")
-    choices = tuple(map(str, field.examples or ())) if words is None else words.choices
-    kind: Kind = "choice" if choices or names else "text"
-    if kind == "text" and not _has(field.annotation, str):
-        kinds: tuple[tuple[type, Kind], ...] = ((list, "list"), (bool, "switch"), (int, "number"), (float, "number"))
-        kind = next((kind for one, kind in kinds if _has(field.annotation, one)), "text")
-    choices = TRUTH if kind == "switch" else choices
-    default, notes = _default(field.get_default()), () if words is None else words.notes
-    extra = field.json_schema_extra
-    option = str(extra.get(OPTION, "")) if isinstance(extra, dict) else ""
-    return Rule(name, field.description or "", default, kind, choices, notes, names, option)
-
-
-def _has(annotation: object, kind: type) -> bool:
-    """Tell whether a value may be of a kind, what its items are left aside."""
-    origin = get_origin(annotation)
-    if annotation is kind or origin is kind:
-        return True
-    return origin not in (list, dict) and any(_has(part, kind) for part in get_args(annotation))
 
 
 def find_slip(file: TomlFile, place: KeyPath) -> str | None:
@@ -115,13 +78,9 @@ def _owner(path: Path, data: Mapping[str, Any], place: KeyPath) -> tuple[type[Ta
         return ModelTable, data, ()
     if path.name == "config.toml":
         return SettingsTable, data, ()
+    if path.parent.name == PROJECT_FOLDER:
+        return AppTable if place[0] in AppTable.model_fields else SettingsTable, data, ()
     return AccountTable, data.get(str(place[0]), {}), (place[0],)
-
-
-def _default(value: object) -> object:
-    if isinstance(value, list):
-        return value or None
-    return value if isinstance(value, (str, int, float, bool)) else None
 
 
 def _with(data: Mapping[str, Any], path: KeyPath, value: object) -> dict[str, Any]:

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.config import app_file, load
 from oulipoly_engine.config.base import mask
+from oulipoly_engine.config.base.layers import LayerName
 from oulipoly_engine.config.base.problem import KeyPath
 from oulipoly_engine.config.edit import commands_edit
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
+from oulipoly_engine.config.layers import PROJECT_FILES, find_project_file, read_above
 from oulipoly_engine.config.toml import toml_file, toml_lines
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.accounts.clis import account_files
 from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ConfigInvalid
-from oulipoly_engine.paths import Paths
-from oulipoly_engine.records import Record
+from oulipoly_engine.paths import PROJECT_FOLDER, Paths, find_project
+from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.edit.rules import Kind, Rule
@@ -32,6 +34,14 @@ _TEXT_CHARACTERS = 4000
 _MEMBERS = "providers"  # the key of a pool's accounts
 _COMMAND = "A command of your own on the row under the cursor."
 COMMAND = "app.commands."  # begins the names of the user's own commands and of what they have
+
+
+class Above(Record):
+    """What stands above a setting's file."""
+
+    layer: LayerName
+    shown: str  # the value as TOML, secrets hidden
+    source: str  # "FILE:LINE", "$VARIABLE", "--set KEY"
 
 
 class Setting(Record):
@@ -52,6 +62,7 @@ class Setting(Record):
     items: tuple[str, ...] = ()  # of a list of texts
     fault: str | None = None  # what is wrong with it now
     owner: str = ""  # the account or the command whose table it is in; empty: the file has but one of it
+    above: Above | None = None  # what holds instead of the file; None: the file does
 
     @property
     def name(self) -> str:
@@ -96,6 +107,25 @@ def names(paths: Paths, models_dir: Path | None = None) -> Mapping[str, Setting]
             head = COMMAND[:-1] if is_of_command(one) else head
             found.setdefault(".".join((head, *map(str, parts))), one)
     return found
+
+
+def of_project(paths: Paths, setting: Setting, folder: Path) -> Setting:
+    """Return a setting as the project around a folder has it; where there is none, the folder begins one.
+
+    Raises ConfigInvalid for what a project may not set, and for a file that this program does not write.
+    """
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
+
+    known = {rule.name: rule for table in (rules.SettingsTable, rules.AppTable) for rule in rules.list_rules(table)}
+    rule = known.get(setting.name) if len(setting.path) == 1 else None
+    if rule is None or rule.in_project == "never":
+        raise ConfigInvalid(f"{setting.name} counts in your own files alone: leave out --project")
+    place = find_project(folder) or folder / PROJECT_FOLDER
+    file = toml_file.read(find_project_file(place) or place / PROJECT_FILES[1])
+    if file.path.suffix != ".toml":
+        raise ConfigInvalid(f"{file.path} is JSON, which is not written here: change it by hand, or make it TOML")
+    models = load.list_models(paths)
+    return _make(paths, file, (rule.name,), rule, _inside(file.data, (rule.name,)), {"models": models})
 
 
 def failure(paths: Paths, models_dir: Path | None = None) -> str | None:
@@ -275,12 +305,13 @@ def _sections(paths: Paths, models: Path) -> Iterator[Section]:
     # What a setting may name; nobody knows the accounts of a file that cannot be read.
     known = {"models": models_known} | ({"accounts": tuple(accounts.data)} if accounts.failure is None else {})
     app = toml_file.read(app_file.path_of(paths))
-    yield Section("app.toml · this app", _of_table(paths, app, rules.AppTable, (), known), _failure(app))
+    above = _read_above(paths)
+    yield Section("app.toml · this app", _of_table(paths, app, rules.AppTable, (), known, above), _failure(app))
     for place, name in commands_edit.list_places(app.data):
         title = f"app.toml · command {name}"
         yield Section(title, _of_table(paths, app, rules.CommandTable, (commands_edit.KEY, place), known))
     settings = toml_file.read(paths.settings)
-    found = _of_table(paths, settings, rules.SettingsTable, (), known)
+    found = _of_table(paths, settings, rules.SettingsTable, (), known, above)
     yield Section("config.toml · every run", found, _failure(settings))
     if accounts.failure is not None:
         yield Section("providers.toml", (), _failure(accounts))
@@ -299,14 +330,31 @@ def _failure(file: TomlFile) -> str | None:
     return None if file.failure is None else f"{file.failure.message}: {file.failure.fix}"
 
 
+def _read_above(paths: Paths) -> dict[str, Above]:
+    """Return what stands above the user's own files, by key."""
+    return {
+        key: Above(layer.name, mask.text(as_toml(stated.value)), stated.source.replace(str(paths.home), "~"))
+        for layer in read_above(paths)
+        for key, stated in layer.values.items()
+    }
+
+
 def _of_table(
-    paths: Paths, file: TomlFile, table: type[Table], at: KeyPath, known: Mapping[str, tuple[str, ...]]
+    paths: Paths,
+    file: TomlFile,
+    table: type[Table],
+    at: KeyPath,
+    known: Mapping[str, tuple[str, ...]],
+    above: Mapping[str, Above] | None = None,
 ) -> tuple[Setting, ...]:
-    """Return the settings of one table; tables within it are left to the editor."""
+    """Return the settings of one table; tables within it are left to the editor. above: what stands above it."""
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
 
     return tuple(
-        _make(paths, file, (*at, rule.name), rule, _inside(file.data, (*at, rule.name)), known)
+        replace(
+            _make(paths, file, (*at, rule.name), rule, _inside(file.data, (*at, rule.name)), known),
+            above=(above or {}).get(rule.name),
+        )
         for rule in rules.list_rules(table)
     )
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from oulipoly_engine.config.base import mask
-from oulipoly_engine.config.base.app_settings import AppSettings
-from oulipoly_engine.core.accounts.accounts import Settings
+from oulipoly_engine.records import replace
 
-SettingsT = TypeVar("SettingsT", Settings, AppSettings)
+if TYPE_CHECKING:
+    from oulipoly_engine.config.base.app_settings import AppSettings
+    from oulipoly_engine.core.accounts.accounts import Settings
+
+SettingsT = TypeVar("SettingsT", "Settings", "AppSettings")
 
 # Fields with another name than their key: the key, and by how much the file's number is multiplied.
 _HELD: Mapping[str, tuple[str, int]] = {
@@ -35,8 +37,21 @@ def from_file(kind: type[SettingsT], values: Mapping[str, Any]) -> SettingsT:
     return kind(**held)
 
 
+def change(settings: SettingsT, values: Mapping[str, Any]) -> SettingsT:
+    """Return settings with other checked values for some of their keys."""
+    fields = {key: (name, unit) for name, (key, unit) in _HELD.items()}
+    changes: dict[str, Any] = {}
+    for key, value in values.items():
+        name, unit = fields.get(key, (key, 1))
+        value = tuple(value) if isinstance(value, list) else value
+        changes[name] = value * unit if unit > 1 else value
+    return replace(settings, **changes) if changes else settings
+
+
 def to_file(settings: Settings | AppSettings) -> dict[str, Any]:
     """Return settings by their keys, as values that JSON can hold, secrets masked; None: it is not set."""
+    from oulipoly_engine.config.base import mask  # noqa: PLC0415 - 20 ms, not for who only reads settings
+
     shown: dict[str, Any] = {}
     for name in settings.__annotations__:
         key, unit = _HELD.get(name, (name, 1))

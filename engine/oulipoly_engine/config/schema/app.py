@@ -10,7 +10,17 @@ from pydantic import Field
 
 from oulipoly_engine.config.base.app_settings import PANES, PLACEHOLDERS, RUNS, list_placeholders
 from oulipoly_engine.config.base.problem import Fault
-from oulipoly_engine.config.schema.fields import OPTION, Filled, NameOf, OneOf, Table, Text, make_whole_check
+from oulipoly_engine.config.schema.fields import (
+    OPTION,
+    AlsoNamed,
+    Filled,
+    InProject,
+    NameOf,
+    OneOf,
+    Table,
+    Text,
+    make_whole_check,
+)
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.core.text.inline_programs import find_inline_programs
@@ -33,16 +43,16 @@ _PROGRESS = (
 class AppTable(Table):
     """app.toml: how the full-screen app looks, and which keys it takes."""
 
-    theme: Annotated[Text | None, NameOf("themes")] = Field(
+    theme: Annotated[Text | None, NameOf("themes"), InProject(is_harmless=True), AlsoNamed("OXI_THEME")] = Field(
         None, description="The name of a theme, of the app's own or of a file in `themes`."
     )
     preset: Annotated[str, OneOf("default", "vim", "emacs", notes=_PRESETS)] = Field(
         "default", description="The keys to begin with."
     )
-    footer: Annotated[str, OneOf("full", "compact", "off", notes=_FOOTERS)] = Field(
+    footer: Annotated[str, OneOf("full", "compact", "off", notes=_FOOTERS), InProject(is_harmless=True)] = Field(
         "full", description="The line of keys below."
     )
-    motion: Annotated[str, OneOf("full", "reduced", notes=_MOTIONS)] = Field(
+    motion: Annotated[str, OneOf("full", "reduced", notes=_MOTIONS), InProject(is_harmless=True)] = Field(
         "full", description="Whether anything moves by itself.", json_schema_extra={OPTION: "--no-anim"}
     )
     read_only: bool = Field(

@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from oulipoly_engine.config.base.layers import Standing
 from oulipoly_engine.config.base.problem import Fault, describe_value
 
 OPTION = "x-option"  # in the JSON Schema of a key: the option of `agents` that stands above the file, for one start
@@ -89,6 +90,23 @@ class OneOf:
         words: dict[str, Any] = {"type": "string", "enum": list(self.choices)}
         # Where taplo looks for what to say of each (0.9, seen 2026-11).
         return {**words, "x-taplo": {"docs": {"enumValues": list(self.notes)}}} if self.notes else words
+
+
+class InProject:
+    """Marks a setting that a project's folder may have too.
+
+    is_harmless: it holds unasked; else only once a person trusts the folder, since it spends, sends or permits more.
+    """
+
+    def __init__(self, *, is_harmless: bool = False) -> None:
+        self.standing: Standing = "always" if is_harmless else "trusted"
+
+
+class AlsoNamed:
+    """Marks a setting that has another environment variable besides its own, which stands above it."""
+
+    def __init__(self, variable: str) -> None:
+        self.variable = variable
 
 
 class NameOf:

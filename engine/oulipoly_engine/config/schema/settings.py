@@ -8,7 +8,19 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from oulipoly_engine.config.schema.fields import Count, Filled, FromZero, NameOf, OneOf, Table, Text, make_whole_check
+from oulipoly_engine.config.schema.fields import (
+    AlsoNamed,
+    Count,
+    Filled,
+    FromZero,
+    InProject,
+    NameOf,
+    OneOf,
+    Table,
+    Text,
+    make_whole_check,
+)
+from oulipoly_engine.core.live.launch.cli_options import THINKING_LEVELS
 from oulipoly_engine.core.text import leave_key
 
 _TIE_RULES = (
@@ -25,16 +37,24 @@ class SettingsTable(Table):
     of it. A new one needs a field of the same name and default in `Settings` besides, and a reader.
     """
 
-    diagnostics_model: Annotated[Text | None, NameOf("models")] = Field(
+    diagnostics_model: Annotated[Text | None, NameOf("models"), InProject()] = Field(
         None, description="The model that is asked why a run failed when its output does not say."
     )
-    default_provider: Annotated[Text | None, NameOf("accounts")] = Field(
+    default_provider: Annotated[Text | None, NameOf("accounts"), InProject(), AlsoNamed("OXI_PROVIDER")] = Field(
         None, description="The account of a `--new` that names none."
     )
-    tie_rule: Annotated[str, OneOf("fewest-calls", "lowest-use", "most-headroom", notes=_TIE_RULES)] = Field(
-        "fewest-calls", description="Which of the eligible accounts goes first."
+    default_model: Annotated[Text | None, NameOf("models"), InProject(), AlsoNamed("OXI_MODEL")] = Field(
+        None, description="The model of a live session that names neither one nor a CLI."
     )
-    routing_ttl_seconds: FromZero = Field(30.0, description="The age at which quota is read again before a choice.")
+    thinking_level: Annotated[str | None, OneOf(*THINKING_LEVELS), InProject(), AlsoNamed("OXI_THINKING")] = Field(
+        None, description="How hard a live session's CLI thinks, where it can be told and nothing else says it."
+    )
+    tie_rule: Annotated[
+        str, OneOf("fewest-calls", "lowest-use", "most-headroom", notes=_TIE_RULES), InProject(is_harmless=True)
+    ] = Field("fewest-calls", description="Which of the eligible accounts goes first.")
+    routing_ttl_seconds: Annotated[FromZero, InProject(is_harmless=True)] = Field(
+        30.0, description="The age at which quota is read again before a choice."
+    )
     attach_leave_key: Annotated[str, OneOf(*leave_key.BYTES)] = Field(
         leave_key.DEFAULT, description="The key that `attach` keeps for itself."
     )
@@ -54,7 +74,7 @@ class SettingsTable(Table):
     serve_webhook: str = Field(
         "", description="Where `serve` posts what wants a person (ntfy, Slack, any JSON); empty: nowhere."
     )
-    keep_turn_files: bool = Field(
+    keep_turn_files: Annotated[bool, InProject()] = Field(
         True, description="Whether a live session's git repository keeps its files at each turn's end, to go back to."
     )
     event_keep_days: Annotated[int, Field(ge=0, le=36_500)] = Field(
@@ -76,23 +96,25 @@ class SettingsTable(Table):
     work_merge_cli_log: bool = Field(
         False, description="An experiment: whether a session's log goes on with what its CLI has logged itself."
     )
-    auto_compaction: bool = Field(
+    auto_compaction: Annotated[bool, InProject(), AlsoNamed("OXI_AUTO_COMPACTION")] = Field(
         True, description="Whether a live session whose CLI cannot compact is compacted when its context is full."
     )
-    compaction_threshold: Annotated[float, Field(ge=0.1, le=1)] = Field(
+    compaction_threshold: Annotated[float, Field(ge=0.1, le=1), InProject()] = Field(
         0.8, description="How much of the context's window may be used before that."
     )
-    compaction_keep_recent: Annotated[int, Field(ge=1)] = Field(
+    compaction_keep_recent: Annotated[int, Field(ge=1), InProject()] = Field(
         4, description="How many of the last messages a compaction by a model leaves as they are."
     )
-    compaction_window: Count = Field(
+    compaction_window: Annotated[Count, InProject()] = Field(
         0,
         description="How many tokens fit where a CLI does not tell; 0: then a person compacts alone.",
     )
-    compaction_model: Annotated[Text | None, NameOf("models")] = Field(
+    compaction_model: Annotated[Text | None, NameOf("models"), InProject()] = Field(
         None, description="The model that sums up a session; without it, the one that the session was begun with."
     )
-    compaction_instructions: Text = Field("", description="What a summary has to have besides, in your words.")
+    compaction_instructions: Annotated[Text, InProject()] = Field(
+        "", description="What a summary has to have besides, in your words."
+    )
     # Looked at one by one: a slip in one of them is none of the others, nor of the settings above.
     runtimes: Annotated[dict[str, Any], make_whole_check("tables, `[runtimes.NAME]`")] = Field(
         {}, description="CLIs that live sessions are driven on, beside those of the accounts."

@@ -192,6 +192,8 @@ class Settings(Record):
 
     diagnostics_model: str | None = None
     default_provider: str | None = None
+    default_model: str | None = None  # of live sessions
+    thinking_level: str | None = None  # of live sessions: core.live.launch.cli_options.THINKING_LEVELS
     tie_rule: str = "fewest-calls"  # or "lowest-use", "most-headroom": core.decision.TieRule
     routing_ttl_s: float = 30.0  # age at which a quota reading is too old to route by
     attach_leave_key: str = "ctrl+]"  # of core.leave_key.BYTES: what `attach` keeps for itself

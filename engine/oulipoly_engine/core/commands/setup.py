@@ -47,6 +47,13 @@ COMMANDS = (
     reads("config get", "get setting", "print one setting", (_KEY,)),
     writes("config set", "set setting", "change one setting; comments stay", (_KEY, Argument("value"))),
     reads("config path", "paths", "print where the files lie"),
+    writes("config unset", "unset setting", "take one setting out of its file; comments stay", (_KEY,)),
+    writes(
+        "config trust",
+        "trust project",
+        "let a project's settings count that need your word",
+        (Argument("folder", is_optional=True),),
+    ),
     writes("config init", "first configuration", "write a first configuration for your CLIs"),
     reads("config schema", "JSON Schema", "print the JSON Schema of a file, for editors"),
     writes("config migrate", "migrate configuration", "bring an older configuration forward"),

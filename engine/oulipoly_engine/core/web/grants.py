@@ -5,6 +5,7 @@
 | device   | its name       | its scopes                 | the device                                   |
 | link     | its name       | its scopes                 | the same                                     |
 | commands | the repository | its commands, by a digest  | the permission of `worktree allow`           |
+| project  | the folder     | its settings, by a digest  | the permission of `config trust`             |
 | approval | the session    | what its CLI asks no more  | the answer "for the session" of a request    |
 | profile  | the session    | what it may do unasked     | the options that the session is opened with  |
 
@@ -24,13 +25,15 @@ from oulipoly_engine.core.live.permissions import read_profile
 from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession
 from oulipoly_engine.core.web.devices import Device
 from oulipoly_engine.core.worktrees.setup_file import NAME
+from oulipoly_engine.paths import PROJECT_FOLDER
 from oulipoly_engine.records import Record
 
-Kind = Literal["device", "link", "commands", "approval", "profile"]
+Kind = Literal["device", "link", "commands", "project", "approval", "profile"]
 REVOKING: Mapping[Kind, str] = {
     "device": "shuts it out at once; it has to be paired anew",
     "link": "makes it worthless at once",
     "commands": "they run no more until they are allowed again",
+    "project": "its settings count no more, until they are trusted again",
     "approval": "ends the session's process; the next one asks again",
     "profile": "ends the session's process; the next one asks first",
 }
@@ -60,11 +63,17 @@ def grant_of_device(device: Device) -> Grant:
     return Grant(device.device_id, kind, device.name, ", ".join(device.scopes), device.created_at)
 
 
-def grant_of_commands(git_folder: str, digest: str, allowed_at: datetime) -> Grant:
-    """Return what a repository may run. git_folder: its own, as the permission has it."""
-    words = f"{git_folder}\0{digest}".encode("utf-8", "surrogatepass")
+def grant_by_digest(folder: str, digest: str, allowed_at: datetime) -> Grant:
+    """Return what stands in the files of a folder and is allowed as it is: a repository's commands, settings.
+
+    folder: git's own of a repository, or that of a project's settings.
+    """
+    words = f"{folder}\0{digest}".encode("utf-8", "surrogatepass")
     grant_id = hashlib.sha256(words).hexdigest()[:_ID_DIGITS]
-    repository = git_folder.removesuffix("/.git")
+    if folder.endswith(f"/{PROJECT_FOLDER}"):
+        project = folder.removesuffix(f"/{PROJECT_FOLDER}")
+        return Grant(grant_id, "project", project, f"have what its {PROJECT_FOLDER} sets count", allowed_at, digest)
+    repository = folder.removesuffix("/.git")
     return Grant(grant_id, "commands", repository, f"run the commands of its {NAME}", allowed_at, digest)
 
 

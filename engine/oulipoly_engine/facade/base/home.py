@@ -89,7 +89,9 @@ class Home:
     """One user's state file and configuration, opened and read at the first use. Safe to use from any thread."""
 
     def __init__(self, surroundings: Surroundings, listeners: Listeners) -> None:
-        self.paths, self.clock, self.note = surroundings.paths, surroundings.clock, surroundings.note
+        above = replace(surroundings.paths.above, is_trusted=self._is_trusted)
+        self.paths = replace(surroundings.paths, above=above)
+        self.clock, self.note = surroundings.clock, surroundings.note
         self.models_dir, self.agents_dir = surroundings.models_dir, surroundings.agents_dir
         self.read_only = surroundings.read_only
         self.is_app = surroundings.is_app
@@ -103,6 +105,15 @@ class Home:
         self._store: Store | None = None
         self._empty_store: Store | None = None
         self._configured: tuple[Fingerprint, Configured] | None = None
+
+    def _is_trusted(self, folder: Path, digest: str) -> bool:
+        """Tell whether a person trusts a project's settings as they are."""
+        if not self.paths.state_db.exists():
+            return False
+        from oulipoly_engine.store.worktrees.permissions import list_allowed
+
+        with self.lend_store_to_read() as store:
+            return digest in list_allowed(store, str(folder))
 
     @made_once
     def notices(self) -> Notices:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.accounts.accounts import Model, PoolMember, restrict_to_account
-from oulipoly_engine.core.live.launch.cli_options import CliOptions, find_refusal, words_for
+from oulipoly_engine.core.live.launch.cli_options import CliOptions, choose_thinking, find_refusal, words_for
 from oulipoly_engine.core.live.models import check_model
 from oulipoly_engine.core.live.permissions import OF_NEW_SESSIONS
 from oulipoly_engine.core.live.runtimes import Runtime
@@ -67,15 +67,18 @@ def choose_session(
     """Return a session that is not written yet, the decision as JSON where there was one, and why this account."""
     from oulipoly_engine.core.live.launch.words import live_words  # noqa: PLC0415 - only a new session needs it
 
-    if wish.provider and wish.model is not None and wish.model not in home.files.model_names():
-        wish = replace(wish, model=None, cli_model=wish.cli_model or wish.model)  # it is the CLI's own
     if wish.model is None and not (wish.runtime or wish.account or wish.provider):
         wish = _add_default(home, wish)
+    if wish.provider and wish.model is not None and wish.model not in home.files.model_names():
+        wish = replace(wish, model=None, cli_model=wish.cli_model or wish.model)  # it is the CLI's own
     choice = _choose(home, catalogue, store, wish, guard)
     runtime = choice.runtime
     cli = catalogue.clis.get(runtime.id)
     words = live_words(runtime, choice.member, None if cli is None else cli.live)
-    asked, own_args = words_for(runtime, cli, wish.asks)
+    asks = wish.asks
+    if not (wish.effort or words.effort or asks.thinking):
+        asks = replace(asks, thinking=choose_thinking(cli, home.files.settings().thinking_level))
+    asked, own_args = words_for(runtime, cli, asks)
     effort = wish.effort or asked.effort
     if wish.cli_model:
         ask_never_asked(home, store, runtime.id)
@@ -108,16 +111,17 @@ def choose_session(
 
 
 def _add_default(home: Home, wish: NewSession) -> NewSession:
-    """Return a wish that names nothing with the account of `default_provider`, or with the only model there is."""
-    default = home.files.settings().default_provider
+    """Return a wish that names nothing with what `default_model` and `default_provider` say, or the only model."""
+    settings = home.files.settings()
     models = home.files.model_names()
-    if default:
-        return replace(wish, provider=default)
+    if settings.default_model or settings.default_provider:
+        return replace(wish, model=settings.default_model, provider=settings.default_provider or "")
     if len(models) == 1:
         return replace(wish, model=models[0])
     known = f"there are {', '.join(models)}" if models else "there are none"
     raise UsageInvalid(
-        f"name a model ({known}), or an account or a CLI; `default_provider` in config.toml names what is meant else"
+        f"name a model ({known}), or an account or a CLI; the settings `default_model` and `default_provider` say what "
+        "is meant else"
     )
 
 

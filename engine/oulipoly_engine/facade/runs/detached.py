@@ -17,7 +17,7 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.base.wiring import Wiring
-from oulipoly_engine.paths import Paths
+from oulipoly_engine.paths import Paths, from_environment
 from oulipoly_engine.records import asdict, replace
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.service.interactive.endings import Endings, Last, Ran
@@ -152,7 +152,9 @@ def after(payload: Mapping[str, Any]) -> None:
 def _paths(payload: Mapping[str, Any]) -> Paths:
     config, data, home = map(Path, payload["folders"])
     cache = payload.get("cache")  # none in those of an earlier version
-    return Paths(config=config, data=data, home=home, cache=None if cache is None else Path(cache))
+    # What the run was told by variables and its folder holds for what is done behind it, too.
+    above = from_environment().above
+    return Paths(config=config, data=data, home=home, cache=None if cache is None else Path(cache), above=above)
 
 
 def _freshness(store: Store, payload: Mapping[str, Any]) -> Freshness:

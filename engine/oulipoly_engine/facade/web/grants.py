@@ -54,7 +54,7 @@ class Grants:
             yield grants.grant_of_device(device), partial(self._web.revoke, device.device_id)
         for git_folder, digest, allowed_at in self._worktrees.permissions():
             withdraw = partial(self._worktrees.withdraw_permission, git_folder, digest)
-            yield grants.grant_of_commands(git_folder, digest, allowed_at), withdraw
+            yield grants.grant_by_digest(git_folder, digest, allowed_at), withdraw
         started = {host.session_id: from_text(host.started_at) for host in self._live.hosts()}
         with self._home.lend_store_to_read() as store:
             approved = live_requests.approved_for_session(store, started)

@@ -14,7 +14,7 @@ from oulipoly_engine.config.edit.write_files import FileChange
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ConfigChanged, ConfigInvalid, ReadOnly
-from oulipoly_engine.paths import Paths
+from oulipoly_engine.paths import PROJECT_FOLDER, Paths
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
@@ -66,8 +66,14 @@ class Settings(Record):
         hint = f"did you mean {near[0]!r}?" if near else "`agents config show` lists them"
         raise ConfigInvalid(f"there is no setting {name[:80]!r}: {hint} (`agents config edit` changes whole files)")
 
+    def of_project(self, setting: Setting, folder: Path) -> Setting:
+        """Return a setting as a project has it, or a folder that begins one. Raises ConfigInvalid where none may."""
+        return settings_edit.of_project(self.paths, setting, folder)
+
     def find_again(self, setting: Setting) -> Setting | None:
         """Return a setting as it stands now, whatever its owner is called; None: it is gone."""
+        if setting.file.parent.name == PROJECT_FOLDER:
+            return settings_edit.of_project(self.paths, setting, setting.file.parent.parent)
         known = settings_edit.names(self.paths, self.models_dir).values()
         return next((one for one in known if one.identity == setting.identity), None)
 

@@ -9,6 +9,7 @@ from oulipoly_engine.core.live.launch.catalogue import derive_runtimes
 from oulipoly_engine.core.live.launch.cli_options import (
     CliOptions,
     check_system_prompt,
+    choose_thinking,
     find_refusal,
     parse_thinking,
     words_for,
@@ -27,6 +28,13 @@ def asked_of(name, **options):
 )
 def test_levels_of_thinking_are_read_in_any_case(text, level):  # vector 9
     assert level == parse_thinking(text)
+
+
+def test_a_setting_asks_for_a_level_only_of_a_cli_that_has_it():
+    levels = [choose_thinking(CLIS[name], "none") for name in ("claude", "codex", "gemini")]
+
+    assert ["none", None, None, None] == [*levels, choose_thinking(None, "none")]
+    assert choose_thinking(CLIS["claude"], None) is None
 
 
 def test_another_level_is_refused_with_those_that_there_are():

@@ -22,6 +22,7 @@ _NEW_COMMAND = "add a command of your own"
 _NAME_WIDTH, _SOURCE_WIDTH = 24, 10
 _VALUE_WIDTH = 34  # where there is room for the description too
 _ROOM_FOR_DESCRIPTION = 100
+_LAYERS = {"project": "project", "environment": "variable", "command line": "--set"}
 _HOW = {
     "switch": "space or enter flips it",
     "choice": "enter: choose from a list · space: the next one",
@@ -96,6 +97,8 @@ def _new_command(word: str) -> Iterator[Row]:
 def about(setting: Setting) -> str:
     """Say what a setting is for, what holds now and without it, and what may be typed for it."""
     lines = [setting.description] if setting.description else []
+    if setting.above is not None:
+        lines.append(f"{setting.above.shown} by {setting.above.source} holds above this file, and goes on to do so")
     lines.append(f"now {setting.shown or 'not set'} · default {setting.default or 'not set'} · {place_of(setting)}")
     if setting.kind == "list":
         lines.append('a list in brackets, each text in quotes: ["-p", "--verbose"]')
@@ -113,10 +116,11 @@ def place_of(setting: Setting) -> str:
 def describe_setting(setting: Setting, *, is_of_command: bool = False, is_key: bool = False) -> tuple[str, ...]:
     """Return what stands below the list while the cursor is on a setting. is_key: it is pressed, not typed."""
     reset = " · backspace: its default" if setting.source != "default" else ""
-    told = f"default {setting.default or 'not set'} · {place_of(setting)}"
+    above = "" if setting.above is None else f"{setting.above.shown} by {setting.above.source} holds above this file · "
+    origin = f"{above}default {setting.default or 'not set'} · {place_of(setting)}"
     remove = f" · x: remove the command {setting.owner}" if is_of_command else ""
     change = _NEW_KEY if is_key else _HOW[setting.kind]
-    return (setting.description, told, f"{change}{reset}{remove}")
+    return (setting.description, origin, f"{change}{reset}{remove}")
 
 
 def describe_new_command(placeholders: Sequence[str]) -> tuple[str, ...]:
@@ -190,8 +194,11 @@ def _section(section: Section, width: int, word: str) -> Iterator[Row]:
 def _row(setting: Setting, width: int) -> Iterator[Row]:
     member = f"{int(setting.path[1]) + 1}. " if len(setting.path) == 3 and isinstance(setting.path[1], int) else ""
     is_set = setting.source != "default"
-    value = f"{_box(setting.shown)}{setting.shown or 'not set'}" if setting.kind == "switch" else setting.shown
-    line = _line(member + setting.name, setting.source, value, setting.description, width, is_set=is_set)
+    above = setting.above
+    shown = setting.shown if above is None else above.shown
+    source = setting.source if above is None else _LAYERS[above.layer]
+    value = f"{_box(shown)}{shown or 'not set'}" if setting.kind == "switch" else shown
+    line = _line(member + setting.name, source, value, setting.description, width, is_set=is_set or above is not None)
     if setting.fault is None:
         yield Row(setting.identity, line)
         return

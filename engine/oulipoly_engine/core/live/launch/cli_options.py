@@ -53,6 +53,13 @@ def check_system_prompt(text: str) -> str:
     return text
 
 
+def choose_thinking(cli: Cli | None, wanted: str | None) -> ThinkingLevel | None:
+    """Return the level that a setting wants of a CLI; None: it has none such, and a setting asks for nothing then."""
+    protocol = None if cli is None else cli.live
+    levels = () if protocol is None else protocol.thinking
+    return next((level for level in THINKING_LEVELS if level == wanted and level in levels), None)
+
+
 def find_refusal(runtime: Runtime, cli: Cli | None, options: CliOptions) -> str:
     """Say what a runtime cannot do of what is asked for; empty: it can do all."""
     name = runtime.id if cli is None else f"{cli.title} ({runtime.id})"

@@ -1,0 +1,105 @@
+"""The settings that stand above the user's own files, read without a schema as long as nothing has changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from oulipoly_engine.config import snapshot
+from oulipoly_engine.config.base.layers import Layer, LayerName, LayerValues, Stated, choose_of_project
+from oulipoly_engine.config.base.problem import Loaded
+from oulipoly_engine.config.parse import settings_keys
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.regular_files import read_regular
+
+if TYPE_CHECKING:
+    from oulipoly_engine.config.base.app_settings import AppSettings
+    from oulipoly_engine.core.accounts.accounts import Settings
+
+SettingsT = TypeVar("SettingsT", "Settings", "AppSettings")
+
+PROJECT_FILES = ("settings.json", "settings.toml")  # the first that is there counts
+_SHAPE = Loaded[dict[str, Stated]]
+
+# ruff: noqa: PLC0415 - the schema takes 100 ms, only what has changed needs it
+
+
+def put_above(paths: Paths, below: Loaded[SettingsT], table: str) -> Loaded[SettingsT]:
+    """Return settings of one of the user's own files with what stands above them. table: the name of its class."""
+    settings = below.value
+    problems = below.problems
+    for layer in read_above(paths):
+        own = {key: each.value for key, each in layer.values.items() if each.table == table}
+        settings = settings_keys.change(settings, own)
+        problems += layer.problems
+    return Loaded(settings, problems)
+
+
+def read_above(paths: Paths) -> Iterator[Layer]:
+    """Yield the layers above the user's own files, the lowest first; one that states nothing is left out.
+
+    Raises UsageInvalid for what `--set` gives and is no setting.
+    """
+    above = paths.above
+    if above.project is not None and (path := find_project_file(above.project)) is not None:
+        yield _layer_of_project(paths, above.project, path)
+    if above.environment:
+        yield _layer_of_texts(paths, "environment", above.environment)
+    if above.options:
+        yield _layer_of_texts(paths, "command line", above.options)
+
+
+def find_project_file(folder: Path) -> Path | None:
+    """Return the file of settings in a project's folder."""
+    return next((path for name in PROJECT_FILES if (path := folder / name).is_file()), None)
+
+
+def read_project(paths: Paths, folder: Path, path: Path) -> tuple[Loaded[LayerValues], str]:
+    """Return the settings of a project's file, and what stands for them where a person trusts them: a SHA-256."""
+    from oulipoly_engine.config.base.problem import Level, Problem
+
+    try:
+        raw = read_regular(path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        return Loaded(
+            {}, (Problem(Level.WARNING, path, None, "", f"it cannot be read: {why}", "check its rights"),)
+        ), ""
+
+    def parse() -> Loaded[LayerValues]:
+        from oulipoly_engine.config.parse import layers
+
+        return layers.parse_project(path, raw)
+
+    digest = sha256(os.fsencode(folder) + b"\0" + path.name.encode() + b"\0" + raw).hexdigest()
+    return snapshot.read_bytes(paths, f"project:{path}", raw, _SHAPE, parse), digest
+
+
+def _layer_of_project(paths: Paths, folder: Path, path: Path) -> Layer:
+    loaded, digest = read_project(paths, folder, path)
+    is_trusted = any(stated.in_project == "trusted" for stated in loaded.value.values()) and paths.above.is_trusted(
+        folder, digest
+    )
+    values, ignored = choose_of_project(loaded.value, is_trusted=is_trusted)
+    return Layer("project", values, ignored, loaded.problems)
+
+
+def _layer_of_texts(paths: Paths, name: LayerName, texts: Mapping[str, str]) -> Layer:
+    def parse() -> Loaded[LayerValues]:
+        from oulipoly_engine.config.parse import layers
+
+        if name == "environment":
+            return layers.parse_environment(texts)
+        return layers.parse_texts(texts, "--set ")
+
+    loaded = snapshot.read_bytes(paths, name, msgspec.msgpack.encode(sorted(texts.items())), _SHAPE, parse)
+    if loaded.problems and name == "command line":
+        problem = loaded.problems[0]
+        raise UsageInvalid(f"{problem.file}: {problem.message}: {problem.fix}")
+    return Layer(name, loaded.value, problems=loaded.problems)
