@@ -5,11 +5,12 @@ from contextlib import asynccontextmanager
 import pytest
 from textual.widgets import Input
 
-from oulipoly_engine.paths import from_environment
+from oulipoly_engine.config.edit import settings_edit
+from oulipoly_engine.paths import Above, Paths, from_environment
 from oulipoly_tui import entry
 from oulipoly_tui.keys.keymap import resolve
 from oulipoly_tui.live_settings import LiveSettings
-from oulipoly_tui.view.frame.settings import clash_text, format_setting_rows
+from oulipoly_tui.view.frame.settings import clash_text, describe_setting, format_setting_rows
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -229,3 +230,22 @@ def test_filter_finds_keys_by_what_they_do():
 
 def test_no_clash_says_nothing():
     assert clash_text(resolve(), "pools.drain") is None
+
+
+def test_rows_show_what_holds_above_the_files_and_what_of_a_project_is_ignored(tmp_path):
+    project = tmp_path / "p" / ".agent-runner"
+    project.mkdir(parents=True)
+    (project / "settings.toml").write_text('auto_compaction = false\ntie_rule = "lowest-use"\n')
+    above = Above(project=project, environment={"OXI_THEME": "nord"})
+    paths = Paths(config=tmp_path / "config", data=tmp_path / "data", home=tmp_path, above=above)
+    sections = settings_edit.sections(paths)
+    shown = [" ".join(plain(row.line).split()) for row in format_setting_rows(sections, resolve(), 200)]
+
+    note = "auto_compaction (~/p/.agent-runner/settings.toml:1): the folder is not trusted: `agents config trust` shows"
+    assert f"{note} what it says, and asks" in shown
+    assert [True] * 3 == [
+        any(row.startswith(begin) for row in shown)
+        for begin in ('theme variable "nord"', 'tie_rule project "lowest-use"', "auto_compaction default [x] true")
+    ]
+    theme = next(each for each in sections[1].settings if each.name == "theme")
+    assert '"nord" by $OXI_THEME holds above this file' in describe_setting(theme)[1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.config import app_file, load
 from oulipoly_engine.config.base import mask
-from oulipoly_engine.config.base.layers import LayerName
+from oulipoly_engine.config.base.layers import Layer, LayerName
 from oulipoly_engine.config.base.problem import KeyPath
 from oulipoly_engine.config.edit import commands_edit
 from oulipoly_engine.config.edit.write_files import FileChange, edit_lines
@@ -81,6 +81,7 @@ class Section(Record):
     title: str
     settings: tuple[Setting, ...]
     failure: str | None = None  # why its file cannot be read; then nothing of it can be changed
+    notes: tuple[str, ...] = ()  # what is to be said of it besides
 
 
 def sections(paths: Paths, models_dir: Path | None = None) -> tuple[Section, ...]:
@@ -305,7 +306,9 @@ def _sections(paths: Paths, models: Path) -> Iterator[Section]:
     # What a setting may name; nobody knows the accounts of a file that cannot be read.
     known = {"models": models_known} | ({"accounts": tuple(accounts.data)} if accounts.failure is None else {})
     app = toml_file.read(app_file.path_of(paths))
-    above = _read_above(paths)
+    layers = tuple(read_above(paths))
+    above = _read_above(paths, layers)
+    yield from _list_ignored(paths, layers)
     yield Section("app.toml · this app", _of_table(paths, app, rules.AppTable, (), known, above), _failure(app))
     for place, name in commands_edit.list_places(app.data):
         title = f"app.toml · command {name}"
@@ -330,11 +333,21 @@ def _failure(file: TomlFile) -> str | None:
     return None if file.failure is None else f"{file.failure.message}: {file.failure.fix}"
 
 
-def _read_above(paths: Paths) -> dict[str, Above]:
+def _list_ignored(paths: Paths, layers: Sequence[Layer]) -> Iterator[Section]:
+    """Yield a section of what a project says without effect, where there is any."""
+    home = str(paths.home)
+    notes = tuple(
+        f"{each.key} ({each.source.replace(home, '~')}): {each.why}" for layer in layers for each in layer.ignored
+    )
+    if notes:
+        yield Section("project · what it says without effect", (), notes=notes)
+
+
+def _read_above(paths: Paths, layers: Sequence[Layer]) -> dict[str, Above]:
     """Return what stands above the user's own files, by key."""
     return {
         key: Above(layer.name, mask.text(as_toml(stated.value)), stated.source.replace(str(paths.home), "~"))
-        for layer in read_above(paths)
+        for layer in layers
         for key, stated in layer.values.items()
     }
 

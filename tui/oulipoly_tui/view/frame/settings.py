@@ -183,11 +183,15 @@ def next_choice(setting: Setting, step: int) -> str | None:
 def _section(section: Section, width: int, word: str) -> Iterator[Row]:
     found = (one for one in section.settings if _holds(word, section.title, one.name, one.shown, one.description))
     rows = [row for one in found for row in _row(one, width)]
-    if not rows and section.failure is None:
+    notes = [note for note in section.notes if _holds(word, section.title, note)]
+    if not rows and not notes and section.failure is None:
         return
     yield Row(f"# {section.title}", ((section.title, "heading"),), is_selectable=False)
     if section.failure is not None:
         yield Row(f"! {section.title}", (("! " + section.failure, "bad"),), is_selectable=False)
+    for number, note in enumerate(notes):
+        for place, part in enumerate(wrap_lines([((f"  {note}", "warn"),)], width)):
+            yield Row(f"# note {number} {place}", part, is_selectable=False)
     yield from rows
 
 
