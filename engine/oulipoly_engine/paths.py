@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import pwd
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import overload
 
 from oulipoly_engine import variables
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 
 APP = "oulipoly-agent-runner"
 PROJECT_FOLDER = ".agent-runner"
@@ -178,6 +178,19 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
         cache=_xdg(env, "XDG_CACHE_HOME", home / ".cache") / APP,
         above=Above(_find_own_project() if environ is None else None, above_of(env)),
     )
+
+
+def with_options(paths: Paths, given: Sequence[str]) -> Paths:
+    """Return paths with the settings that `--set` gives, each KEY=VALUE. Raises UsageInvalid."""
+    if not given:
+        return paths
+    settings: dict[str, str] = {}
+    for text in given:
+        key, is_pair, value = text.partition("=")
+        if not (key and is_pair):
+            raise UsageInvalid(f"--set takes KEY=VALUE, not {text[:60]!r}")
+        settings[key.strip()] = value
+    return replace(paths, above=replace(paths.above, options=settings))
 
 
 def above_of(env: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
 APP_OPTIONS = ("--linear", "--read-only", "--no-anim")  # the headless command knows them too, to say what they exclude
 
 
+def split_settings(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return a command line without what `--set` gives at its beginning, and that."""
+    own = [*arguments]
+    settings: list[str] = []
+    while own and (own[0].startswith("--set=") or (own[0] == "--set" and len(own) > 1)):
+        word = own.pop(0)
+        settings.append(own.pop(0) if word == "--set" else word.partition("=")[2])
+    return own, settings
+
+
 def find_app_faults(settings: AppSettings, themes: Sequence[ThemeFile]) -> Iterable[tuple[str, Fault]]:
     """Return what is wrong in app.toml and the themes beyond their form; for `Surroundings.find_app_faults`."""
     from oulipoly_tui.base import own_files  # noqa: PLC0415 - the table of actions, only when files are checked

@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 
-from oulipoly_tui import APP_OPTIONS, find_app_faults
+from oulipoly_tui import APP_OPTIONS, find_app_faults, split_settings
 
 _COLLECT_EVERY = 50_000  # new objects; those of a start live on, and looking at them every 700 costs it 8 ms
 
@@ -16,11 +16,12 @@ def main() -> int:
     """Open the app where nothing is asked for, else run the headless command; return the exit code."""
     _fill_standard_places()
     arguments = sys.argv[1:]
-    if all(word in APP_OPTIONS for word in arguments):
+    own, settings = split_settings(arguments)
+    if all(word in APP_OPTIONS for word in own):
         from oulipoly_tui import entry  # noqa: PLC0415 - the headless face must not load it
 
-        if entry.is_for_app(arguments):
-            return entry.run(arguments)
+        if entry.is_for_app(own):
+            return entry.run(own, settings)
     pane = None
     if arguments[:2] == ["terminal", "new"] or (arguments[:1] == ["terminal"] and "--" in arguments):
         from oulipoly_tui.single import bare_entry  # noqa: PLC0415 - as above

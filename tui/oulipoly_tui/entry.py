@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics
-from oulipoly_engine.paths import Paths, from_environment
+from oulipoly_engine.paths import Paths, from_environment, with_options
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_tui import APP_OPTIONS, find_app_faults
@@ -32,10 +32,12 @@ def is_for_app(arguments: Sequence[str]) -> bool:
     return bool(arguments) or (os.isatty(0) and os.isatty(1))
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the app, or its linear form, and return the exit code."""
+def run(arguments: Sequence[str], settings: Sequence[str] = ()) -> int:
+    """Run the app, or its linear form, and return the exit code. settings: what `--set` gives."""
     try:
-        paths = from_environment()
+        paths = with_options(from_environment(), settings)
+        if settings:
+            _is_read_only(paths, arguments)  # raises where one of them is no setting
     except UsageInvalid as error:
         return diagnostics.fail(error)
     if "--linear" in arguments:
@@ -44,7 +46,9 @@ def run(arguments: Sequence[str]) -> int:
 
         read_only = _is_read_only(paths, arguments)
         return linear.run(
-            Surroundings(read_only=read_only, is_app=True, note=diagnostics.note, find_app_faults=find_app_faults)
+            Surroundings(
+                paths, read_only=read_only, is_app=True, note=diagnostics.note, find_app_faults=find_app_faults
+            )
         )
     missing = ""
     if not (os.isatty(0) and os.isatty(1)):
@@ -88,7 +92,7 @@ def save_layout(paths: Paths, state: Mapping[str, object]) -> None:
 def _is_read_only(paths: Paths, arguments: Sequence[str]) -> bool:
     from oulipoly_engine.facade.configuration import read_app  # noqa: PLC0415 - the app reads it with its other options
 
-    return "--read-only" in arguments or read_app(paths).value.read_only
+    return read_app(paths).value.read_only or "--read-only" in arguments
 
 
 def options(paths: Paths, arguments: Sequence[str]) -> Options:
@@ -99,7 +103,8 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     found: Any = None
     themes: list[Any] = []
     warnings: list[str] = []
-    if (paths.config / "app.toml").exists() or (paths.config / "themes").is_dir():
+    own = paths.config / "app.toml"
+    if paths.above.says_anything or own.exists() or (paths.config / "themes").is_dir():
         from oulipoly_engine.facade.configuration import read_app, read_themes  # noqa: PLC0415 - only where there is one
         from oulipoly_tui.base import own_files  # noqa: PLC0415 - with the app
         from oulipoly_tui.widgets import theming  # noqa: PLC0415 - Textual

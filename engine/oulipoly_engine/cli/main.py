@@ -76,7 +76,7 @@ def _dispatch(arguments: list[str], pane: Pane | None, find_app_faults: FindAppF
         agents_dir=options.agents_dir,
         pane=pane,
         find_app_faults=find_app_faults,
-        settings=_settings(options.set),
+        settings=options.set,
     )
     try:
         return _run(context, options, name, rest)
@@ -118,17 +118,6 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
     from oulipoly_engine.cli.runs import run  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors
 
     return run.run(context, options)
-
-
-def _settings(given: list[str]) -> dict[str, str]:
-    """Return what `--set` gives, by key. Raises UsageInvalid."""
-    settings = {}
-    for text in given:
-        key, is_pair, value = text.partition("=")
-        if not (key and is_pair):
-            raise UsageInvalid(f"--set takes KEY=VALUE, not {text[:60]!r}")
-        settings[key.strip()] = value
-    return settings
 
 
 def _options(arguments: list[str]) -> list[str]:

@@ -10,8 +10,9 @@ from oulipoly_engine.config.origins import read_origins
 from oulipoly_engine.config.parse import layers as parsing
 from oulipoly_engine.core.accounts.accounts import Settings
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.paths import Above, Paths, above_of, find_project
+from oulipoly_engine.paths import Above, Paths, above_of, find_project, with_options
 from oulipoly_engine.records import replace
+from oulipoly_tui import split_settings
 
 
 @pytest.fixture
@@ -153,3 +154,22 @@ def test_nothing_above_and_a_project_that_cannot_be_read_leave_the_defaults(path
         unreadable.write_bytes(content)
         read = load.load_settings(with_above(paths, project=project))
         assert (Settings(), [unreadable]) == (read.value, [each.file for each in read.problems])
+
+
+@pytest.mark.parametrize(
+    ("words", "own", "given"),
+    [
+        ((), [], []),
+        (("--set", "a=1", "--set=b=2", "--read-only"), ["--read-only"], ["a=1", "b=2"]),
+        (("--read-only", "--set", "a=1"), ["--read-only", "--set", "a=1"], []),
+        (("--set",), ["--set"], []),
+    ],
+)
+def test_settings_stand_at_the_beginning_of_the_apps_command_line(words, own, given):
+    assert (own, given) == split_settings(words)
+
+
+@pytest.mark.parametrize("text", ["theme", "=x", ""])
+def test_what_is_no_pair_is_refused(paths, text):
+    with pytest.raises(UsageInvalid, match="--set takes KEY=VALUE"):
+        with_options(paths, [text])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from oulipoly_engine.clock import Clock, SystemClock
-from oulipoly_engine.paths import Paths, from_environment
-from oulipoly_engine.records import replace
+from oulipoly_engine.paths import Paths, from_environment, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,12 +57,10 @@ class Context:
         agents_dir: Path | None = None,
         pane: Pane | None = None,
         find_app_faults: FindAppFaults | None = None,
-        settings: Mapping[str, str] | None = None,
+        settings: Sequence[str] = (),
     ) -> None:
         self.program = program
-        self.paths = paths or from_environment()
-        if settings:
-            self.paths = replace(self.paths, above=replace(self.paths.above, options=settings))
+        self.paths = with_options(paths or from_environment(), settings)
         self.clock = clock or SystemClock()
         self.models_dir, self.agents_dir = models_dir, agents_dir
         self.pane = pane  # None: a terminal takes the whole of ours
