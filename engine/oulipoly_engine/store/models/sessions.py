@@ -27,6 +27,7 @@ class ChainRow(Row, table_name="session_chains"):
     deleted_at = TextField(null=True)  # when a person has deleted it: no list has it, until that is undone
 
 
+ChainRow.add_index(ChainRow.last_used_at, name="idx_session_chains_last_used")
 ChainRow.add_index(ChainRow.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="idx_session_chains_deleted")
 
 
@@ -115,6 +116,7 @@ FactsRow.add_index(
     name="idx_session_facts_narrow",  # one that peewee made of so many would be a hash
 )
 FactsRow.add_index(FactsRow.first_entry_at)
+FactsRow.add_index(FactsRow.last_entry_at, name="idx_session_facts_last_turn")
 FactsRow.add_index(FactsRow.session_id, where=SQL("is_stale = 1"), name="idx_session_facts_stale")
 FactsRow.add_index(
     FactsRow.last_entry_at,
