@@ -15,8 +15,7 @@ from oulipoly_engine.store.base.orm import PeeweeException, SqliteDatabase
 from oulipoly_engine.store.base.schema import BUSY_TIMEOUT_S
 
 _AGAIN_S = 0.2  # for a lock that was waited for in vain just before
-_CACHE_KIB = 8000  # SQLite's own is 2000, and a list of 10,000 sessions then reads most pages twice: 2 ms of 12
-_PRAGMAS = (("foreign_keys", 1), ("synchronous", "normal"), ("temp_store", "memory"), ("cache_size", -_CACHE_KIB))
+_PRAGMAS = (("foreign_keys", 1), ("synchronous", "normal"), ("temp_store", "memory"))
 
 
 class Connections(SqliteDatabase):

@@ -33,7 +33,9 @@ class LiveSessionRow(Row, table_name="live_sessions"):
     entered = IntegerField(constraints=[Default(0)])  # the number of the last event that entries were made of
 
 
-LiveSessionRow.add_index(LiveSessionRow.native_id, name="idx_live_sessions_native")
+LiveSessionRow.add_index(
+    LiveSessionRow.native_id, LiveSessionRow.account, LiveSessionRow.session_id, name="idx_live_sessions_native"
+)
 LiveSessionRow.add_index(LiveSessionRow.updated_at, name="idx_live_sessions_updated")
 
 

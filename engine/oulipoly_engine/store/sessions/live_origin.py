@@ -130,16 +130,16 @@ def _standings_of(chain_ids: Parameter) -> Query:
     return _select_standings().where(SegmentRow.chain_id.in_(each_of(chain_ids)))
 
 
-def _is_unrecorded() -> Case:
-    """Return whether no segment is a live session's, as `_is_recorded_in` has it.
+def _unrecorded_ids() -> Query:
+    """Select the live sessions of which no segment is, as `_is_recorded_in` has it.
 
-    Lists are looked up in an index, which takes half as long as a question for each session. 1 ms of 5,000.
+    All of it is looked up in indexes, which takes a third as long as a question for each row. 1 ms of 5,000.
     """
-    row, segment = LiveSessionRow, SegmentRow
+    row, segment = LiveSessionRow.alias(), SegmentRow
     ids = segment.select(segment.session_id)
     owners = segment.select(segment.session_id, segment.provider_name)
     cases = (row.native_id.is_null(), 1), (row.account.is_null(), row.native_id.not_in(ids))
-    return Case(None, cases, Tuple(row.native_id, row.account).not_in(owners))
+    return row.select(row.session_id).where(Case(None, cases, Tuple(row.native_id, row.account).not_in(owners)))
 
 
 @compile_query
@@ -148,7 +148,7 @@ def _select_unrecorded() -> Query:
     own = row.workspace, row.runtime_id, row.account, row.model_name, row.native_id, row.title
     times = row.created_at, row.updated_at, row.closed_at
     is_sound = _SOUND & has_type(row.created_at, "text") & has_type(row.updated_at, "text")
-    return row.select(*_standing_columns(), *own, *times).where(_is_unrecorded(), is_sound)
+    return row.select(*_standing_columns(), *own, *times).where(row.session_id.in_(_unrecorded_ids()), is_sound)
 
 
 def list_standings(store: Store, chain_ids: Collection[str] | None = None) -> dict[str, LiveStanding]:
