@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from oulipoly_engine.errors import Declined, RunnerError
 from oulipoly_engine.facade.worktrees.work import NewWork
 from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.app import make_app
+from oulipoly_tui.linear.sessions import _open_tree
+from oulipoly_tui.linear.talk import Talk
 
 
 def git(folder, *words):
@@ -195,6 +198,55 @@ def test_a_session_in_a_worktree_keeps_the_files_of_a_turn_that_ends_its_process
     (row,) = repository.snapshots("after")
     assert "one\n" == git(repository.folder, "show", f"{row['reference']}:a")
     assert "at first" == repository.files()["a"]
+
+
+def test_a_phone_is_shown_what_would_change_restores_it_and_undoes_that(live, repository):
+    session = repository.begin()
+    repository.turn("echo one >a", "first answer")
+    repository.turn("echo two >a; echo >'<b>'", "second answer")
+    repository.write("a", "by hand")
+    app = make_app(live.engine, Serving(port=80))
+    page = {"headers": {"accept": "text/html"}, "follow_redirects": False}
+    phone = TestClient(app, "http://127.0.0.1", **page)
+    code = live.engine.web.make_code("a phone", ("view", "answer", "operate")).code
+    phone.post("/pair", data={"code": code, "name": "a phone"})
+    place = f"/sessions/{session}/tree"
+    assert "Restore files …" in phone.get(place).text
+    answer = repository.entry("first answer")
+
+    def press(text, act):
+        hidden = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', text))
+        assert f'value="{act}"' in text
+        return phone.post(place, data=hidden | {"act": act})
+
+    shown = phone.post(place, data={"entry_id": answer, "act": "files"}).text
+    assert "changes a (in no snapshot)" in shown
+    assert "goes    &lt;b&gt;" in shown
+    assert 409 == press(shown, "restore both").status_code
+    done = press(
+        shown.replace('type="checkbox" name="overwrite"', 'type="hidden" name="overwrite" value="on"'), "restore both"
+    )
+    assert 200 == done.status_code, done.text
+    assert "one\n" == repository.files()["a"]
+    assert answer == live.engine.sessions.branches.tree(session).leaf
+    assert 200 == press(done.text, "restore both").status_code
+    assert {"a": "by hand", "<b>": "\n"}.items() <= repository.files().items()
+    assert repository.entry("second answer") == live.engine.sessions.branches.tree(session).leaf
+    assert 400 == phone.post(place, data={"entry_id": answer, "act": "restore none"}).status_code
+
+
+def test_plain_lines_say_what_would_change_and_restore_it(live, repository, capfd):
+    session = repository.begin()
+    repository.turn("echo one >a", "first answer")
+    repository.turn("echo two >a", "second answer")
+    answers = iter(("2", "Restore files alone", "y"))
+    talk = Talk(live.engine, lambda _: next(answers), False, lambda: None)
+    _open_tree(talk, live.engine.sessions.catalogue.find(session))
+
+    said = capfd.readouterr().out
+    assert "changes a\n" in said
+    assert "\nThe files are as they were. This leads back: agents session branch " in said
+    assert "one\n" == repository.files()["a"]
 
 
 def test_a_device_sees_what_would_change_and_restores_it(live, repository):

@@ -105,7 +105,7 @@ ROWS = [
     ("operate", "POST", "/sessions/{session_id}/branch", {"entry_id": "none"}),
     *(
         (who, "POST", f"{place}/branch", {"entry_id": "x", "restore": "files"})
-        for who, place in (("grant", FULL), ("grant", FAR))
+        for who, place in (("code", S), ("grant", FULL), ("grant", FAR))
     ),
     ("operate", "POST", "/sessions/{session_id}/label", {"entry_id": "none"}),
     ("grant", "POST", "/sessions/{session_id}/fork", {"runtime_id": "own", "at_turn": "none"}),
@@ -156,6 +156,9 @@ FORMS = [
     ("operate", "/sessions/{session_id}/cancel", SURE),
     ("grant", "/sessions/{session_id}/fork", {"runtime_id": "none"}),
     ("operate", "/sessions/{session_id}/tree", {"entry_id": "none", "act": "branch"}),
+    ("operate", "/sessions/{session_id}/tree", {"entry_id": "none", "act": "files"}),
+    ("code", "/sessions/{session_id}/tree", {"entry_id": "none", "act": "restore both"}),
+    ("grant", f"{FULL}/tree", {"entry_id": "none", "act": "restore files"}),
     ("operate", "/sessions/{session_id}/queue/{message_id}", {}),
     ("grant", f"{FULL}/queue/mmmm", {"act": "edit", "text": "x"}),
     ("operate", "/sessions/{session_id}/git", {"op": "stage"}),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _HITS, _WIDTH = 20, 160  # turns, and characters of each
 _LEVEL = 3  # signs of a tree's lines for each branch that an entry lies in
 _LABEL = "Label it"
+_FILES = {"Restore chat and files": True, "Restore files alone": False}  # whether the chat goes back as well
 _QUERY = "Type words that are all needed, a phrase in quotes, begin*, -not, or fields such as account:NAME."
 _ENTRIES = 10
 
@@ -255,19 +256,36 @@ def _list_artifacts(talk: Talk, one: Session) -> None:
 
 
 def _open_tree(talk: Talk, session: Session) -> None:
-    """List the messages of all branches, ten at a time; the chosen one gets a label, or the session goes on there."""
+    """List the messages of all branches, ten at a time; chat or files go back to the chosen one, or it is labelled."""
     branches = talk.engine.sessions.branches
     tree = branches.tree(session.chain_id)
     talk.say(f"{len(tree.entries)} message{'s' * (len(tree.entries) != 1)} in all branches.")
     entry = talk.choose_of_many("Message", tree.entries, partial(_format_entry, tree))
     if entry is None or talk.read_only:
         return
-    order = talk.choose(entry.preview, ("Go on behind it", _LABEL))
+    order = talk.choose(entry.preview, ("Go on behind it", *_FILES, _LABEL))
     if order == _LABEL:
         _tell(talk, "Label", partial(branches.label, tree.chain_id, entry.entry_id))
+    elif order in _FILES:
+        _restore_files(talk, tree.chain_id, entry.entry_id, with_chat=_FILES[order])
     elif order is not None and talk.confirm("The session goes on behind this message; all that was said stays. Do it?"):
         branches.branch(tree.chain_id, entry.entry_id)
         talk.say("It goes on there.")
+
+
+def _restore_files(talk: Talk, chain_id: str, entry_id: str, *, with_chat: bool) -> None:
+    from oulipoly_engine.facade.worktrees.turn_files import plan_lines  # noqa: PLC0415 - git, for who goes back
+
+    files = talk.engine.turn_files
+    plan = files.preview(chain_id, entry_id)
+    for text in plan_lines(plan):
+        talk.quote(text)
+    talk.say("What is there now is kept first.")
+    if talk.confirm("Restore them?"):
+        # What has changed since it was said is kept, and comes back by the same command.
+        done = files.restore(chain_id, entry_id, plan.reference, with_chat=with_chat, agree=lambda _: True)
+        way_back = f"The files are as they were. This leads back: {plain(done.way_back)}"
+        talk.quote(way_back if done.way_back else "No file was to be changed.")
 
 
 def _format_entry(tree: SessionTree, entry: TreeEntry) -> str:

@@ -10,7 +10,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.sessions.branches import branch_json, comparison_json, to_json
 from oulipoly_engine.facade.worktrees.turn_files import plan_json, restored_json
-from oulipoly_engine.web.access.viewer import Viewer
+from oulipoly_engine.web.access.viewer import Viewer, check_confirmed
 from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, find_to_drive, find_work, serves
 from oulipoly_engine.web.api.listing import find_recorded
 from oulipoly_engine.web.base import answer_bodies, bodies
@@ -58,10 +58,11 @@ def preview_branch(
 def branch(session_id: SessionId, body: bodies.NewBranch, engine: TheEngine, viewer: Anyone) -> Json:
     """Have a session go on behind a message; all that was said stays. 409 while a turn runs.
 
-    With `restore` its files go back: a device needs what a message to the session takes. 409 where `unsaved` ones would
-    be written over without `overwrite`.
+    With `restore` its files go back. A CLI runs what some files say: a device needs what a message to the session
+    takes, and a fresh confirmation. 409 where `unsaved` ones would be written over without `overwrite`.
     """
     if body.restore != "chat":
+        check_confirmed(viewer)
         live = find_to_drive(engine, viewer, session_id).session.session_id
         with_chat = body.restore == "both"
         done = engine.turn_files.restore(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.sessions.branches import compare_lines
+from oulipoly_engine.facade.worktrees.turn_files import plan_lines
 from oulipoly_engine.web.api import branches
 from oulipoly_engine.web.base import bodies
 from oulipoly_engine.web.pages.page import Page, get, post
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
 _ROWS = 50
-_COMPARED = 20_000  # bytes
+_LONGEST = 20_000  # bytes of a comparison, or of the files that would change
 _FILTERS = {"default": "Messages", "user": "What you said", "labelled": "Labelled", "all": "All"}
 
 
@@ -58,12 +59,34 @@ def _change(page: Page) -> Response:
     if act == "branch":
         page.ask(branches.branch, body=bodies.NewBranch.model_construct(entry_id=entry_id), **place)
         return page.go(f"/sessions/{place['session_id']}#end")
+    if act == "files":
+        key = branches.find_said(page.engine, page.viewer, place["session_id"])
+        plan = page.engine.turn_files.preview(key, entry_id)
+        lines = cut_beginning("\n".join(plan_lines(plan)), _LONGEST)
+        return page.show("restore.html", key=key, plan=plan, lines=lines, done=None)
+    if act.startswith("restore "):
+        return _restore(page, entry_id, act.removeprefix("restore "))
     if act == "label":
         page.ask(branches.label, body=bodies.NewLabel(entry_id=entry_id, label=page.field("label")[:60]), **place)
         return page.go(f"/sessions/{place['session_id']}/tree")
     if act != "compare":
-        raise UsageInvalid(f"a session goes on behind a message, or it is labelled or compared: not {act[:40]!r}")
+        raise UsageInvalid(f"a session goes back to a message, or it is labelled or compared: not {act[:40]!r}")
     key = branches.find_said(page.engine, page.viewer, place["session_id"])
     compared = page.engine.sessions.branches.compare(key, entry_id, "")
-    text = cut_beginning("\n".join(compare_lines(*compared)), _COMPARED)
+    text = cut_beginning("\n".join(compare_lines(*compared)), _LONGEST)
     return page.show("told.html", heading="Two branches", text=text, onward=f"/sessions/{key}/tree")
+
+
+def _restore(page: Page, entry_id: str, parts: str) -> Response:
+    """Bring files back as they were shown before: what has changed since and is in no snapshot is asked about anew."""
+    key = page.path["session_id"]
+    if parts not in ("files", "both"):
+        raise UsageInvalid(f"files go back, or both: not {parts[:40]!r}")
+    body = bodies.NewBranch.model_construct(
+        entry_id=entry_id,
+        restore=parts,
+        files_from=page.field("files_from"),
+        overwrite=page.field("overwrite") == "on",
+    )
+    done = page.ask(branches.branch, body=body, session_id=key)
+    return page.show("restore.html", key=key, plan=None, lines="", done=done)

@@ -183,19 +183,18 @@ class Objects:
         """Write files below a folder in place of those that are there, each at once. gone: names that are removed.
 
         No link is followed. Raises PathRefused for a link or a file where a folder is to be. After a kill each file is
-        the old one or the new one.
+        the old one or the new one; where the disk has no room for all new ones, nothing has changed.
         """
-        for name in gone:
-            tree_files.remove_file(root, name.split("/"))
-        if not entries:
-            return
         index = self.path()
         # Numbers as names first: none of them is a link or a folder on the way to another.
         self.write_tree((Entry(entry.mode, entry.blob, str(place)) for place, entry in enumerate(entries)), index)
         exact = for_exact_bytes(for_looking(self.git))
         git = Git(exact.folder, {**exact.env, "GIT_WORK_TREE": str(self._folder), "GIT_INDEX_FILE": str(index)}, exact)
         with TemporaryDirectory(prefix=".agent-runner-", dir=self._find_place(root)) as beside:
-            git.check("checkout-index", "--all", "--quiet", f"--prefix={beside}/", timeout_s=LONG_S)
+            if entries:
+                git.check("checkout-index", "--all", "--quiet", f"--prefix={beside}/", timeout_s=LONG_S)
+            for name in gone:
+                tree_files.remove_file(root, name.split("/"))
             for place, entry in enumerate(entries):
                 tree_files.place_file(root, entry.path.split("/"), Path(beside, str(place)))
 

@@ -158,8 +158,11 @@ def _store_files(checkout: Checkout, work: Objects) -> tuple[str, str, LeftOut]:
     tree = work.text("write-tree", index=index)
     if _written_at(index) != before:
         fresh = kept.with_name(f"{TURN_INDEX}-{uuid4().hex}")
-        shutil.copy2(index, fresh)
-        fresh.replace(kept)
+        try:
+            shutil.copy2(index, fresh)
+            fresh.replace(kept)
+        except OSError:  # it is only a memory
+            fresh.unlink(missing_ok=True)
     repositories = tuple(name for name in untracked if name.endswith("/"))
     return tree, head, LeftOut(ignored, repositories, tuple(sorted(large)), tuple(sorted({*unreadable, *refused})))
 

@@ -1,6 +1,7 @@
 """The files of a checkout at a turn's end come back as they were, and so do those that were there meanwhile."""
 
 import os
+import resource
 import shutil
 import time
 from datetime import UTC, datetime, timedelta
@@ -194,6 +195,18 @@ def test_a_spoiled_memory_of_the_files_is_made_anew(repo):
     assert begun.tree == take_turn(repo.checkout, "2", LATER).tree
 
 
+def test_a_memory_of_the_files_that_cannot_be_written_is_missed_by_nobody(repo, monkeypatch):
+    def refuse(*_):
+        raise FileNotFoundError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(turns.shutil, "copy2", refuse)
+        begun = take_turn(repo.checkout, "1", NOW)
+    repo.write("a", "two")
+
+    assert ("a",) == restore_turn(repo.checkout, begun.reference, LATER).changes.going
+
+
 @pytest.mark.parametrize("reference", ["refs/heads/main", "refs/agent-runner/turn/none/1", "--all"])
 def test_only_the_files_of_a_turn_are_given_back(repo, reference):
     with pytest.raises(FileMissing):
@@ -242,3 +255,74 @@ def test_what_no_snapshot_has_is_named_before_it_is_written_over(repo):
     preview = preview_turn(repo.checkout, begun.reference)
     assert {"b", "c"} <= {*preview.unsaved}
     assert ("a", "b", "c") == (*preview.changes.changing, *preview.changes.going)
+
+
+def test_a_submodule_is_named_and_stays_as_it_is(repo, tmp_path):
+    repo.git("init", "-q", str(tmp_path / "other"))
+    for folder in (repo.main, tmp_path / "other"):
+        repo.git("config", "user.name", "A Person", folder=folder)
+        repo.git("config", "user.email", "person@example.com", folder=folder)
+    repo.write("inside", "one", tmp_path / "other")
+    repo.commit(folder=tmp_path / "other")
+    repo.git(
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(tmp_path / "other"),
+        "part",
+        folder=repo.work,
+    )
+    repo.commit()
+    repo.write("a", "old")
+    begun = take_turn(repo.checkout, "1", NOW)
+    repo.write("a", "new")
+    repo.write("part/inside", "two")
+
+    assert ("part/",) == preview_turn(repo.checkout, begun.reference).left_out.repositories
+    assert ("a",) == restore_turn(repo.checkout, begun.reference, LATER).changes.touched
+    assert "two" == (repo.work / "part" / "inside").read_text()
+
+
+def test_files_go_back_though_the_branch_is_another_and_another_git_has_the_index_locked(repo):
+    repo.write("a", "old")
+    begun = take_turn(repo.checkout, "1", NOW)
+    repo.git("switch", "-q", "-c", "other", folder=repo.work)
+    repo.write("a", "new")
+    head = repo.commit()
+    repo.git("gc", "--quiet", "--prune=now")
+    lock = repo.main / ".git" / "worktrees" / repo.work.name / "index.lock"
+    lock.touch()
+
+    back = restore_turn(repo.checkout, begun.reference, LATER)
+
+    assert ("old", head) == ((repo.work / "a").read_text(), repo.git("rev-parse", "other"))
+    assert lock.exists()
+    lock.unlink()
+    restore_turn(repo.checkout, back.before.reference, LATER)
+    assert "" == repo.status()
+
+
+def test_on_a_full_disk_nothing_goes_back_and_later_everything(repo):
+    repo.write("a", "x" * 50_000)
+    repo.write("b", "old")
+    begun = take_turn(repo.checkout, "1", NOW)
+    repo.write("a", "new")
+    (repo.work / "b").unlink()
+    repo.write("c", "new")
+    before = picture(repo)
+    take_turn(repo.checkout, "2", LATER)
+    child = os.fork()
+    if not child:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # bytes of a file: what a full disk is for it
+        try:
+            restore_turn(repo.checkout, begun.reference, LATER)
+        except (GitFailed, OSError):
+            os._exit(3)
+        os._exit(0)
+
+    assert 3 == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert before == picture(repo)
+    restore_turn(repo.checkout, begun.reference, LATER)
+    assert ("old", False) == ((repo.work / "b").read_text(), (repo.work / "c").exists())
