@@ -5,9 +5,11 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.core.live import orders
@@ -15,6 +17,10 @@ from oulipoly_engine.core.live.events import Notice
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.sessions.branches import to_json
 from oulipoly_engine.facade.sessions.values import ExportOptions
+from oulipoly_engine.records import replace
+from oulipoly_engine.service.live.forks import ContextSize, guess_context
+from oulipoly_engine.web.access.gate import Serving
+from oulipoly_engine.web.app import make_app
 
 ECHO = """#!/bin/sh
 while IFS= read -r line; do
@@ -229,6 +235,98 @@ def test_a_full_context_is_told_and_compacted_before_the_next_message(live, echo
 
     assert "of the context is used: it is compacted before the next message" in notices[-1]
     assert ("They spoke of" in line, ["five"]) == (True, things_in(line))
+
+
+def fill(live, session, window=50):
+    settings = live.demo.config / "config.toml"
+    settings.write_text(f"compaction_window = {window}\n{settings.read_text()}")
+    live.live.order(session, orders.Close(), starts=False)
+    live.until_closed(session)
+
+
+def codes(live, session):
+    return [numbered.event.code for numbered in live.live.events(session) if isinstance(numbered.event, Notice)]
+
+
+def test_a_context_that_fills_up_while_messages_wait_is_compacted_before_the_next(live, echo):
+    fill(live, echo)
+    first = live.live.send(echo, "the thing six")
+    sent = [live.live.send(echo, f"the thing {thing}") for thing in ("seven", "eight", "nine")]
+    for message in (first, *sent):
+        assert "completed" == live.live.wait(echo, message.turn_id).status
+
+    places = [codes(live, echo).index(code) for code in ("compaction_due", "compacting")]
+    lines = [line for line in heard(live) if line.endswith(("six", "seven", "eight", "nine"))]
+    assert places == sorted(places)
+    assert ["six", "seven", "eight", "nine"] == [line.rpartition(" ")[2] for line in lines]
+    assert ["They spoke of" in line for line in lines][:2] == [False, True]
+
+
+def test_whoever_sends_by_rest_waits_for_no_compaction(live, echo):
+    fill(live, echo)
+    live.live.send(echo, "the thing six", waits=True)
+    os.mkfifo(home_file("answer"))
+    token = live.engine.web.redeem(live.engine.web.make_code("a test", ("view", "operate")).code, "", "here").token
+    app = make_app(live.engine, Serving(port=8787))
+    client = TestClient(app, "http://localhost:8787", headers={"authorization": f"Bearer {token}"})
+    answer = client.post(f"/sessions/{echo}/queue", json={"content": "the thing seven"})
+
+    assert "queued" == answer.json()["status"]
+    live.until(echo, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    home_file("answer").write_text("a short summary")
+    assert "completed" == live.live.wait(echo, answer.json()["turn_id"]).status
+    assert ("a short summary" in heard(live)[-1], ["five"]) == (True, things_in(heard(live)[-1]))
+
+
+def test_an_interrupted_automatic_compaction_lets_the_message_through(live, echo):
+    fill(live, echo)
+    live.live.send(echo, "the thing six", waits=True)
+    os.mkfifo(home_file("answer"))
+    sent = live.live.send(echo, "the thing seven")
+    live.until(echo, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    live.live.order(echo, orders.Interrupt(), starts=False)
+
+    assert "completed" == live.live.wait(echo, sent.turn_id).status
+    assert (1, "idle") == (codes(live, echo).count("compaction_aborted"), live.live.find(echo).opening.compaction)
+    home_file("answer").write_text("too late")
+
+
+def test_a_killed_compactor_lets_the_message_through(live, echo):
+    fill(live, echo)
+    live.live.send(echo, "the thing six", waits=True)
+    os.mkfifo(home_file("answer"))
+    sent = live.live.send(echo, "the thing seven")
+    live.until(echo, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    (compactor,) = [pid for pid, words in live.processes().items() if "compactor" in words]
+    live.kill(compactor)
+
+    assert "completed" == live.live.wait(echo, sent.turn_id).status
+    assert "compaction_aborted" in codes(live, echo)
+    assert "the thing seven" == heard(live)[-1]
+    with suppress(OSError):  # nobody reads it any more
+        os.close(os.open(home_file("answer"), os.O_WRONLY | os.O_NONBLOCK))
+
+
+def test_only_what_was_said_since_is_read_to_guess_the_length_of_a_context(live, echo):
+    with live.live._home.lend_store() as store:
+        before = guess_context(store, live.live.find(echo), ContextSize())
+        live.live.send(echo, "the thing six", waits=True)
+        after = guess_context(store, live.live.find(echo), ContextSize())
+
+        assert after == guess_context(store, live.live.find(echo), before)
+        assert after.tokens > before.tokens > 0
+        assert guess_context(store, live.live.find(echo), replace(before, tokens=10**6)).tokens > 10**6
+
+
+def test_where_nobody_can_compact_the_message_goes_as_it_is(live, echo):
+    fill(live, echo)
+    live.live.send(echo, "the thing six", waits=True)
+    settings = live.demo.config / "config.toml"
+    settings.write_text(settings.read_text().replace("compaction_model = 'short'\n", ""))
+
+    assert "completed" == live.live.send(echo, "the thing seven", waits=True).status
+    assert "compaction_failed" in codes(live, echo)
+    assert "paused" == live.live.find(echo).opening.compaction
 
 
 def test_the_command_tells_what_it_would_hide(live, echo, capfdbinary):

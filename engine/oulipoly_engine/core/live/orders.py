@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from oulipoly_engine.core.sessions.compaction import Hidden
+from oulipoly_engine.core.sessions.compaction import Hidden, Reason
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record, prepare
 
@@ -61,6 +61,15 @@ class Compact(Order, tag="compact"):
 
 class BeginCompaction(Order, tag="begin_compaction"):
     """Let no turn begin until a summary comes over the same connection, or that ends. Old hosts refuse it."""
+
+    reason: Reason = "manual"  # an automatic one is refused where none is due
+
+
+class NoteCompaction(Order, tag="note_compaction"):
+    """Tell how far a compaction is."""
+
+    done: int  # runs
+    total: int
 
 
 class EndCompaction(Order, tag="end_compaction"):
@@ -130,6 +139,7 @@ AnyOrder = (
     | Interrupt
     | Compact
     | BeginCompaction
+    | NoteCompaction
     | EndCompaction
     | Review
     | Rename

@@ -8,8 +8,10 @@ nothing.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import Literal
 
 from oulipoly_engine.records import Record, replace
 
@@ -17,6 +19,7 @@ STATES: Mapping[tuple[str, str], str] = {
     ("idle", "fill"): "due",
     ("due", "fill"): "due",
     ("paused", "fill"): "paused",
+    ("due", "fail"): "paused",
     ("idle", "begin"): "compacting",
     ("due", "begin"): "compacting",
     ("paused", "begin"): "compacting",
@@ -24,8 +27,11 @@ STATES: Mapping[tuple[str, str], str] = {
     ("compacting", "abort"): "idle",
     ("compacting", "fail"): "paused",
 }
-REASONS = ("manual", "automatic")
+Reason = Literal["manual", "automatic"]
 MAX_BATCH = 20  # messages that one run sums up
+_OVERFLOW = re.compile(
+    r"context.?(?:window|length)|(?:prompt|input|context) is too long|too many tokens", re.IGNORECASE
+)
 _CUT = 500  # characters of each message that the model reads
 _CHARACTERS_A_TOKEN = 4  # where no provider has counted
 _WARNED_FROM = 0.9  # of the threshold
@@ -111,6 +117,11 @@ def judge(tokens: int, window: int, rules: Rules) -> Verdict:
     if share >= rules.threshold:
         return Verdict.COMPACT
     return Verdict.WARN if share >= _WARNED_FROM * rules.threshold else Verdict.NOTHING
+
+
+def is_overflow(failure: str) -> bool:
+    """Tell whether a turn has failed because its context was too long. failure: its code and message."""
+    return _OVERFLOW.search(failure[:_CUT]) is not None
 
 
 def guess_tokens(text: str) -> int:

@@ -15,7 +15,7 @@ from oulipoly_engine.core.sessions.compaction import Hidden, Plan
 from oulipoly_engine.core.sessions.tree_lines import short_id
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.drivers.base import NotSupported
-from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError
+from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.connections import LiveConnections
 from oulipoly_engine.host.link import HostGone
@@ -23,8 +23,7 @@ from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import asdict, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import read_messages
-from oulipoly_engine.service.live.hosts import OrderRefused
-from oulipoly_engine.stopping import Stopped
+from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
 from oulipoly_engine.store.live import live_queue
 
 if TYPE_CHECKING:
@@ -68,23 +67,24 @@ class LiveCompactions(LiveConnections):
             )
         return plan
 
-    def compact_when_due(self, session: LiveSession) -> None:
+    def compact_when_due(self, identity: str) -> None:
         """Compact a session whose context is almost full; where that fails, it goes on as it is."""
+        session = self.find(identity)
         if session.opening.compaction == "due" and not self._home.read_only:
             with suppress(RunnerError):  # its host has told why
-                self._compact(session, is_automatic=True)
+                self._compact(session, "automatic")
 
-    def _compact(self, session: LiveSession, *, is_automatic: bool = False) -> dict[str, Any]:
+    def _compact(self, session: LiveSession, reason: compaction.Reason = "manual") -> dict[str, Any]:
         self._home.refuse_if_read_only("compact a live session")
-        client, _ = self._give(session, orders.BeginCompaction())
+        client, _ = self._give(session, orders.BeginCompaction(reason))
         with client:
             try:
                 plan = self._plan(self.find(session.session_id))
-                summary = self._summarise(plan, self._summary_model(session))
-            except (RunnerError, Interrupted, Stopped) as error:
-                why = getattr(error, "message", "") or "it was stopped"
+                summary = self._summarise(plan, self._summary_model(session), client)
+            except RunnerError as error:
+                failed = orders.EndCompaction(failure=error.message, is_automatic=reason != "manual")
                 with suppress(RunnerError):
-                    client.order(orders.EndCompaction(failure=why, is_automatic=is_automatic))
+                    client.order(failed)
                 raise
             hides = plan.hide(summary)
             try:
@@ -120,14 +120,17 @@ class LiveCompactions(LiveConnections):
             )
         return replace(allowed, members=members)
 
-    def _summarise(self, plan: Plan, model: Model) -> str:
+    def _summarise(self, plan: Plan, model: Model, client: LiveClient) -> str:
         from oulipoly_engine.facade.runs.one_shots import OneShots, Request  # noqa: PLC0415 - as above
 
         folder = self._home.paths.data / "compaction"  # empty: no project's instructions are read
         make_folder(folder)
         instructions = self._home.files.settings().compaction_instructions
         summary = plan.former_summary
-        for batch in plan.batches:
+        for done, batch in enumerate(plan.batches):
+            if done:
+                with suppress(OrderRefused):  # an old host tells nothing
+                    client.order(orders.NoteCompaction(done, len(plan.batches)))
             prompt = compaction.write_prompt(batch, summary, instructions)
             answered = OneShots(self._home).ask(Request(model, prompt, folder, timeout_s=_ANSWER_S), _LONGEST)
             answer = compaction.read_summary(answered.text)

@@ -46,7 +46,7 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import PREFACE_LOSSES, describe_preface, find_end, find_refusal, prepare_fork
 from oulipoly_engine.service.live.hosts import LiveClient, OrderRefused
-from oulipoly_engine.service.live.protocol import NAME_LIMIT, SESSION_ENDS, Client
+from oulipoly_engine.service.live.protocol import COMPACTED, NAME_LIMIT, SESSION_ENDS, Client
 from oulipoly_engine.service.live.session_host import LiveHost
 from oulipoly_engine.service.live.session_queue import change_queue
 from oulipoly_engine.store.live import live_events, live_queue, live_requests, live_sessions, unsent_texts
@@ -198,9 +198,7 @@ class LiveSessions(LiveCompactions):
         """
         self._home.refuse_if_read_only("send a message")
         order = orders.Send(text, if_idle=if_idle, turn_id=turn_id)
-        session = self.find_or_adopt(identity)
-        self.compact_when_due(session)
-        return self._send(session, order, waits=waits, look=look)
+        return self._send(self.find_or_adopt(identity), order, waits=waits, look=look)
 
     def start(self, identity: str) -> None:
         """Start the process of a session where none lives. Raises RunnerError."""
@@ -285,7 +283,12 @@ class LiveSessions(LiveCompactions):
         except HostGone:
             if not hosts.wait_for_end(self._home.paths, session.session_id):  # it lives, and has left us alone
                 return self.wait(session.session_id, turn_id, look, after=after, patience_s=patience_s)
-            return self._result(session, turn_id, after)
+            result = self._result(session, turn_id, after)
+            if result.status != "queued" or result.message != COMPACTED or self._home.read_only:
+                return result
+            hosts.wait_for_next(self._home.paths, session.session_id)
+            self._connect(session).close()  # whoever has compacted it may be gone
+            return self.wait(session.session_id, turn_id, look, after=after, patience_s=patience_s)
         return replace(result, status="waiting_approval", request_id=asked[0].request_id) if asked else result
 
     def _wait_for_opening(self, client: LiveClient, session: LiveSession, turn_id: str, after: int) -> TurnResult:

@@ -231,10 +231,25 @@ def read_messages(store: Store, session: LiveSession) -> tuple[str, tuple[Messag
     return redact(summary), tuple(reversed(messages))
 
 
-def guess_context(store: Store, session: LiveSession) -> int:
-    """Return about how many tokens a session's next turn begins with."""
-    summary, messages = read_messages(store, session)
-    return guess_tokens(summary) + sum(message.tokens for message in messages)
+class ContextSize(Record):
+    """About how many tokens a session's next turn begins with."""
+
+    tokens: int = 0
+    entry_id: str = ""  # up to which they are counted
+
+
+def guess_context(store: Store, session: LiveSession, known: ContextSize) -> ContextSize:
+    """Return how long a session's context is. known: an earlier answer; only what was said since is read."""
+    live_entries.enter(store, session.session_id)
+    end = find_end(store, session)
+    tokens = 0
+    for entry in () if end is None else read_context_back(store, end):
+        if entry.entry_id == known.entry_id:
+            tokens += known.tokens
+            break
+        if entry.kind == COMPACTION or any(_read_speech(entry)):
+            tokens += guess_tokens(text_of(entry.body))
+    return ContextSize(tokens, "" if end is None else end.entry_id)
 
 
 def _write_entry(entry: Entry) -> Iterator[str]:

@@ -10,6 +10,7 @@ import contextlib
 import selectors
 import signal
 import socket
+import threading
 import time
 import traceback
 from collections import deque
@@ -27,7 +28,8 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.sanitize import readable
 from oulipoly_engine.drivers.base import Driver
-from oulipoly_engine.errors import RunnerError, StoreUnusable
+from oulipoly_engine.errors import RunnerError, SpawnFailed, StoreUnusable
+from oulipoly_engine.host import launcher
 from oulipoly_engine.host.frames import Bye, Hello, Message, WireBroken
 from oulipoly_engine.host.launcher import is_host
 from oulipoly_engine.host.peer_credentials import is_same_user
@@ -37,7 +39,7 @@ from oulipoly_engine.process.piped import PipedProcess
 from oulipoly_engine.records import Record, asdict
 from oulipoly_engine.service.live.clients import ClientSeat
 from oulipoly_engine.service.live.control import Control
-from oulipoly_engine.service.live.protocol import SESSION_ENDS, Answer, Follow, OrderFrame
+from oulipoly_engine.service.live.protocol import COMPACTED, SESSION_ENDS, Answer, Follow, OrderFrame
 from oulipoly_engine.service.live.session_log import SessionLog
 from oulipoly_engine.service.live.turns import SessionTurns
 from oulipoly_engine.service.live.wire.log import WireLog
@@ -55,6 +57,8 @@ _GRACE_S = 2.0  # from TERM to KILL
 _INTERRUPT_S = 20.0  # from an interruption to the end of the turn, before the process is ended for it
 _WANTED = ("closed", "cancelled", "idle", "finished")  # why a person, or nobody, has ended it; else its turn can go on
 _FILES_S = 5.0  # that the end of a process waits for its last turn's files to be kept
+_COMPACTOR = "oulipoly_engine.facade.compactor"
+_COMPACTOR_S = 60.0  # that it may take to begin
 _MUTE_S = 0.5  # from the end of its stdout to the first signal: mostly it is just ending
 _LOOK_S = 2.0  # between two looks at what the CLI has started
 _CHECKPOINT_TURNS = 16  # some 30 pages each: well before SQLite brings them into the file while a message waits
@@ -114,6 +118,7 @@ class Host:
         self._clients: dict[int, ClientSeat] = {}
         self._control = Control()
         self._compactor: ClientSeat | None = None  # without whom no summary comes
+        self._asked_compactor_at: float | None = None
         self._unsent = bytearray()
         self._used_at = self._began_at = time.monotonic()
         self._heard_at = self._began_at  # anything of the CLI
@@ -412,13 +417,15 @@ class Host:
                 self._cancel()
                 return {}
             case orders.BeginCompaction():
-                data = self.turns.begin_compaction()
+                data = self.turns.begin_compaction(order.reason)
                 self._compactor = seat
                 return data
+            case orders.NoteCompaction():
+                return self.turns.note_compaction(order)
             case orders.EndCompaction():
                 data = self.turns.end_compaction(order)
                 if data:
-                    self.end("closed", "its next process goes on with the summary")
+                    self.end("closed", COMPACTED)
                 return data
         data = self.turns.order(order, seat.name)
         is_cancelled = False
@@ -489,6 +496,7 @@ class Host:
         self._note_files()
         if self._ending is None:
             waits.append(self._check_patience(now))
+            waits.append(self._ask_compactor(now))
             waits.append(self._tell_silence(now))
         self._tell_clients()
         for seat in self._clients.values():
@@ -513,6 +521,27 @@ class Host:
         if problem:
             text = f"the files are not kept from here on, so that they cannot be brought back: {problem}"
             self.turns.note(Notice(text, "warning", "files_not_kept"))
+
+    def _ask_compactor(self, now: float) -> float | None:
+        """Have a process compact before the next message, and go on without where it does not begin in time.
+
+        Returns the seconds until then.
+        """
+        if not self.turns.needs_compaction:
+            self._asked_compactor_at = None
+            return None
+        if self._asked_compactor_at is None:
+            self._asked_compactor_at = now
+            threading.Thread(target=self._start_compactor, daemon=True).start()
+        left = self._asked_compactor_at + _COMPACTOR_S - now
+        if left <= 0:
+            self.turns.drop_compaction("no process has begun it", "fail", "compaction_failed")
+            self._pump()
+        return left
+
+    def _start_compactor(self) -> None:
+        with contextlib.suppress(SpawnFailed):  # then nobody comes
+            launcher.launch(_COMPACTOR, self.turns.session.session_id.encode())
 
     def _tell_silence(self, now: float) -> float | None:
         """Tell when nothing is heard of a running turn: some CLIs ask their API again for minutes without a word.

@@ -234,10 +234,21 @@ def is_held(paths: Paths, session_id: str) -> bool:
 
 def wait_for_end(paths: Paths, session_id: str) -> bool:
     """Wait until no process of a session lives, after it has left us. Returns whether none does."""
+    return _wait_until_held(paths, session_id, is_held_then=False)
+
+
+def wait_for_next(paths: Paths, session_id: str) -> bool:
+    """Wait until another process of a session is being started. Returns whether one is."""
+    return _wait_until_held(paths, session_id, is_held_then=True)
+
+
+def _wait_until_held(paths: Paths, session_id: str, *, is_held_then: bool) -> bool:
     deadline = time.monotonic() + _END_S
-    while (is_alive := is_held(paths, session_id)) and time.monotonic() < deadline:
+    while is_held(paths, session_id) is not is_held_then:
+        if time.monotonic() > deadline:
+            return False
         time.sleep(_AGAIN_S)
-    return not is_alive
+    return True
 
 
 def expire_left(store: Store, clock: Clock, paths: Paths) -> None:

@@ -17,6 +17,7 @@ from oulipoly_engine.host.link import Kind
 from oulipoly_engine.records import Record
 
 VERSION = 1
+COMPACTED = "its next process goes on with the summary"  # why a process ends once its session is compacted
 SESSION_ENDS = "session-ends"  # the slug of an order's refusal: the next host takes it
 
 

@@ -21,7 +21,7 @@ from oulipoly_engine.core.live.models import check_model
 from oulipoly_engine.core.live.sessions import LiveSession, QueuedMessage, Turn, first_line
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions import compaction
-from oulipoly_engine.core.sessions.compaction import Rules, Verdict
+from oulipoly_engine.core.sessions.compaction import Reason, Rules, Verdict
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.worktrees.event_secrets import EventCleaner, clean_record
 from oulipoly_engine.drivers.base import (
@@ -35,7 +35,7 @@ from oulipoly_engine.drivers.base import (
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.liveness import here
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.live.forks import guess_context
+from oulipoly_engine.service.live.forks import ContextSize, guess_context
 from oulipoly_engine.service.live.given_messages import Echoes, SteeringMessages
 from oulipoly_engine.service.live.session_events import SessionEvents, merge_deltas
 from oulipoly_engine.service.live.session_queue import change_queue, check_text, describe_message
@@ -79,6 +79,9 @@ class SessionTurns:
         self._rules = rules
         self._files = files or FileKeeper(None, clock)
         self._verdict = Verdict.NOTHING  # that was told last
+        self._size = ContextSize()
+        self._has_overflowed = False  # a turn has failed because its context was too long
+        self.needs_compaction = False  # messages wait for one that nobody has begun
         self._store, self._driver, self._process, self._clock = store, driver, process, clock
         self.session = session
         self.policy = ""  # in force, in the CLI's own words, as it has told it last
@@ -296,8 +299,10 @@ class SessionTurns:
         self._steering.end_turn(event.status)
         self._change()
         self._say(event)
-        if turn.kind in ("user", "recovery") and event.status == "completed":
-            self._judge_context()
+        if turn.kind in ("user", "recovery"):
+            is_overflow = event.status == "failed" and compaction.is_overflow(f"{event.code} {event.message}")
+            if is_overflow or event.status == "completed":
+                self._judge_context(is_overflow=is_overflow)
 
     def _drop_items(self) -> None:
         for item in self._open_items():
@@ -450,23 +455,38 @@ class SessionTurns:
         """Return whether a model makes a summary."""
         return self.turn is not None and self.turn.kind == "compact" and self.turn.status == "compacting"
 
-    def begin_compaction(self) -> dict[str, Any]:
+    def begin_compaction(self, reason: Reason) -> dict[str, Any]:
         """Let no turn begin until the summary is there. Raises RequestRefused."""
         self._must_be_idle("compact")
+        why: str = reason
+        if reason == "automatic":
+            if self.session.opening.compaction != "due":
+                raise RequestRefused("no compaction is due")
+            why = "overflow" if self._has_overflowed else why
+        self.needs_compaction = False
         state = compaction.next_state(self.session.opening.compaction, "begin")
         turn = replace(self._describe_turn(str(uuid.uuid4()), "compact", ""), status=state)
         self.turn = turn
-        self._say(ev.Notice("a model sums up what was said before; messages wait for that", "info", "compacting"))
+        text = f"a model sums up what was said before ({why}); messages wait for that"
+        self._say(ev.Notice(text, "info", "compacting"))
         return {"turn_id": turn.turn_id}
 
-    def drop_compaction(self, why: str, event: str = "abort") -> None:
-        """Go on as before, since there is no summary."""
-        if not self.is_compacting:
+    def note_compaction(self, order: orders.NoteCompaction) -> dict[str, Any]:
+        """Tell how far it is."""
+        if self.is_compacting:
+            text = f"{order.done} of {order.total} parts are summed up"
+            self._say(ev.Notice(text, "info", "compaction_progress"))
+        return {}
+
+    def drop_compaction(self, why: str, event: str = "abort", code: str = "compaction_aborted") -> None:
+        """Go on as before, since there is no summary. event: of `compaction.STATES`."""
+        if not (self.is_compacting or self.needs_compaction):
             return
+        state = "compacting" if self.is_compacting else "due"
+        self.needs_compaction = False
         self.turn = None
-        self._say(ev.Notice(f"nothing was compacted: {why}", "warning", "compaction_failed"))
-        if event == "fail":
-            self._change_opening(compaction=compaction.next_state("compacting", event))
+        self._say(ev.Notice(f"nothing was compacted: {why}", "warning", code))
+        self._change_opening(compaction=compaction.next_state(state, event))
         with self._store.write():
             self._run_next()
             self._keep(self._take_events())
@@ -477,7 +497,7 @@ class SessionTurns:
         if turn is None or not self.is_compacting:
             raise RequestRefused("nothing was compacted: it was interrupted, or the session's CLI has begun to work")
         if order.hides is None:
-            self.drop_compaction(order.failure, "fail" if order.is_automatic else "abort")
+            self.drop_compaction(order.failure, "fail" if order.is_automatic else "abort", "compaction_failed")
             return {}
         item = ev.Item(f"compaction/{turn.turn_id}", "compaction", "completed", redact(order.summary))
         with self._store.write():
@@ -491,18 +511,25 @@ class SessionTurns:
             self._events.keep()
         return {"turn_id": turn.turn_id, "entry_id": f"{begin_of_ids(self.session.session_id)}{number:010}"}
 
-    def _judge_context(self) -> None:
+    def _judge_context(self, *, is_overflow: bool) -> None:
         """Tell when the context is almost full. Where the CLI does not count, its length is guessed."""
         window = self.usage.window or self._rules.window
-        if not window or self.session.opening.compaction not in ("idle", "paused"):  # later releases may know more
+        if not self._rules.is_enabled or not (window or is_overflow):
             return
-        tokens = self.usage.context or guess_context(self._store, self.session)
-        verdict = compaction.judge(tokens, window, self._rules)
+        if self.session.opening.compaction not in ("idle", "paused"):  # later releases may know more
+            return
+        self._has_overflowed = is_overflow
+        if is_overflow:
+            verdict = Verdict.COMPACT
+            text = "the context is too long for the CLI"
+        else:
+            tokens = self.usage.context or self._guess_context()
+            verdict = compaction.judge(tokens, window, self._rules)
+            text = f"about {tokens / window:.0%} of the context is used"
         is_told = verdict is self._verdict
         self._verdict = verdict
         if is_told or verdict is Verdict.NOTHING:
             return
-        text = f"about {tokens / window:.0%} of the context is used"
         code = "context_almost_full"
         if verdict is Verdict.COMPACT and not self._driver.capabilities.compaction:
             state = compaction.next_state(self.session.opening.compaction, "fill")
@@ -511,6 +538,12 @@ class SessionTurns:
             way = "`/compact` compacts it" if state == "paused" else "it is compacted before the next message"
             text = f"{text}: {way}"
         self._say(ev.Notice(text, "warning", code))
+
+    def _guess_context(self) -> int:
+        if self._driver.capabilities.compaction:  # it compacts when it has to
+            return 0
+        self._size = guess_context(self._store, self.session, self._size)
+        return self._size.tokens
 
     def _review(self, order: orders.Review) -> dict[str, Any]:
         self._must_be_idle("review")
@@ -578,7 +611,8 @@ class SessionTurns:
         if self.turn is not None or not self.is_open or self.failure is not None or self.is_ending:
             return
         waiting = live_queue.waiting(self._store, self.session.session_id)
-        if not waiting:
+        self.needs_compaction = bool(waiting) and self._rules.is_enabled and self.session.opening.compaction == "due"
+        if not waiting or self.needs_compaction:
             return
         first = waiting[0]
         with self._store.write():  # the message becomes a turn, or neither happens

@@ -6,7 +6,10 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live import orders
 from oulipoly_engine.core.live.sessions import LiveSession
+from oulipoly_engine.core.sessions.compaction import Rules
 from oulipoly_engine.drivers.base import Capabilities, Driver, Opening
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.service.live import turns
 from oulipoly_engine.service.live.turns import Process, SessionTurns
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.db import open_store
@@ -297,3 +300,72 @@ def test_a_context_that_fills_up_is_told_once_and_at_the_threshold_it_is_to_be_c
     notices = [numbered.event.text for numbered in talk.told if isinstance(numbered.event, ev.Notice)]
     assert ["about 73% of the context", "about 80% of the context"] == [text.partition(" is ")[0] for text in notices]
     assert "due" == live_sessions.find(talk.store, "s1")[0].opening.compaction
+
+
+def fill(talk, tokens=8000):
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("go on")
+    talk.say(ev.TurnStarted(), ev.UsageUpdated(ev.Usage(context=tokens, window=10_000)), ev.TurnEnded("completed"))
+
+
+def codes(talk):
+    return [numbered.event.code for numbered in talk.told if isinstance(numbered.event, ev.Notice)]
+
+
+def test_no_message_runs_before_the_compaction_that_is_due_and_every_step_of_it_is_told(talk):
+    fill(talk)
+    talk.send("next")
+    assert (["go on"], True) == (talk.driver.sent, talk.turns.needs_compaction)
+
+    talk.turns.begin_compaction("automatic")
+    talk.turns.note_compaction(orders.NoteCompaction(1, 3))
+    assert not talk.turns.needs_compaction
+    talk.turns.end_compaction(orders.EndCompaction(failure="no model", is_automatic=True))
+    talk.say()
+
+    assert ["go on", "next"] == talk.driver.sent
+    assert ["compaction_due", "compacting", "compaction_progress", "compaction_failed"] == codes(talk)
+    assert "paused" == live_sessions.find(talk.store, "s1")[0].opening.compaction
+
+
+def test_where_nobody_compacts_in_time_the_message_goes_and_a_person_alone_tries_again(talk):
+    fill(talk)
+    talk.send("next")
+    talk.turns.drop_compaction("nobody came", "fail", "compaction_failed")
+
+    assert ["go on", "next"] == talk.driver.sent
+    talk.say(ev.TurnStarted(), ev.TurnEnded("completed"))
+    with pytest.raises(RequestRefused, match="no compaction is due"):
+        talk.turns.begin_compaction("automatic")
+    talk.turns.begin_compaction("manual")
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "state"),
+    [
+        ("contextWindowExceeded", "", "due"),
+        ("", "API Error: prompt is too long: 210000 tokens > 200000 maximum", "due"),
+        ("server_error", "the context of this was lost", "idle"),
+    ],
+)
+def test_a_turn_whose_context_was_too_long_has_the_session_compacted_before_the_next(talk, code, message, state):
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("go on")
+    talk.say(ev.TurnStarted(), ev.TurnEnded("failed", message, code))
+
+    assert state == live_sessions.find(talk.store, "s1")[0].opening.compaction
+    if state == "due":
+        talk.turns.begin_compaction("automatic")
+        talk.say()
+        assert "(overflow)" in talk.told[-1].event.text
+
+
+@pytest.mark.parametrize("rules", [Rules(is_enabled=False, window=1), Rules(window=0)], ids=["off", "no window"])
+def test_the_session_is_not_read_where_nothing_would_come_of_it(talk, monkeypatch, rules):
+    monkeypatch.setattr(turns, "guess_context", None)
+    talk.turns._rules = rules
+    talk.say(ev.SessionOpened("n1"))
+    talk.send("go on")
+    talk.say(ev.TurnStarted(), ev.TurnEnded("completed"))
+
+    assert [] == codes(talk)

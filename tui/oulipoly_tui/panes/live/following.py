@@ -187,8 +187,7 @@ class LiveFollowing:
         """Have a model compact the session that has just told that its context is almost full."""
         if isinstance(event, Notice) and event.code == "compaction_due" and self.session is not None:
             live = engine_of(app_of(self._pane)).live
-            session_id = self.session.session_id
-            app_of(self._pane).work("live compact", lambda: live.compact_when_due(live.find(session_id)))
+            app_of(self._pane).work("live compact", partial(live.compact_when_due, self.session.session_id))
 
     def _read_capabilities(self) -> None:
         """Ask what the driver can do, once it has opened: its status knows."""
