@@ -188,7 +188,10 @@ class Machine(RuleBasedStateMachine):
                 file = decode(b"".join(blocks).splitlines(keepends=True))
             context = [entry.text for entry in build(file.entries).context()]
 
-            assert talk.lines() == [(entry.entry_id, entry.depth, entry.prefix) for entry in tree.entries]
+            assert talk.lines() == [
+                (entry.entry_id, depth, entry.prefix)
+                for entry, depth in zip(tree.entries, tree.layout.depths, strict=True)
+            ]
             assert talk.leaf == tree.leaf
             assert talk.path(talk.leaf) == path_to(tree.leaf, tree.parents)
             assert [f"words {entry_id}" for entry_id in talk.context()] == context

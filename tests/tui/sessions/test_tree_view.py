@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.core.sessions.tree_lines import TreeEntry, arrange, compare
+from oulipoly_engine.core.sessions.tree_lines import TreeEntry, TreeLayout, compare
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.facade.sessions.branches import FILTERS as OF_FACADE
 from oulipoly_engine.facade.sessions.branches import SessionTree
@@ -17,14 +17,15 @@ SAID = {"a": "user", "b": "assistant", "c": "user", "d": "tool_result", "e": "us
 
 
 def make_tree(leaf="g", preview="words of {}", parents=PARENTS, said=SAID):
-    entries = (
-        TreeEntry(name, parents.get(name), "message", said[name], "", preview.format(name), "good" * (name == "c"))
-        for name in said
+    names = [*said]
+    layout = TreeLayout(names, [names.index(parents[name]) if name in parents else None for name in names])
+    entries = tuple(
+        TreeEntry(
+            name, parents.get(name), "message", said[name], "", preview.format(name), "good" * (name == "c"), line
+        )
+        for name, line in zip(layout.ids, map(layout.prefix, range(len(names))), strict=True)
     )
-    by_id = {entry.entry_id: entry for entry in entries}
-    arranged = (by_id[name].placed(parents.get(name), depth, lines) for name, depth, lines in arrange([*said], parents))
-    entries = tuple(arranged)
-    return SessionTree("chain", "session", leaf, tuple(entry.entry_id for entry in entries), parents, entries)
+    return SessionTree("chain", "session", leaf, layout, entries)
 
 
 def rows_of(tree, **look):
@@ -53,7 +54,7 @@ class Unreadable(tuple):
 
 
 def test_where_entries_cannot_be_read_any_more_rows_say_why():
-    rows, lines = rows_of(SessionTree("chain", "session", "a", ("a",), {}, Unreadable(("a",))))
+    rows, lines = rows_of(SessionTree("chain", "session", "a", TreeLayout("a", (None,)), Unreadable("a")))
 
     assert ["  ·     the state file is gone ← goes on here"] == lines
     assert "a" == rows.find("a").entry_id

@@ -6,14 +6,18 @@ A run without branches is not indented, so that a long session stays readable in
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import takewhile
+from operator import lt, or_
 
+from oulipoly_engine.core.transcripts.entry_tree import children_of
 from oulipoly_engine.core.transcripts.turn_script import COMPACTION, LIVE_IDS
 from oulipoly_engine.records import Record, replace
 
 _ELDER = ("├─ ", "│  ")  # the lines of a child, and of what follows on it
 _LAST = ("└─ ", "   ")
+_LEVELS = 200  # of branches that lines are drawn of: more than the widest screen has room for
 
 
 class TreeEntry(Record):
@@ -26,13 +30,12 @@ class TreeEntry(Record):
     at: str  # RFC 3339
     preview: str = ""  # the beginning of its first line, without secrets
     label: str = ""  # what a person calls it
-    depth: int = 0  # how many entries lie before it
     prefix: str = ""  # the lines of the tree before it
     is_sidechain: bool = False  # a sub-agent said it
 
-    def placed(self, parent_id: str | None, depth: int, prefix: str) -> TreeEntry:
-        """Return the same entry at a place."""
-        return replace(self, parent_id=parent_id, depth=depth, prefix=prefix)
+    def behind(self, prefix: str) -> TreeEntry:
+        """Return the same entry with other lines before it."""
+        return replace(self, prefix=prefix)
 
 
 _LETTERS = {"user": "U", "assistant": "A", "tool_result": "T"}
@@ -72,37 +75,114 @@ def format_line(entry: TreeEntry, *, is_leaf: bool, columns: int = 0) -> str:
     return f"{prefix}{letter} {short_id(entry.entry_id)}  {entry.preview}{label}{mark}"
 
 
-def arrange(entry_ids: Sequence[str], parents: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
-    """Yield ids depth first, each with its depth and the lines before it; of two children the elder one first.
+class TreeLayout:
+    """Where the entries of a tree are drawn: depth first, of two children the elder one first.
 
-    entry_ids: in order of time, each once. An entry whose parent is none of them, or lies behind it in a ring, begins
-    a tree of its own.
+    A row is a place in that order; -1 stands for none. Flat lists of numbers, for a tree may have 100,000 entries:
+    what follows on a row is all that lies in the `sizes[row] - 1` rows below it.
     """
-    known = set(entry_ids)
-    children: dict[str | None, list[str]] = {None: []}
-    for entry_id in entry_ids:
-        parent = parents.get(entry_id)
-        children.setdefault(parent if parent in known else None, []).append(entry_id)
-    seen: set[str] = set()
-    for begin in (*children[None], *entry_ids):  # what hangs in a ring is reached by no root
-        if begin in seen:
-            continue
-        waiting = [(begin, 0, "", "")]  # id, depth, the lines of itself and of what follows on it
-        while waiting:
-            entry_id, depth, own, rest = waiting.pop()
-            while entry_id not in seen:
-                seen.add(entry_id)
-                yield entry_id, depth, own
-                following = children.get(entry_id, ())
-                depth += 1
-                if len(following) == 1:  # most are, and a list for each took long
-                    entry_id = following[0]
-                    own = rest
-                    continue
-                lines = _LAST
-                for child in reversed(following):
-                    waiting.append((child, depth, rest + lines[0], rest + lines[1]))
-                    lines = _ELDER
+
+    def __init__(
+        self, ids: Sequence[str] = (), parents: Sequence[int | None] = (), kept: Collection[int] | None = None
+    ) -> None:
+        """Lay out entries in order of time, each once. parents: their parents' places in that order, without rings.
+
+        kept: the places of those that are drawn, None: of all; what hangs below another one hangs higher.
+        """
+        none = len(ids)
+        above = [none if parent is None else parent for parent in parents]
+        above.append(none)
+        order = _order_parents_first(above)
+        sizes = [1] * none + [0]
+        if kept is not None:
+            sizes = [0] * (none + 1)
+            for place in kept:
+                sizes[place] = 1
+            for place in order:
+                if not sizes[above[place]]:
+                    above[place] = above[above[place]]
+            order = _order_parents_first(above)
+        for place in reversed(order):
+            sizes[above[place]] += sizes[place]
+        free = [0] * (none + 1)  # the next row for a child of each
+        rows = [0] * none
+        for place in order:
+            parent = above[place]
+            rows[place] = row = free[parent]
+            free[parent] = row + sizes[place]
+            free[place] = row + 1
+        rows.append(-1)
+        places = [0] * sizes[none]
+        for place in range(none) if kept is None else kept:
+            places[rows[place]] = place
+        self.places = places  # in order of time, of each row
+        self.ids: Sequence[str] = [ids[place] for place in places]
+        self.parents = [rows[above[place]] for place in places]
+        self.sizes = [sizes[place] for place in places]
+        self._heads: dict[int, int] = {}
+
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """Return the row of each entry."""
+        return dict(zip(self.ids, range(len(self.ids)), strict=True))
+
+    @cached_property
+    def parent_ids(self) -> Mapping[str, str]:
+        """Return the parent of each entry that has one."""
+        return {self.ids[row]: self.ids[parent] for row, parent in enumerate(self.parents) if parent >= 0}
+
+    @cached_property
+    def depths(self) -> Sequence[int]:
+        """Return how many entries lie above each row."""
+        depths = [0] * len(self.ids)
+        for row, parent in enumerate(self.parents):
+            if parent >= 0:
+                depths[row] = depths[parent] + 1
+        return depths
+
+    def parts_at(self, row: int) -> bool:
+        """Tell whether several entries follow on one."""
+        return self.sizes[row] > 1 and self.sizes[row + 1] != self.sizes[row] - 1
+
+    def begins_branch(self, row: int) -> bool:
+        """Tell whether an entry is one of several that follow on another one."""
+        return self.parents[row] >= 0 and self.parts_at(self.parents[row])
+
+    def prefix(self, row: int) -> str:
+        """Return the lines before a row: of each branch that it lies in, of very many the last ones."""
+        lines: list[str] = []
+        head = self._find_head(row)
+        while head >= 0 and len(lines) < _LEVELS:
+            parent = self.parents[head]
+            is_last = head + self.sizes[head] == parent + self.sizes[parent]
+            lines.append((_LAST if is_last else _ELDER)[head != row])
+            head = self._find_head(parent)
+        return "".join(reversed(lines))
+
+    def _find_head(self, row: int) -> int:
+        """Return the entry with which the branch begins that a row lies in; -1: it lies in none."""
+        head = row
+        while head >= 0 and head not in self._heads and not self.begins_branch(head):
+            head = self.parents[head]
+        head = self._heads.get(head, head)
+        self._heads[row] = head
+        return head
+
+
+def _order_parents_first(above: Sequence[int]) -> Sequence[int]:
+    """Return the places so that no entry stands before its parent: as they are, but for entries that were dated back.
+
+    above: the place of each one's parent, and at the end the place that stands for none.
+    """
+    none = above[-1]
+    places = range(none)
+    if all(map(or_, map(lt, above, places), map(none.__eq__, above))):
+        return places
+    children = children_of([None if parent == none else parent for parent in above[:none]])
+    order = [place for place in places if above[place] == none]
+    for place in order:  # it grows meanwhile
+        order += children[place]
+    return order
 
 
 def cut_prefix(prefix: str, columns: int) -> str:
@@ -120,18 +200,6 @@ def path_to(entry_id: str | None, parents: Mapping[str, str]) -> list[str]:
         path[entry_id] = None
         entry_id = parents.get(entry_id)
     return [*path][::-1]
-
-
-def keep_only(entry_ids: Sequence[str], parents: Mapping[str, str], kept: Collection[str]) -> dict[str, str]:
-    """Return the parents of those that are kept, in a tree without the others."""
-    nearest: dict[str, str] = {}  # of each entry itself, or the one above it that is kept
-    hung = {}
-    for entry_id, _, _ in arrange(entry_ids, parents):  # a parent comes before its children
-        above = nearest.get(parents.get(entry_id, ""), "")
-        nearest[entry_id] = entry_id if entry_id in kept else above
-        if above and entry_id in kept:
-            hung[entry_id] = above
-    return hung
 
 
 class Comparison(Record):

@@ -12,6 +12,7 @@ from oulipoly_engine.core.sessions.resolve import OF_FILES
 from oulipoly_engine.core.sessions.tree_lines import (
     Comparison,
     TreeEntry,
+    TreeLayout,
     compare,
     find_ids,
     format_line,
@@ -19,6 +20,7 @@ from oulipoly_engine.core.sessions.tree_lines import (
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
+from oulipoly_engine.core.transcripts.entry_tree import find_parents
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
@@ -33,7 +35,7 @@ from oulipoly_engine.store.live import live_entries, live_sessions
 from oulipoly_engine.store.sessions import labels, notes
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
 from oulipoly_engine.store.sessions.sessions import find_latest, list_sessions
-from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, links
+from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, read_columns
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.sessions.session_copies import Imported
@@ -50,14 +52,22 @@ class SessionTree(Record):
     chain_id: str
     session_id: str  # its CLI's own
     leaf: str | None  # the entry that it goes on behind; None: nothing was said yet
-    entry_ids: tuple[str, ...] = ()  # depth first, each behind its parent
-    parents: Mapping[str, str] = {}  # of each entry that has one
-    entries: Sequence[TreeEntry] = ()  # in the same order, read when they are looked at
+    layout: TreeLayout = TreeLayout()
+    entries: Sequence[TreeEntry] = ()  # by the layout's rows, read when they are looked at
+
+    @property
+    def entry_ids(self) -> Sequence[str]:
+        """Return the ids, depth first, each behind its parent."""
+        return self.layout.ids
+
+    @property
+    def parents(self) -> Mapping[str, str]:
+        """Return the parent of each entry that has one."""
+        return self.layout.parent_ids
 
     def find(self, entry_ids: Iterable[str]) -> list[TreeEntry]:
         """Return some of its entries, in the order of their ids."""
-        places = {entry_id: place for place, entry_id in enumerate(self.entry_ids)}
-        return [self.entries[places[entry_id]] for entry_id in entry_ids]
+        return [self.entries[self.layout.rows[entry_id]] for entry_id in entry_ids]
 
 
 class SessionBranches(SessionPart):
@@ -83,12 +93,13 @@ class SessionBranches(SessionPart):
         if kept not in FILTERS:
             raise UsageInvalid(f"there is no filter {kept!r}: {', '.join(FILTERS)}")
         with self._session(text) as (store, session):
-            placed = links(store, session.account, session.session_id)
+            columns = read_columns(store, session.account, session.session_id)
             names = labels.of_chain(store, session.chain_id)
-            chosen = choose_kept(store, placed, names, kept)
+            chosen = choose_kept(store, columns, names, kept)
             leaf = find_leaf(store, session.account, session.session_id) or None
-        entries = TreeEntries(placed, chosen, names, self._read)
-        return SessionTree(session.chain_id, session.session_id, leaf, entries.ids, entries.parents, entries)
+        layout = TreeLayout(columns.ids, find_parents(columns), chosen)
+        entries = TreeEntries(layout, columns, names, self._read)
+        return SessionTree(session.chain_id, session.session_id, leaf, layout, entries)
 
     def _read(self, rows: Sequence[int]) -> tuple[Entry, ...]:
         with self._home.lend_store_to_read() as store:
@@ -193,7 +204,7 @@ class SessionBranches(SessionPart):
         wanted = words.casefold()
         with self._session(text) as (store, session):
             names = labels.of_chain(store, session.chain_id)
-            rows = [link.row_id for link in links(store, session.account, session.session_id)]
+            rows = read_columns(store, session.account, session.session_id).rows
             bodies = {entry.entry_id: text_of(entry.body) for entry in read_all(store, rows)}
         said = {entry_id for entry_id, body in bodies.items() if wanted in body.casefold()}
         shown = {entry_id for entry_id in said if wanted in redact(bodies[entry_id]).casefold()}
@@ -208,13 +219,13 @@ def to_json(tree: SessionTree) -> dict[str, object]:
             "parent_id": entry.parent_id,
             "kind": entry.kind,
             "role": entry.role,
-            "depth": entry.depth,
+            "depth": depth,
             "preview": entry.preview,
             "label": entry.label or None,
             "timestamp": entry.at,
             "is_sidechain": entry.is_sidechain,
         }
-        for entry in tree.entries
+        for entry, depth in zip(tree.entries, tree.layout.depths, strict=True)
     ]
     return {"session_id": tree.session_id, "chain_id": tree.chain_id, "leaf": tree.leaf, "entries": entries}
 
@@ -239,7 +250,7 @@ def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
     yield "1 message is in both" if count == 1 else f"{count} messages are in both"
     for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
         for entry in tree.find(entry_ids):
-            yield format_line(entry.placed(None, 0, f"{sign} "), is_leaf=entry.entry_id == tree.leaf)
+            yield format_line(entry.behind(f"{sign} "), is_leaf=entry.entry_id == tree.leaf)
 
 
 def choose(tree: SessionTree, text: str) -> str:

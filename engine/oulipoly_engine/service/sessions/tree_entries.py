@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import overload
 
-from oulipoly_engine.core.sessions.tree_lines import TreeEntry, arrange, keep_only
-from oulipoly_engine.core.transcripts import entry_tree
+from oulipoly_engine.core.sessions.tree_lines import TreeEntry, TreeLayout
 from oulipoly_engine.core.transcripts.entry_text import chunk_kinds
-from oulipoly_engine.core.transcripts.entry_tree import EntryLink
+from oulipoly_engine.core.transcripts.entry_tree import EntryColumns
 from oulipoly_engine.core.transcripts.entry_view import preview
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row
@@ -23,27 +22,21 @@ class TreeEntries(Sequence[TreeEntry]):
 
     def __init__(
         self,
-        links: Iterable[EntryLink],
-        kept: Iterable[str],
+        layout: TreeLayout,
+        columns: EntryColumns,
         labels: Mapping[str, str],
         read: Callable[[Sequence[int]], Iterable[Entry]],
     ) -> None:
-        """links: all of the session. kept: ids of those that are in the tree; the others' children hang higher."""
-        rows = {link.entry_id: link.row_id for link in links}
-        self.parents = entry_tree.parent_ids(links)
-        kept = [*kept]
-        if len(kept) < len(rows):
-            self.parents = keep_only([*rows], self.parents, {*kept})
-        self._placed = [*arrange(kept, self.parents)]
-        self.ids = tuple(entry_id for entry_id, _, _ in self._placed)
-        self._rows = rows
+        """layout: of all or some of the columns' entries."""
+        self._layout = layout
+        self._columns = columns
         self._labels = labels
         self._read = read
         self._pages: dict[int, list[TreeEntry]] = {}
 
     def __len__(self) -> int:
         """Return how many there are."""
-        return len(self.ids)
+        return len(self._layout.ids)
 
     @overload
     def __getitem__(self, place: int) -> TreeEntry: ...
@@ -56,18 +49,22 @@ class TreeEntries(Sequence[TreeEntry]):
         number, at = divmod(range(len(self))[place], _PAGE)
         page = self._pages.get(number)
         if page is None:
-            page = self._read_page(self._placed[number * _PAGE : (number + 1) * _PAGE])
+            page = self._read_page(range(len(self))[number * _PAGE : (number + 1) * _PAGE])
             self._pages[number] = page
         return page[at]
 
-    def _read_page(self, placed: Sequence[tuple[str, int, str]]) -> list[TreeEntry]:
-        stored = {entry.entry_id: entry for entry in self._read([self._rows[entry_id] for entry_id, _, _ in placed])}
-        return [self._entry(stored.get(entry_id), entry_id, depth, prefix) for entry_id, depth, prefix in placed]
+    def _read_page(self, places: range) -> list[TreeEntry]:
+        rows = [self._columns.rows[self._layout.places[place]] for place in places]
+        stored = {entry.row_id: entry for entry in self._read(rows)}
+        return [self._entry(place, stored.get(row)) for place, row in zip(places, rows, strict=True)]
 
-    def _entry(self, entry: Entry | None, entry_id: str, depth: int, prefix: str) -> TreeEntry:
-        parent_id = self.parents.get(entry_id)
+    def _entry(self, place: int, entry: Entry | None) -> TreeEntry:
+        layout = self._layout
+        entry_id = layout.ids[place]
+        parent_id = layout.ids[layout.parents[place]] if layout.parents[place] >= 0 else None
+        prefix = layout.prefix(place)
         if entry is None:  # a sync has replaced it meanwhile
-            return TreeEntry(entry_id, parent_id, "message", "", "", "(gone)", depth=depth, prefix=prefix)
+            return TreeEntry(entry_id, parent_id, "message", "", "", "(gone)", prefix=prefix)
         return TreeEntry(
             entry_id,
             parent_id,
@@ -76,7 +73,6 @@ class TreeEntries(Sequence[TreeEntry]):
             entry.timestamp,
             preview(entry.body, _PREVIEW),
             self._labels.get(entry_id, ""),
-            depth,
             prefix,
             entry.is_sidechain,
         )
@@ -87,17 +83,19 @@ def role_of(entry: Entry) -> str:
     return "tool_result" if chunk_kinds(entry.body) == ("tool_result",) else entry.role
 
 
-def choose_kept(store: Store, links: Sequence[EntryLink], labels: Mapping[str, str], kept: str) -> list[str]:
-    """Return the ids of the entries that a filter keeps. kept: one of the facade's FILTERS."""
-    if kept == "all":
-        return [link.entry_id for link in links]
+def choose_kept(store: Store, columns: EntryColumns, labels: Mapping[str, str], kept: str) -> Sequence[int] | None:
+    """Return the places of the entries that a filter keeps, None: all. kept: one of the facade's FILTERS."""
+    places = range(len(columns.ids))
+    if kept == "all" or (kept == "default" and not columns.sides):
+        return None
     if kept == "labelled":
-        return [link.entry_id for link in links if link.entry_id in labels]
-    main = [link for link in links if not link.is_sidechain]
+        return [place for place in places if columns.ids[place] in labels]
+    main = [place for place in places if place not in columns.sides]
     if kept == "default":
-        return [link.entry_id for link in main]
+        return main
     keeps = _is_of_user if kept == "user" else _has_words
-    return [entry.entry_id for entry in read_all(store, [link.row_id for link in main]) if keeps(entry)]
+    rows = {entry.row_id for entry in read_all(store, [columns.rows[place] for place in main]) if keeps(entry)}
+    return [place for place in main if columns.rows[place] in rows]
 
 
 def _is_of_user(entry: Entry) -> bool:

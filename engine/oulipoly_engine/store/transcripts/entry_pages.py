@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
-from oulipoly_engine.core.transcripts.entry_tree import EntryLink
+import msgspec
+
+from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, EntryLink, to_columns
 from oulipoly_engine.core.transcripts.turn_script import MESSAGE, kind_of
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import each_of
-from oulipoly_engine.store.base.orm import ModelSelect, Query
+from oulipoly_engine.store.base.dialect import each_of, list_of
+from oulipoly_engine.store.base.orm import ModelSelect, Query, fn
 from oulipoly_engine.store.models.sessions import SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
+
+_NUMBERS = msgspec.json.Decoder(list[int])
+_TEXTS: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[str | None])  # NULL only among parents
 
 
 class Entry(Record):
@@ -196,6 +202,41 @@ def has_entry(store: Store, account: str, session_id: str, entry_id: str) -> boo
 def links(store: Store, account: str, session_id: str) -> tuple[EntryLink, ...]:
     """Return how a session's entries hang together, in the order in which they were written; no bodies are read."""
     return _read_links(store, _find_parts(store, account, session_id))
+
+
+@compile_query
+def _columns(session_id: Parameter, account: Parameter) -> Query:
+    row = EntryRow
+    placed = (
+        row.select(row.id.alias("row"), row.entry_id.alias("entry"), row.parent_entry_id.alias("parent"))
+        .select_extend(row.is_sidechain.alias("side"))
+        .where(row.session_id == session_id, row.provider_name == account)
+        .order_by(row.timestamp, row.id)
+        .limit(-1)
+    )
+    lists = (list_of(column) for column in (placed.c.row, placed.c.entry, placed.c.parent))
+    return placed.select_from(*lists, fn.MAX(placed.c.side))
+
+
+@compile_query
+def _sides(session_id: Parameter, account: Parameter) -> Query:
+    row = EntryRow
+    mine = (row.session_id == session_id) & (row.provider_name == account) & (row.is_sidechain == 1)
+    return row.select(row.id, row.source_file).where(mine)
+
+
+def read_columns(store: Store, account: str, session_id: str) -> EntryColumns:
+    """Return what `links` returns, by columns."""
+    parts = _find_parts(store, account, session_id)
+    if len(parts) > 1:
+        return to_columns(_read_links(store, parts))
+    rows_json, ids, parents, has_sides = store.rows(_columns(session_id, account))[0]
+    rows = _NUMBERS.decode(rows_json)
+    sides = {}
+    if has_sides:
+        sources = dict(store.rows(_sides(session_id, account)))
+        sides = {place: sources[row] for place, row in enumerate(rows) if row in sources}
+    return EntryColumns(rows, _TEXTS.decode(ids), _TEXTS.decode(parents), sides)
 
 
 def _read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, overload
@@ -45,59 +45,61 @@ class TreeRows(Sequence[Row]):
     def __init__(self, tree: SessionTree, look: TreeLook) -> None:
         self.tree = tree
         self._look = look
-        self._parents = tree.parents
-        self._children = Counter(map(tree.parents.get, tree.entry_ids))
-        self._shown: list[int] = []  # places in the tree
-        self._hidden: Counter[str] = Counter()  # how many entries each folded one hides
+        self._layout = tree.layout
         self._leaf = tree.leaf  # or the folded entry that hides it
-        self._fold()
-        self._places = {tree.entry_ids[shown]: place for place, shown in enumerate(self._shown)}
+        self._shown: Sequence[int] = range(len(tree.entry_ids))  # rows of the layout
+        self._hidden: dict[str, int] = {}  # how many entries each folded one hides
+        if look.folded:
+            self._fold()
 
     def _fold(self) -> None:
         """Leave out what lies behind folded entries."""
-        if not self._look.folded:
-            self._shown = [*range(len(self.tree.entry_ids))]
-            return
-        folds: dict[str, str] = {}  # by each entry that is folded or hidden the folded one
-        for place, entry_id in enumerate(self.tree.entry_ids):
-            fold = folds.get(self._parents.get(entry_id, ""))
-            if fold is None:
-                self._shown.append(place)
-                if entry_id in self._look.folded:
-                    folds[entry_id] = entry_id
+        rows = self._layout.rows
+        leaf = rows.get(self._leaf or "", -1)
+        shown: list[int] = []
+        end = 0  # of what is shown or hidden so far
+        for row in sorted(rows[entry_id] for entry_id in self._look.folded if entry_id in rows):
+            if row < end:
                 continue
-            folds[entry_id] = fold
-            self._hidden[fold] += 1
-            if entry_id == self.tree.leaf:
-                self._leaf = fold
+            shown += range(end, row + 1)
+            end = row + self._layout.sizes[row]
+            self._hidden[self._layout.ids[row]] = end - row - 1
+            if row < leaf < end:
+                self._leaf = self._layout.ids[row]
+        shown += range(end, len(self._shown))
+        self._shown = shown
 
     def find_branches(self) -> frozenset[str]:
         """Return the entries with which branches begin, where something follows on them."""
-        return frozenset(filter(self._begins_branch, self.tree.entry_ids))
+        rows = range(len(self._layout.ids))
+        return frozenset(self._layout.ids[row] for row in rows if self._begins_branch(row))
 
-    def _begins_branch(self, entry_id: str) -> bool:
-        return self._children[self._parents.get(entry_id)] > 1 and self._children[entry_id] > 0
+    def _begins_branch(self, row: int) -> bool:
+        return self._layout.sizes[row] > 1 and self._layout.begins_branch(row)
 
     def fold_of(self, entry_id: str) -> str | None:
         """Return the entry at which the branch that an entry lies in is folded; None: it lies in none.
 
         It is folded where it begins, and all branches are where they part.
         """
-        above: str | None = entry_id
-        while above is not None and not self._can_fold(above):
-            above = self._parents.get(above)
-        return above
+        row = self._layout.rows[entry_id]
+        while row >= 0 and not self._can_fold(row):
+            row = self._layout.parents[row]
+        return self._layout.ids[row] if row >= 0 else None
 
-    def _can_fold(self, entry_id: str) -> bool:
-        return self._children[entry_id] > 1 or self._begins_branch(entry_id)
+    def _can_fold(self, row: int) -> bool:
+        return self._layout.parts_at(row) or self._begins_branch(row)
 
     def place_of(self, key: str) -> int | None:
         """Return where an entry stands; None: it is not shown."""
-        return self._places.get(key)
+        row = self._layout.rows.get(key, -1)
+        place = bisect_left(self._shown, row)
+        is_shown = place < len(self._shown) and self._shown[place] == row
+        return place if is_shown else None
 
     def find(self, key: str | None) -> TreeEntry | None:
         """Return the entry of a row."""
-        place = self._places.get(key or "")
+        place = self.place_of(key or "")
         return None if place is None else self._entry(place)
 
     def _entry(self, place: int) -> TreeEntry:
@@ -106,8 +108,7 @@ class TreeRows(Sequence[Row]):
         try:
             return self.tree.entries[shown]
         except RunnerError as error:
-            entry_id = self.tree.entry_ids[shown]
-            return TreeEntry(entry_id, self._parents.get(entry_id), "message", "", "", error.message)
+            return TreeEntry(self.tree.entry_ids[shown], None, "message", "", "", error.message)
 
     def __len__(self) -> int:
         """Return how many rows there are."""
@@ -124,7 +125,7 @@ class TreeRows(Sequence[Row]):
         entry = self._entry(place)
         look = self._look
         mark = "  "
-        if self._can_fold(entry.entry_id):
+        if self._can_fold(self._shown[place]):
             mark = "▸ " if entry.entry_id in look.folded else "▾ "
         lines = cut_prefix(entry.prefix, look.width)
         tone: Tone = "accent" if entry.entry_id in look.matches else ""
@@ -132,7 +133,7 @@ class TreeRows(Sequence[Row]):
 
     def _ends(self, entry: TreeEntry) -> Iterator[Span]:
         is_wide = self._look.width >= _WIDE
-        if hidden := self._hidden[entry.entry_id]:
+        if hidden := self._hidden.get(entry.entry_id):
             yield (f" +{hidden:,}", "dim")
         if entry.entry_id == self._look.marked:
             yield (" ◆ marked" if is_wide else " ◆", "warn")
