@@ -15,6 +15,7 @@ from oulipoly_engine.records import replace
 from oulipoly_engine.service.worktrees.base.place import Place, open_checkout
 from oulipoly_engine.service.worktrees.snapshot.turns import take_turn
 from oulipoly_engine.store.live import live_sessions, turn_files
+from oulipoly_tui.screens.sessions import tree as screen
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -268,3 +269,33 @@ async def test_b_asks_whether_files_go_back_too_and_shows_what_they_become(kept,
         await go_to(one, "And the ladder?")  # of which no snapshot has the files
         await one.press("b")
         await one.at("Confirm")
+
+
+@pytest.mark.parametrize(("last", "expected"), [(4, [True, False]), (100, [False])], ids=["long", "short"])
+async def test_of_a_long_tree_the_end_is_shown_first_and_the_cursor_stays_where_it_goes_on(
+    branched, sessions, monkeypatch, last, expected
+):
+    monkeypatch.setattr(screen, "_LAST_ENTRIES", last)
+    taken = []
+    take = screen.TreeScreen._take
+
+    def note(self, kept, answer):
+        take(self, kept, answer)
+        taken.append(answer[1].is_part)
+
+    monkeypatch.setattr(screen.TreeScreen, "_take", note)
+    async with sessions(panes=("pools", "sessions"), size=(80, 16)) as one:
+        await open_tree(one)
+        await one.until(lambda: "Tree · without sub-agents · 12 · Mend the roof please" == one.title)
+        await one.sees("← goes on here")
+        assert expected == taken
+
+
+async def test_a_filter_leaves_the_cursor_on_its_message_or_on_what_that_followed_on(branched, sessions):
+    async with sessions(panes=("pools", "sessions"), size=(80, 12)) as one:
+        await open_tree(one)
+        await go_to(one, "Yes: Use slate")
+        await one.press("f", "f")
+        await one.until(lambda: one.title.startswith("Tree · user only · 5"))
+        assert "Use slate instead" in cursor(one)
+        await one.sees("Use slate instead")

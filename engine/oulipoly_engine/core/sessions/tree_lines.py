@@ -17,7 +17,8 @@ from oulipoly_engine.records import Record, replace
 
 _ELDER = ("├─ ", "│  ")  # the lines of a child, and of what follows on it
 _LAST = ("└─ ", "   ")
-_LEVELS = 200  # of branches that lines are drawn of: more than the widest screen has room for
+MOST_MATCHES = 1000  # of a search, the latest: who types a letter to begin with waits no second for what nobody reads
+_LEVELS = 64  # of branches that lines are drawn of: more than the widest screen has room for
 
 
 class TreeEntry(Record):
@@ -89,6 +90,7 @@ class TreeLayout:
 
         kept: the places of those that are drawn, None: of all; what hangs below another one hangs higher.
         """
+        self._all = ids, parents
         none = len(ids)
         above = [none if parent is None else parent for parent in parents]
         above.append(none)
@@ -120,6 +122,10 @@ class TreeLayout:
         self.parents = [rows[above[place]] for place in places]
         self.sizes = [sizes[place] for place in places]
         self._heads: dict[int, int] = {}
+
+    def keep(self, kept: Collection[int] | None) -> TreeLayout:
+        """Return the layout of some of the entries that it was made of, None: of all."""
+        return TreeLayout(*self._all, kept)
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
@@ -157,7 +163,7 @@ class TreeLayout:
             is_last = head + self.sizes[head] == parent + self.sizes[parent]
             lines.append((_LAST if is_last else _ELDER)[head != row])
             head = self._find_head(parent)
-        return "".join(reversed(lines))
+        return ("…" if head >= 0 else "") + "".join(reversed(lines))
 
     def _find_head(self, row: int) -> int:
         """Return the entry with which the branch begins that a row lies in; -1: it lies in none."""

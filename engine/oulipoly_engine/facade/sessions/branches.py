@@ -10,6 +10,7 @@ from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.orders import Close
 from oulipoly_engine.core.sessions.resolve import OF_FILES
 from oulipoly_engine.core.sessions.tree_lines import (
+    MOST_MATCHES,
     Comparison,
     TreeEntry,
     TreeLayout,
@@ -20,7 +21,7 @@ from oulipoly_engine.core.sessions.tree_lines import (
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
-from oulipoly_engine.core.transcripts.entry_tree import find_parents
+from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
@@ -35,6 +36,7 @@ from oulipoly_engine.store.live import live_entries, live_sessions
 from oulipoly_engine.store.sessions import labels, notes
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
 from oulipoly_engine.store.sessions.sessions import find_latest, list_sessions
+from oulipoly_engine.store.transcripts.entry_filters import list_kept, list_with
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, read_columns
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class SessionTree(Record):
     leaf: str | None  # the entry that it goes on behind; None: nothing was said yet
     layout: TreeLayout = TreeLayout()
     entries: Sequence[TreeEntry] = ()  # by the layout's rows, read when they are looked at
+    columns: EntryColumns = EntryColumns((), (), ())  # of all entries that were read, whatever the filter
+    is_part: bool = False  # there are more entries
 
     @property
     def entry_ids(self) -> Sequence[str]:
@@ -85,21 +89,30 @@ class SessionBranches(SessionPart):
             )
         return chain_id
 
-    def tree(self, text: str, kept: str = "default") -> SessionTree:
+    def tree(self, text: str, kept: str = "default", last: int = -1, known: SessionTree | None = None) -> SessionTree:
         """Return a session's tree. kept: one of FILTERS; what hangs below an entry that is left out hangs higher.
 
-        Raises SessionNotFound, SessionAmbiguous and UsageInvalid.
+        last: only so many of its latest entries, as far as they hang together. known: the same tree with any filter;
+        of its entries nothing is read anew then. Raises SessionNotFound, SessionAmbiguous and UsageInvalid.
         """
         if kept not in FILTERS:
             raise UsageInvalid(f"there is no filter {kept!r}: {', '.join(FILTERS)}")
         with self._session(text) as (store, session):
-            columns = read_columns(store, session.account, session.session_id)
+            place = store, session.account, session.session_id
+            if known is None:
+                columns = read_columns(*place, last)
+                layout = TreeLayout(columns.ids, find_parents(columns))
+            else:
+                columns = known.columns
+                layout = known.layout
             names = labels.of_chain(store, session.chain_id)
-            chosen = choose_kept(store, columns, names, kept)
-            leaf = find_leaf(store, session.account, session.session_id) or None
-        layout = TreeLayout(columns.ids, find_parents(columns), chosen)
+            chosen = choose_kept(columns, names, kept, lambda: list_kept(*place, kept))
+            leaf = find_leaf(*place) or None
+        if chosen is not None or known is not None:
+            layout = layout.keep(chosen)
         entries = TreeEntries(layout, columns, names, self._read)
-        return SessionTree(session.chain_id, session.session_id, leaf, layout, entries)
+        is_part = len(columns.ids) == last
+        return SessionTree(session.chain_id, session.session_id, leaf, layout, entries, columns, is_part)
 
     def _read(self, rows: Sequence[int]) -> tuple[Entry, ...]:
         with self._home.lend_store_to_read() as store:
@@ -199,16 +212,21 @@ class SessionBranches(SessionPart):
     def find(self, text: str, words: str) -> frozenset[str]:
         """Return the ids of the entries of all branches that have some words, in any case; secrets are not found.
 
+        Of very many the latest MOST_MATCHES.
+
         Raises SessionNotFound and SessionAmbiguous.
         """
         wanted = words.casefold()
+        said: set[str] = set()
         with self._session(text) as (store, session):
             names = labels.of_chain(store, session.chain_id)
-            rows = read_columns(store, session.account, session.session_id).rows
-            bodies = {entry.entry_id: text_of(entry.body) for entry in read_all(store, rows)}
-        said = {entry_id for entry_id, body in bodies.items() if wanted in body.casefold()}
-        shown = {entry_id for entry_id in said if wanted in redact(bodies[entry_id]).casefold()}
-        return frozenset(shown | {entry_id for entry_id, name in names.items() if wanted in name.casefold()})
+            for entry in read_all(store, list_with(store, session.account, session.session_id, words)):
+                body = text_of(entry.body)
+                if wanted in body.casefold() and wanted in redact(body).casefold():
+                    said.add(entry.entry_id)
+                if len(said) == MOST_MATCHES:
+                    break
+        return frozenset(said | {entry_id for entry_id, name in names.items() if wanted in name.casefold()})
 
 
 def to_json(tree: SessionTree) -> dict[str, object]:

@@ -12,9 +12,9 @@ from oulipoly_engine.core.transcripts.entry_view import preview
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row
 
-_PAGE = 200  # entries read at once
+_PAGE = 50  # entries read at once, a screen full
+_BATCH = 200  # where all are read
 _PREVIEW = 60  # columns
-_WORDS = frozenset({"text", "context"})  # kinds of chunks that somebody has said
 
 
 class TreeEntries(Sequence[TreeEntry]):
@@ -83,31 +83,26 @@ def role_of(entry: Entry) -> str:
     return "tool_result" if chunk_kinds(entry.body) == ("tool_result",) else entry.role
 
 
-def choose_kept(store: Store, columns: EntryColumns, labels: Mapping[str, str], kept: str) -> Sequence[int] | None:
-    """Return the places of the entries that a filter keeps, None: all. kept: one of the facade's FILTERS."""
+def choose_kept(
+    columns: EntryColumns, labels: Mapping[str, str], kept: str, list_rows: Callable[[], Iterable[int]]
+) -> Sequence[int] | None:
+    """Return the places of the entries that a filter keeps, None: all.
+
+    kept: one of the facade's FILTERS. list_rows: says which the database keeps, for a filter by kinds.
+    """
     places = range(len(columns.ids))
     if kept == "all" or (kept == "default" and not columns.sides):
         return None
     if kept == "labelled":
         return [place for place in places if columns.ids[place] in labels]
-    main = [place for place in places if place not in columns.sides]
+    main = [place for place in places if place not in columns.sides] if columns.sides else places
     if kept == "default":
         return main
-    keeps = _is_of_user if kept == "user" else _has_words
-    rows = {entry.row_id for entry in read_all(store, [columns.rows[place] for place in main]) if keeps(entry)}
+    rows = {*list_rows()}
     return [place for place in main if columns.rows[place] in rows]
-
-
-def _is_of_user(entry: Entry) -> bool:
-    return entry.role == "user" and role_of(entry) == "user"
-
-
-def _has_words(entry: Entry) -> bool:
-    kinds = chunk_kinds(entry.body)
-    return not kinds or not _WORDS.isdisjoint(kinds)
 
 
 def read_all(store: Store, rows: Sequence[int]) -> Iterable[Entry]:
     """Yield entries by their rows, page by page."""
-    for begin in range(0, len(rows), _PAGE):
-        yield from by_row(store, rows[begin : begin + _PAGE])
+    for begin in range(0, len(rows), _BATCH):
+        yield from by_row(store, rows[begin : begin + _BATCH])

@@ -22,8 +22,7 @@ from oulipoly_engine.store.base.orm import ModelSelect, Query, fn
 from oulipoly_engine.store.models.sessions import SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
-_NUMBERS = msgspec.json.Decoder(list[int])
-_TEXTS: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[str | None])  # NULL only among parents
+_VALUES: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[int | str | None])
 
 
 class Entry(Record):
@@ -64,7 +63,7 @@ def _parts(session_id: Parameter, account: Parameter) -> Query:
     )
 
 
-def _find_parts(store: Store, account: str, session_id: str) -> list[_Part]:
+def find_parts(store: Store, account: str, session_id: str) -> list[_Part]:
     """Return the parts of a session in their order, at least the one that is asked for."""
     parts = [_Part(*row) for row in store.rows(_parts(session_id, account))]
     return parts if len(parts) > 1 else [_Part(account, session_id)]
@@ -100,7 +99,7 @@ class EntryPages:
 
     def refresh(self) -> None:
         """Look again which turns there are."""
-        parts = _find_parts(self._store, self._key[1], self._key[0])
+        parts = find_parts(self._store, self._key[1], self._key[0])
         if len(parts) == 1:
             rows = self._store.rows((_all_places if self._has_side_chains else _main_places)(*self._key))
             self._rows = array("q", (row for (row,) in rows))
@@ -189,7 +188,7 @@ def _links(session_id: Parameter, account: Parameter) -> Query:
 def has_entry(store: Store, account: str, session_id: str, entry_id: str) -> bool:
     """Tell whether an entry belongs to a session, by its whole id."""
     row = EntryRow
-    parts = _find_parts(store, account, session_id)
+    parts = find_parts(store, account, session_id)
     asked = (
         row.select(row.id).where(
             row.provider_name == part.account, row.session_id == part.session_id, row.entry_id == entry_id
@@ -201,18 +200,18 @@ def has_entry(store: Store, account: str, session_id: str, entry_id: str) -> boo
 
 def links(store: Store, account: str, session_id: str) -> tuple[EntryLink, ...]:
     """Return how a session's entries hang together, in the order in which they were written; no bodies are read."""
-    return _read_links(store, _find_parts(store, account, session_id))
+    return _read_links(store, find_parts(store, account, session_id))
 
 
 @compile_query
-def _columns(session_id: Parameter, account: Parameter) -> Query:
+def _columns(session_id: Parameter, account: Parameter, last: Parameter) -> Query:
     row = EntryRow
     placed = (
         row.select(row.id.alias("row"), row.entry_id.alias("entry"), row.parent_entry_id.alias("parent"))
         .select_extend(row.is_sidechain.alias("side"))
         .where(row.session_id == session_id, row.provider_name == account)
-        .order_by(row.timestamp, row.id)
-        .limit(-1)
+        .order_by(row.timestamp.desc(), row.id.desc())
+        .limit(last)
     )
     lists = (list_of(column) for column in (placed.c.row, placed.c.entry, placed.c.parent))
     return placed.select_from(*lists, fn.MAX(placed.c.side))
@@ -225,18 +224,18 @@ def _sides(session_id: Parameter, account: Parameter) -> Query:
     return row.select(row.id, row.source_file).where(mine)
 
 
-def read_columns(store: Store, account: str, session_id: str) -> EntryColumns:
-    """Return what `links` returns, by columns."""
-    parts = _find_parts(store, account, session_id)
+def read_columns(store: Store, account: str, session_id: str, last: int = -1) -> EntryColumns:
+    """Return what `links` returns, by columns. last: of a session of a single part that many entries alone, -1: all."""
+    parts = find_parts(store, account, session_id)
     if len(parts) > 1:
         return to_columns(_read_links(store, parts))
-    rows_json, ids, parents, has_sides = store.rows(_columns(session_id, account))[0]
-    rows = _NUMBERS.decode(rows_json)
+    *lists, has_sides = store.rows(_columns(session_id, account, last))[0]
+    rows, ids, parents = (_VALUES.decode(values)[::-1] for values in lists)
     sides = {}
     if has_sides:
         sources = dict(store.rows(_sides(session_id, account)))
         sides = {place: sources[row] for place, row in enumerate(rows) if row in sources}
-    return EntryColumns(rows, _TEXTS.decode(ids), _TEXTS.decode(parents), sides)
+    return EntryColumns(rows, ids, parents, sides)
 
 
 def _read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:

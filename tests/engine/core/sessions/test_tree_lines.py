@@ -98,8 +98,8 @@ def test_of_very_many_branches_in_each_other_the_last_lines_are_drawn_and_the_ti
     above = [None, *(place - 1 if place % 2 else place - 2 for place in range(1, 40_000))]
     layout = TreeLayout([str(place) for place in range(40_000)], above)
 
-    assert "   " * 199 + "└─ " == layout.prefix(39_998)
-    assert 600 >= max(len(layout.prefix(row)) for row in range(39_000, 40_000))
+    assert "…" + "   " * 63 + "└─ " == layout.prefix(39_998)
+    assert 193 >= max(len(layout.prefix(row)) for row in range(39_000, 40_000))
 
 
 def test_ids_are_read_and_typed_in_short():

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input
 
-from oulipoly_engine.core.sessions.tree_lines import path_to
+from oulipoly_engine.core.sessions.tree_lines import MOST_MATCHES, path_to
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import replace
 from oulipoly_tui.screens import dialogs
@@ -20,7 +20,7 @@ from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import key_links
 from oulipoly_tui.view.sessions.sessions import title_of
-from oulipoly_tui.view.sessions.tree import FILTERS, TreeLook, TreeRows, comparison_lines, find_next
+from oulipoly_tui.view.sessions.tree import FILTERS, TreeLook, TreeRows, comparison_lines, find_nearest, find_next
 from oulipoly_tui.view.sessions.turn_files import file_lines, part_rows, restored_lines
 from oulipoly_tui.view.transcript.spans import Row, cut, wrap_lines
 from oulipoly_tui.widgets.lines import VirtualList
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _TITLE = 40  # columns of a message in a question
 _READING = 138  # columns that a text to read has at most
+_LAST_ENTRIES = 2_000  # of a longer session are shown while the others are read
 _EDGES = 12  # columns of the screen that it has not
 
 
@@ -100,9 +101,16 @@ class TreeScreen(ActingScreen):
 
     def action_look(self) -> None:
         """Read the tree, the newest wish alone."""
+        self._look_again(None)
+
+    def _look_again(self, known: SessionTree | None) -> None:
+        """Read what is not known of the tree; of one that is not shown yet the end first."""
         self._state = "reading …"
         self.redraw()
-        self._app.work_newest("tree", self._ask)
+        last = _LAST_ENTRIES if self._tree is None else -1
+        if known is not None and known.is_part:
+            known = None
+        self._app.work_newest("tree", partial(self._ask, last, known))
 
     @on(VirtualList.Chosen)
     def action_fold(self) -> None:
@@ -128,7 +136,7 @@ class TreeScreen(ActingScreen):
         """Show what the next filter shows."""
         names = [*FILTERS]
         self._kept = names[(names.index(self._kept) + 1) % len(names)]
-        self.action_look()
+        self._look_again(self._tree)
 
     def action_mark(self) -> None:
         """Mark the message that another one is compared with, or no longer."""
@@ -166,6 +174,8 @@ class TreeScreen(ActingScreen):
             self._look = replace(self._look, matches=matches)
             self.redraw()
             self.action_step_to_match(1)
+            if len(matches) >= MOST_MATCHES:
+                self._app.say(f"{self._words!r} is in {MOST_MATCHES:,} messages or more: the latest are marked")
 
     # ---- orders
 
@@ -247,15 +257,16 @@ class TreeScreen(ActingScreen):
 
     # ---- reading and drawing
 
-    def _ask(self) -> None:
+    def _ask(self, last: int, known: SessionTree | None) -> None:
         if is_standing(self):
-            work = partial(_read, self._engine, self._session, self._kept)
+            work = partial(_read, self._engine, self._session, self._kept, last, known)
             self._app.work("tree", work, partial(self._take, self._kept))
 
     def _take(self, kept: str, answer: tuple[str, SessionTree] | RunnerError) -> None:
         if not is_standing(self) or kept != self._kept:
             return
-        is_first = self._tree is None
+        former = self._tree
+        cursor = self.rows.cursor_key
         self._tree = None
         if isinstance(answer, RunnerError):
             self._state = answer.message
@@ -264,8 +275,11 @@ class TreeScreen(ActingScreen):
             self._session = self._tree.chain_id
             self._state = ""
         self.redraw()
-        if is_first and self._tree is not None:
-            self.rows.go_to(self._tree.leaf or "")
+        if self._tree is not None:
+            at = self._tree.leaf if former is None else find_nearest(former, cursor, self._tree)
+            self.rows.go_to(at or "")
+            if self._tree.is_part:
+                self._look_again(None)
         self._app.show_keys()
 
     def _show_look(self, look: TreeLook) -> None:
@@ -301,14 +315,20 @@ def _preview(engine: Engine, session: str, entry_id: str) -> FilePlan | None:
         return None
 
 
-def _read(engine: Engine, session: str, kept: str) -> tuple[str, SessionTree] | RunnerError:
+def _read(
+    engine: Engine, session: str, kept: str, last: int, known: SessionTree | None
+) -> tuple[str, SessionTree] | RunnerError:
     """Return a session's title and its tree, or what is wrong: it stands in its place then."""
     sessions = engine.sessions
-    sessions.transcripts.glance()
     try:
-        tree = sessions.branches.tree(session or sessions.branches.find_latest(), kept)
-        if tree.leaf is not None and tree.entries:  # what the screen shows first is read here, beside its thread
-            tree.find([tree.leaf if tree.leaf in tree.entry_ids else tree.entry_ids[0]])
+        if known is None:
+            sessions.transcripts.glance()
+        key = session or sessions.branches.find_latest()
+        tree = sessions.branches.tree(key, kept, last, known)
+        if tree.is_part and tree.leaf not in tree.layout.rows:  # a person went back far
+            tree = sessions.branches.tree(key, kept)
+        if tree.entries:  # what the screen shows first is read here, beside its thread
+            tree.find([tree.entry_ids[tree.layout.rows.get(tree.leaf or "", 0)]])
         return title_of(sessions.catalogue.find(tree.chain_id)), tree
     except RunnerError as error:
         return error

@@ -160,6 +160,15 @@ def find_next(ids: Sequence[str], matches: Collection[str], at: str | None, step
     return next((ids[place] for place in places if ids[place] in matches), None)
 
 
+def find_nearest(former: SessionTree, entry_id: str | None, tree: SessionTree) -> str:
+    """Return an entry of a tree, or what it followed on where another filter leaves it out; empty: nothing is left."""
+    layout = former.layout
+    row = layout.rows.get(entry_id or "", -1)
+    while row >= 0 and layout.ids[row] not in tree.layout.rows:
+        row = layout.parents[row]
+    return layout.ids[row] if row >= 0 else ""
+
+
 def comparison_lines(tree: SessionTree, comparison: Comparison, names: tuple[str, str], width: int) -> tuple[Line, ...]:
     """Return two branches beside each other, or one below the other where there is no room for that.
 

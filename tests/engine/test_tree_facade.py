@@ -1,0 +1,104 @@
+"""The tree of a session by the facade: its filters and its search look into bodies as a naive reader of them does."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts.entry_text import chunk_kinds, text_of
+from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, BodyChunk, EntryLine, encode_body
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.facade.sessions import branches as facade
+from oulipoly_engine.store.sessions import chains, imported, labels
+from oulipoly_engine.store.transcripts import entries
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+SESSION = "5e550001-0000-4000-8000-000000000000"
+SECRET = "sk-ant-api03-" + "Ab1Cd2Ef3G" * 4
+KINDS = st.sampled_from(["text", "context", "tool_use", "tool_result", "thinking"])
+TEXTS = st.sampled_from(
+    ["", 'a {"type":"text"} b', "Über uns", 'say "hi" 50%_x', "漢字", "tool result", SECRET, "a\\b"]
+)
+CHUNKS = st.lists(st.tuples(KINDS, TEXTS), max_size=3)
+OURS = CHUNKS.map(lambda chunks: encode_body([BodyChunk(*chunk) for chunk in chunks]))
+FOREIGN = CHUNKS.map(lambda chunks: json.dumps([{"text": text, "type": kind} for kind, text in chunks], indent=1))
+ODD = st.sampled_from([None, "", "[", '[{"type":"tool_result"', "[]", '[1,"x",null]', '[{"text":"hi"}]', "7", "null"])
+BODIES = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), OURS | FOREIGN | ODD), min_size=1, max_size=12)
+
+
+def put(engine, said, parents=None):
+    """Store entries, each behind the one before it, or where it is said."""
+    lines = [
+        EntryLine(
+            SESSION,
+            f"e{number}",
+            to_text(AT + timedelta(seconds=number)),
+            role,
+            parent_entry_id=NO_PARENT if not number else f"e{parents[number] if parents else number - 1}",
+            body=body,
+        )
+        for number, (role, body) in enumerate(said)
+    ]
+    with engine.sessions.branches._home.lend_store() as store:
+        with store.write():
+            store.execute("DELETE FROM session_turns")
+            entries.insert_new(store, "a", lines, AT)
+            imported.adopt(store, "a", [SESSION])
+        return chains.chain_of(store, "a", SESSION)
+
+
+@pytest.fixture
+def engine(home):
+    home.mkdir(exist_ok=True)
+    opened = Engine()
+    yield opened
+    opened.close()
+
+
+@given(BODIES)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_filters_and_search_say_what_a_reader_of_each_body_says(engine, said):
+    put(engine, said)
+    tree = engine.sessions.branches.tree
+    ids = {f"e{number}": (role, body) for number, (role, body) in enumerate(said)}
+    kinds = {entry_id: chunk_kinds(body) for entry_id, (_, body) in ids.items()}
+
+    assert [one for one in ids if not kinds[one] or {*kinds[one]} & {"text", "context"}] == [
+        *tree(SESSION, "no-tools").entry_ids
+    ]
+    assert [one for one in ids if ids[one][0] == "user" and kinds[one] != ("tool_result",)] == [
+        *tree(SESSION, "user", known=tree(SESSION, "labelled")).entry_ids
+    ]
+    for words in ("über", "HI", 'hi" 50%_', "字", "type", "tool", "text", "ant-api03", "x"):
+        texts = {entry_id: text_of(body) for entry_id, (_, body) in ids.items()}
+        expected = {one for one, text in texts.items() if words.casefold() in redact(text).casefold()}
+        assert expected == engine.sessions.branches.find(SESSION, words)
+
+
+def test_of_very_many_matches_the_latest_are_told_and_labels_all(engine, monkeypatch):
+    monkeypatch.setattr(facade, "MOST_MATCHES", 2)
+    chain_id = put(engine, [("user", encode_body([BodyChunk("text", "the roof")]))] * 4)
+    with engine.sessions.branches._home.lend_store() as store:
+        labels.put(store, chain_id, "e0", "the roof", AT)
+
+    assert {"e0", "e2", "e3"} == engine.sessions.branches.find(SESSION, "Roof")
+
+
+def test_the_end_of_a_long_session_comes_alone_and_then_all_of_it(engine):
+    """Of 0 ─ 1 ─ 2 ─ 3 and 4 behind 1: the last three hang together as far as it is known."""
+    put(engine, [("user", None)] * 5, [0, 0, 1, 2, 1])
+    tree = engine.sessions.branches.tree
+
+    assert (["e2", "e3", "e4"], "e4", True) == (
+        [*(end := tree(SESSION, last=3)).entry_ids],
+        end.leaf,
+        end.is_part,
+    )
+    for last in (5, 6, -1):
+        assert ["e0", "e1", "e2", "e3", "e4"] == [*tree(SESSION, last=last).entry_ids]
+    assert [None, "e0", "e1", "e2", "e1"] == [entry.parent_id for entry in tree(SESSION).entries]
+    assert not tree(SESSION, last=6).is_part
