@@ -54,7 +54,7 @@ def talk(world):
     transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
     world.account("a", "cat")
     world.model("m", "a")
-    (world.config / "sessions.toml").write_text(f"[a]\nturn_script = 'claude-code-turns {roof}'\n")
+    (world.config / "sessions.toml").write_text(f"[a]\nturn_script = 'claude-code-turns {roof}/projects'\n")
     file = world.home / "s.jsonl"
     rows = [{"type": "session", "version": 2, "id": "of-a-file", "cwd": "/w"}]
     said = {"message": {"role": "user", "content": "x"}}

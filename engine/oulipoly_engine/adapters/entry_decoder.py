@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from oulipoly_engine.adapters.scripts.turns import FORMATS, NO_META, NO_OBJECT, NO_SESSION, Format, Place, lacks
+from oulipoly_engine.adapters.scripts.turns import (
+    FORMATS,
+    NO_META,
+    NO_OBJECT,
+    NO_SESSION,
+    Format,
+    Place,
+    kept_ids,
+    lacks,
+)
 from oulipoly_engine.core.transcripts import claude, codex, gemini
 from oulipoly_engine.core.transcripts.line_decoder import UNFIT
 from oulipoly_engine.core.transcripts.turn_script import EntryRefused, LineError, Told
@@ -34,10 +43,14 @@ def _claude(text: bytes, place: Place) -> Sequence[Told]:
     if line is None:
         place.problem = NO_OBJECT
         return ()
+    place.kept = kept_ids(line.compact_metadata, place.kept)
+    kept = place.kept if line.is_compact_summary is True else None
     try:
-        turn = claude.entry_line(line, place.shown)
+        turn = claude.entry_line(line, place.shown, kept)
     except EntryRefused as refused:
         return (_error(refused, place),)
+    if turn is not None and turn.is_compaction_boundary:
+        place.kept = None
     if turn is None:
         place.problem = lacks(claude.find_missing_texts(line))
         return ()

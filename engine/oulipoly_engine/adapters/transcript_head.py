@@ -34,6 +34,7 @@ class Head(Record):
     cwd: str | None = None
     cli_model: str | None = None
     forked_from: str | None = None
+    history: tuple[str, int] | None = None  # the session that holds its beginning, and where that ends
 
 
 def look_at(path: str) -> Standing | None:
@@ -104,12 +105,15 @@ def _claude(folder: Folder, path: Path) -> Head:
 
 
 def _codex(folder: Folder, path: Path) -> Head:
+    from oulipoly_engine.core.transcripts.codex import history_of  # noqa: PLC0415 - as above
+
     metas = tuple(_payloads(folder, path, "session_meta", 1))
     contexts = _payloads(folder, path, "turn_context", _CODEX_RECORDS)
     return Head(
         _first(meta.cwd for meta in metas),
         _first(context.model for context in contexts),
         _first(meta.forked_from_id for meta in metas),
+        next(map(history_of, metas), None),
     )
 
 

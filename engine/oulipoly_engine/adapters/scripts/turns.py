@@ -95,6 +95,7 @@ class Place:
     session_id: str | None = None
     damaged: int = 0
     problem: str | None = None  # why the line that was read last holds no turn, if it should
+    kept: Sequence[str] | None = None  # ids of what a compaction keeps, where the line before its summary tells them
 
 
 def claude_turn(record: Json) -> Turn | None:
@@ -124,6 +125,23 @@ def claude_turn(record: Json) -> Turn | None:
     return _with_body(turn, inner, record.get("content"))
 
 
+def kept_ids(metadata: object, before: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the ids of the messages that a compaction of Claude Code keeps. before: where the record begins none."""
+    if not isinstance(metadata, dict):
+        return before
+    preserved = metadata.get("preservedMessages")
+    uuids = preserved.get("uuids") if isinstance(preserved, dict) else None
+    return [each for each in uuids if isinstance(each, str)] if isinstance(uuids, list) else []
+
+
+def keep(turn: Turn, kept: Sequence[str] | None) -> Turn:
+    """Return a compaction with what it keeps in its body: ids, or the role of all that it keeps."""
+    body = turn.get("body")
+    if kept is None or not isinstance(body, list):
+        return turn
+    return {**turn, "body": [{**body[0], "kept": kept}, *body[1:]]}
+
+
 def codex_session(record: Json) -> str | None:
     """Return the session id that a `session_meta` record names."""
     payload = record.get("payload")
@@ -136,13 +154,17 @@ def codex_session(record: Json) -> str | None:
 def codex_turn(record: Json, session_id: str | None, turn_id: str) -> Turn | None:
     """Return the turn that one record of a rollout is; None for records of other kinds and other roles."""
     payload, at = record.get("payload"), record.get("timestamp")
-    if session_id is None or record.get("type") != "response_item" or not isinstance(payload, dict):
+    if session_id is None or not isinstance(payload, dict) or not _is_text(at):
+        return None
+    turn: Turn = {"session_id": session_id, "turn_id": turn_id, "timestamp": at, "role": "user"}
+    if record.get("type") == "compacted":
+        return keep(_with_body({**turn, "is_compaction_boundary": True}, payload.get("message")), "user")
+    if record.get("type") != "response_item":
         return None
     role = payload.get("role")
-    if payload.get("type") != "message" or role not in ("user", "assistant") or not _is_text(at):
+    if payload.get("type") != "message" or role not in ("user", "assistant"):
         return None
-    turn: Turn = {"session_id": session_id, "turn_id": turn_id, "timestamp": at, "role": role}
-    return _with_body(turn, payload.get("content"))
+    return _with_body({**turn, "role": role}, payload.get("content"))
 
 
 def gemini_turns(record: Json, session_id: str | None) -> Iterator[Turn]:
@@ -215,6 +237,10 @@ def _is_text(value: object) -> bool:
 def _claude_line(text: bytes, place: Place) -> Sequence[Turn]:
     record = _object(text, place)
     turn = claude_turn(record)
+    place.kept = kept_ids(record.get("compactMetadata"), place.kept)
+    if turn is not None and "is_compaction_boundary" in turn:
+        turn = keep(turn, place.kept)
+        place.kept = None
     if turn is None and record.get("type") in ("user", "assistant"):
         place.problem = place.problem or _describe_lack(record, ("uuid", "timestamp", "sessionId"))
     return _add_source([turn], place)
@@ -283,7 +309,12 @@ class Format(Generic[T]):
 FORMATS: Mapping[str, Format[Turn]] = {
     one.name: one
     for one in (
-        Format("claude-code-turns", "", (b'"user"', b'"assistant"', b'"isCompactSummary"'), _claude_line),
+        Format(
+            "claude-code-turns",
+            "",
+            (b'"user"', b'"assistant"', b'"isCompactSummary"', b'"compactMetadata"'),
+            _claude_line,
+        ),
         Format("codex-turns", "rollout-", (b'"message"', b'"session_meta"'), _codex_line),
         Format(_GEMINI, "session-", (b'"user"', f'"{_ANSWER}"'.encode(), b'"sessionId"'), _gemini_line),
     )

@@ -13,7 +13,14 @@ from oulipoly_engine.core.sessions.tree_lines import format_line, short_id
 from oulipoly_engine.core.text.columns import fit
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.sessions.branches import FILTERS, branch_json, compare_lines, comparison_json, to_json
+from oulipoly_engine.facade.sessions.branches import (
+    FILTERS,
+    branch_json,
+    compare_lines,
+    comparison_json,
+    fork_lines,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -60,6 +67,7 @@ def _tree(context: Context, options: Namespace) -> int:
         entries = tree.entries[begin : begin + _PAGE]
         lines = (format_line(entry, is_leaf=entry.entry_id == tree.leaf, columns=columns) for entry in entries)
         output.write_lines(fit(line, columns) for line in lines)
+    output.write_lines(fit(line, columns) for line in fork_lines(tree))
     if not tree.entries:
         diagnostics.note("no message of it is stored")
     return 0

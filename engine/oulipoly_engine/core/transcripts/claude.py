@@ -8,7 +8,7 @@ found by `core.ledger.claude`. Source: 2.0.14 to 2.1.329, seen 2026-11.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -108,17 +108,18 @@ class Line(msgspec.Struct, gc=False, rename="camel"):
     is_compact_summary: bool | None = None
     is_meta: bool | None = None
     content: Content = ABSENT
+    compact_metadata: Any = None  # of the record before a compaction's summary
     data: Progress | None = None
 
 
 DECODER = LineDecoder(Line)
 
 
-def entry_line(line: Line, file: str) -> EntryLine | None:
+def entry_line(line: Line, file: str, kept: Sequence[str] | None = None) -> EntryLine | None:
     """Return the row that one record is; None for records of other kinds, and for those that lack what a row needs.
 
     Tool results are records of type `user` and count as user entries. An API call may have written several records.
-    Raises EntryRefused.
+    kept: what a compaction keeps, as the record before it tells. Raises EntryRefused.
     """
     kind, is_boundary = line.type, line.is_compact_summary is True
     if kind not in ROLES and not is_boundary:
@@ -135,7 +136,7 @@ def entry_line(line: Line, file: str) -> EntryLine | None:
         turn_script.storable("parent_turn_id", line.parent_uuid) if line.parent_uuid else None,
         line.is_sidechain is True,
         is_boundary,
-        body_of(inner) or body_of(line.content),
+        body_of(inner, kept) or body_of(line.content, kept),
         file,
     )
 

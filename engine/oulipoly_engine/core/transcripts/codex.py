@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.text.json_values import count_of
 from oulipoly_engine.core.transcripts import turn_script
 from oulipoly_engine.core.transcripts.canonical import (
     ROLES,
@@ -59,6 +60,9 @@ _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,10})$
 NOT_TYPED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>", "<skills_instructions>")
 
 
+USERS = "user"  # whose messages a compaction keeps
+
+
 class Usage(msgspec.Struct, gc=False):
     """The tokens of one API call, or of all so far."""
 
@@ -90,6 +94,7 @@ class Payload(msgspec.Struct, gc=False):
     model: str | None = None  # of a turn_context
     cwd: str | None = None  # of a turn_context or a session_meta
     forked_from_id: str | None = None
+    history_base: Any = None  # of a session_meta: what it goes on with of another rollout, without a copy
     source: Any = None  # of a session_meta
     message: Content = ABSENT  # of a compaction
     call_id: str | None = None  # of a tool and its call
@@ -127,24 +132,44 @@ def parent_of(meta: Payload) -> str | None:
     return parent if isinstance(parent, str) and parent else None
 
 
+def history_of(meta: Payload) -> tuple[str, int] | None:
+    """Return the session whose beginning a rollout goes on with, and behind which ordinal; None: it holds all itself.
+
+    Each line of a rollout has an ordinal; a fork's go on from where its history ends (0.169).
+    """
+    base = meta.history_base
+    if not isinstance(base, dict) or not isinstance(base.get("thread_id"), str):
+        return None
+    end = count_of(base.get("end_ordinal_exclusive"))
+    return (base["thread_id"], end) if end else None
+
+
 def entry_line(line: Line, session_id: str | None, entry_id: str, file: str) -> EntryLine | None:
     """Return the row that one record is; None for records of other kinds and roles, and without what a row needs.
 
-    Raises EntryRefused.
+    Behind a compaction codex sends what users have said before it, the summary, and what follows. Raises EntryRefused.
     """
     payload = line.payload
-    if session_id is None or line.type != "response_item" or payload is None or payload.type != "message":
+    is_compaction = line.type == "compacted"
+    if session_id is None or payload is None or not line.timestamp:
         return None
-    if payload.role not in ROLES or not line.timestamp:
+    if not is_compaction and not _is_message(line.type, payload):
         return None
+    role = USERS if is_compaction else str(payload.role)
+    body = body_of(payload.message, USERS) if is_compaction else body_of(payload.content)
     return EntryLine(
         turn_script.session_id(session_id),
         turn_script.storable("turn_id", entry_id),
         turn_script.instant(line.timestamp),
-        payload.role,
-        body=body_of(payload.content),
+        role,
+        is_compaction_boundary=is_compaction,
+        body=body,
         source_file=file,
     )
+
+
+def _is_message(kind: str | None, payload: Payload) -> bool:
+    return kind == "response_item" and payload.type == "message" and payload.role in ROLES
 
 
 def find_missing_texts(line: Line) -> tuple[str, ...] | None:

@@ -26,6 +26,14 @@ class Passage(Record):
         return self.kind == _PLAIN
 
 
+class Kept(Record):
+    """Which entries before a compaction are still sent behind its summary; none where nothing is set."""
+
+    first: str = ""  # all from this one on: a summary of ours
+    role: str = ""  # all of a role: codex
+    ids: tuple[str, ...] = ()  # these: Claude Code
+
+
 def passages(body: str | None) -> tuple[Passage, ...]:
     """Return the chunks of a body that carry text; none for a missing or damaged one."""
     return tuple(
@@ -63,6 +71,17 @@ def _chunks(body: str | None) -> list[dict[str, Any]]:
 def find_first_kept(body: str | None) -> str:
     """Return the first entry that a compaction does not hide; empty: its CLI has made it, and does not tell."""
     return next((str(item["first_kept"]) for item in _chunks(body) if item.get("first_kept")), "")
+
+
+def find_kept(body: str | None) -> Kept | None:
+    """Return what a compaction keeps of what lies before it; None: it does not tell, so that may be all."""
+    first_kept = find_first_kept(body)
+    if first_kept:
+        return Kept(first_kept)
+    kept = next((item["kept"] for item in _chunks(body) if "kept" in item), None)
+    if isinstance(kept, str):
+        return Kept(role=kept)
+    return Kept(ids=tuple(map(str, kept))) if isinstance(kept, list) else None
 
 
 def text_of(body: str | None) -> str:

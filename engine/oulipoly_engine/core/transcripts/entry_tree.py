@@ -5,7 +5,7 @@ A branch is what was left behind when a person went back and said something else
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from oulipoly_engine.core.transcripts.turn_script import NO_PARENT
@@ -98,6 +98,20 @@ def parent_ids(links: Iterable[EntryLink]) -> dict[str, str]:
     ordered = list(links)
     pairs = zip(ordered, _parents(ordered), strict=True)
     return {entry.entry_id: ordered[parent].entry_id for entry, parent in pairs if parent is not None}
+
+
+def find_parting(of_fork: Iterable[EntryLink], of_origin: Container[str]) -> str | None:
+    """Return the entry of a session behind which a fork of it leaves; None: the fork shares none.
+
+    of_fork: as of `build`. of_origin: ids of the other session's entries. A fork that nothing was said in yet leaves
+    behind the last one that both have.
+    """
+    links = [link for link in of_fork if not link.is_sidechain]
+    own = next((link.entry_id for link in links if link.entry_id not in of_origin), None)
+    if own is None:
+        return links[-1].entry_id if links else None
+    parent = parent_ids(links).get(own)
+    return parent if parent is not None and parent in of_origin else None
 
 
 def children_of(parents: Sequence[int | None]) -> list[list[int]]:

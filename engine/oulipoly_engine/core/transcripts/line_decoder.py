@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
@@ -93,10 +93,11 @@ def plain(content: object) -> Any:  # noqa: ANN401 - JSON
         return json.loads(bytes(content).decode("utf-8", "replace"))
 
 
-def body_of(content: object) -> str | None:
+def body_of(content: object, kept: Sequence[str] | None = None) -> str | None:
     """Return a content as the body of a row is stored; None where there is nothing in it. Raises as `plain`.
 
     What carries no text is left out, unless there is nothing else: then the body tells the types alone.
+    kept: of a compaction, what it keeps.
     """
     if isinstance(content, msgspec.Raw):
         if not content:
@@ -106,7 +107,7 @@ def body_of(content: object) -> str | None:
         except UNFIT:
             content = plain(content)
     if isinstance(content, str):
-        return encode_body([BodyChunk(TEXT, content)]) if content else None
+        return encode_body([BodyChunk(TEXT, content, kept=kept)]) if content else None
     found: list[BodyChunk] = []
     for item in content if isinstance(content, list) else [content]:
         if type(item) is _Chunk:
@@ -115,7 +116,10 @@ def body_of(content: object) -> str | None:
             found.append(BodyChunk(kind, text if isinstance(text, str) else None))
         else:
             found += [BodyChunk(chunk.type, chunk.text) for chunk in chunks([item])]
-    return encode_body([chunk for chunk in found if chunk.text is not None] or found)
+    texts = [chunk for chunk in found if chunk.text is not None] or found
+    for chunk in texts[:1]:
+        chunk.kept = kept
+    return encode_body(texts)
 
 
 def struct_of(kind: type[S], record: Mapping[str, object], *, keeping: bool = False) -> S:

@@ -81,6 +81,7 @@ class BodyChunk(msgspec.Struct, gc=False, omit_defaults=True):
     type: str
     text: str | None = None  # None: it carries no text, and only its type is kept
     first_kept: str | None = None  # of a summary of ours: the first entry that it does not hide
+    kept: Sequence[str] | None = None  # of a CLI's: the entries before it that are still sent, or whose
 
 
 Told = tuple[EntryLine | None, LineError | None]  # an entry, why there is none, or an entry without its body and why

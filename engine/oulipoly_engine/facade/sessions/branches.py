@@ -17,14 +17,16 @@ from oulipoly_engine.core.sessions.tree_lines import (
     compare,
     find_ids,
     format_line,
+    short_id,
 )
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
-from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents
+from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents, find_parting
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
+from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
 from oulipoly_engine.facade.sessions.transcripts import SessionTranscripts
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.records import Record
@@ -33,19 +35,29 @@ from oulipoly_engine.service.live.hosts import OrderRefused
 from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.service.sessions.tree_entries import TreeEntries, choose_kept, read_all
 from oulipoly_engine.store.live import live_entries, live_sessions
-from oulipoly_engine.store.sessions import labels, notes
+from oulipoly_engine.store.sessions import forks, labels, notes
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
 from oulipoly_engine.store.sessions.sessions import find_latest, list_sessions
 from oulipoly_engine.store.transcripts.entry_filters import list_kept, list_with
-from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, read_columns
+from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, links, read_columns
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.sessions.resolve import ResolvedSession
     from oulipoly_engine.service.sessions.session_copies import Imported
+    from oulipoly_engine.store.base.db import Store
 
 FILTERS = ("default", "no-tools", "user", "labelled", "all")
 _LONGEST_LABEL = 60  # characters
 _WENT_BACK = "it goes on behind an earlier message, which `session tree` shows"
 _HOST_PATIENCE_S = 5.0  # with a live session's host, which may be stopped
+
+
+class Fork(Record):
+    """The session at the other end of a fork."""
+
+    chain_id: str
+    session_id: str  # its CLI's own
+    entry_id: str | None  # behind which the fork leaves, as both have it; None: they share none
 
 
 class SessionTree(Record):
@@ -58,6 +70,8 @@ class SessionTree(Record):
     entries: Sequence[TreeEntry] = ()  # by the layout's rows, read when they are looked at
     columns: EntryColumns = EntryColumns((), (), ())  # of all entries that were read, whatever the filter
     is_part: bool = False  # there are more entries
+    origin: Fork | None = None  # the session that it is a fork of
+    forks: tuple[Fork, ...] = ()  # sessions that are forks of it
 
     @property
     def entry_ids(self) -> Sequence[str]:
@@ -108,11 +122,18 @@ class SessionBranches(SessionPart):
             names = labels.of_chain(store, session.chain_id)
             chosen = choose_kept(columns, names, kept, lambda: list_kept(*place, kept))
             leaf = find_leaf(*place) or None
+            is_part = len(columns.ids) == last
+            origin = None if known is None else known.origin
+            forks_of_it = () if known is None else known.forks
+            if known is None and not is_part:
+                self._home.write_along(store, lambda: describe(catalogue(self._home, store), 0.0), 0)  # who forked whom
+                origin, forks_of_it = _read_forks(store, session)
         if chosen is not None or known is not None:
             layout = layout.keep(chosen)
         entries = TreeEntries(layout, columns, names, self._read)
-        is_part = len(columns.ids) == last
-        return SessionTree(session.chain_id, session.session_id, leaf, layout, entries, columns, is_part)
+        return SessionTree(
+            session.chain_id, session.session_id, leaf, layout, entries, columns, is_part, origin, forks_of_it
+        )
 
     def _read(self, rows: Sequence[int]) -> tuple[Entry, ...]:
         with self._home.lend_store_to_read() as store:
@@ -245,7 +266,24 @@ def to_json(tree: SessionTree) -> dict[str, object]:
         }
         for entry, depth in zip(tree.entries, tree.layout.depths, strict=True)
     ]
-    return {"session_id": tree.session_id, "chain_id": tree.chain_id, "leaf": tree.leaf, "entries": entries}
+    head = {"session_id": tree.session_id, "chain_id": tree.chain_id, "leaf": tree.leaf}
+    forks = [_fork_json(fork) for fork in tree.forks]
+    origin = None if tree.origin is None else _fork_json(tree.origin)
+    return {**head, "forked_from": origin, "forks": forks, "entries": entries}
+
+
+def _fork_json(fork: Fork) -> dict[str, object]:
+    return {"chain_id": fork.chain_id, "session_id": fork.session_id, "entry_id": fork.entry_id}
+
+
+def fork_lines(tree: SessionTree) -> Iterator[str]:
+    """Yield a line for the session that a tree is a fork of, and one for each fork of it."""
+    sessions = [("fork", fork) for fork in tree.forks]
+    if tree.origin is not None:
+        sessions.insert(0, ("forked from", tree.origin))
+    for verb, fork in sessions:
+        behind = "" if fork.entry_id is None else f", behind {short_id(fork.entry_id)}"
+        yield f"{verb} {fork.session_id[:8]}{behind}"
 
 
 def branch_json(tree: SessionTree, leaf: str) -> dict[str, object]:
@@ -269,6 +307,24 @@ def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
     for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
         for entry in tree.find(entry_ids):
             yield format_line(entry.behind(f"{sign} "), is_leaf=entry.entry_id == tree.leaf)
+
+
+def _read_forks(store: Store, session: ResolvedSession) -> tuple[Fork | None, tuple[Fork, ...]]:
+    """Return the session that one is a fork of, and those that are forks of it."""
+    of_it = forks.list_forks(store, session.chain_id)
+    origin = forks.find_origin(store, session.account, session.session_id)
+    if origin is None and not of_it:
+        return None, ()
+    placed = links(store, session.account, session.session_id)
+    ids = {link.entry_id for link in placed}
+    parted = tuple(
+        Fork(fork.chain_id, fork.session_id, find_parting(links(store, fork.account, fork.session_id), ids))
+        for fork in of_it
+    )
+    if origin is None:
+        return None, parted
+    of_origin = {link.entry_id for link in links(store, origin.account, origin.session_id)}
+    return Fork(origin.chain_id, origin.session_id, find_parting(placed, of_origin)), parted
 
 
 def choose(tree: SessionTree, text: str) -> str:

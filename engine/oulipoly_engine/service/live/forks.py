@@ -14,7 +14,14 @@ from oulipoly_engine.core.live.runtimes import Runtime
 from oulipoly_engine.core.live.sessions import Branch, LiveSession, Turn, first_line, why_elsewhere
 from oulipoly_engine.core.sessions.compaction import Message, guess_tokens
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.transcripts.entry_text import PREFACE, PREFACE_END, find_first_kept, passages, text_of
+from oulipoly_engine.core.transcripts.entry_text import (
+    PREFACE,
+    PREFACE_END,
+    find_first_kept,
+    find_kept,
+    passages,
+    text_of,
+)
 from oulipoly_engine.core.transcripts.session_file.entry import SPEAKING
 from oulipoly_engine.core.transcripts.turn_script import COMPACTION
 from oulipoly_engine.drivers.table import driver_of
@@ -23,6 +30,7 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_entries, live_events, live_sessions
 from oulipoly_engine.store.sessions import leaves
+from oulipoly_engine.store.sessions.forks import read_history
 from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.store.transcripts.entry_pages import Entry
 from oulipoly_engine.store.transcripts.entry_paths import (
@@ -203,7 +211,7 @@ def make_preface(store: Store, place: EntryPlace | None) -> str:
     length = 0
     summary = ""
     for entry in () if place is None else read_context_back(store, place):
-        if entry.kind == COMPACTION and find_first_kept(entry.body):
+        if entry.kind == COMPACTION and find_kept(entry.body) is not None:
             summary = f"Summary of what was said first:\n{text_of(entry.body)}\n\n"
         said = tuple(_write_entry(entry))
         lines += reversed(said)
@@ -223,7 +231,7 @@ def read_messages(store: Store, session: LiveSession) -> tuple[str, tuple[Messag
     summary = ""
     messages: list[Message] = []
     for entry in () if end is None else read_context_back(store, end):
-        if entry.kind == COMPACTION and find_first_kept(entry.body):
+        if entry.kind == COMPACTION and find_kept(entry.body) is not None:
             summary = text_of(entry.body)
         said = redact("\n\n".join(text for _, text in _read_speech(entry)))
         if said:
@@ -323,6 +331,7 @@ def _find_point(store: Store, source: LiveSession, at: str) -> _Point:
         return _Point(_find_end_of(store, turns, chosen[0]), chosen[0])
     sessions = find_sessions_of_turns(store, [turn.turn_id for turn in turns])
     sessions.update((account, source.native_id or "") for account in _accounts_of(store, source))
+    sessions.update([(each, owner) for each, mine in sessions for owner, _ in read_history(store, each, mine)])
     places = () if chosen else find_beginning_with(store, sessions, at)
     if len(places) != 1:
         known = "more than one turn or message" if chosen or places else "no turn"

@@ -260,7 +260,8 @@ class Catalogue(Record):
             with asked.of(one.account):
                 path, cwd = _ask(locator, one)
         told = path or facts.transcript_of(self.store, one.account, one.session_id, of_side_chain=True)
-        if told is not None and None in (cwd, model, forked_from):
+        head = transcript_head.Head()
+        if told is not None and (forked_from or None in (cwd, model, forked_from)):  # live forks tell no history
             head = transcript_head.read_head(told, one.session_id)
             cwd, model, forked_from = cwd or head.cwd, model or head.cli_model, forked_from or head.forked_from
         if cwd is None:
@@ -277,6 +278,7 @@ class Catalogue(Record):
             size_bytes=None if standing is None else standing.size_bytes,
             mtime_ms=None if standing is None else standing.mtime_ms,
             forked_from=forked_from or "",
+            history=head.history,
         )
 
     def _asks(self, account: str) -> Locator | None:

@@ -14,7 +14,7 @@ from oulipoly_engine.core.sessions.resolve import OF_FILES, UNKNOWN_MODEL
 from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.core.sessions.tree import build
 from oulipoly_engine.core.transcripts import entry_tree
-from oulipoly_engine.core.transcripts.entry_text import find_first_kept, passages
+from oulipoly_engine.core.transcripts.entry_text import Kept, find_kept, passages
 from oulipoly_engine.core.transcripts.session_file import entry as kinds
 from oulipoly_engine.core.transcripts.session_file.decode import CURRENT, SessionFile
 from oulipoly_engine.core.transcripts.session_file.encode import encode, encode_for_pi
@@ -188,7 +188,8 @@ def _entry(row: Entry, parent_id: str | None) -> SessionEntry:
     text = "\n".join(part.text for part in parts)
     at = to_text(from_text(row.timestamp))
     if row.kind != kinds.MESSAGE:
-        first_kept = find_first_kept(row.body) or None
+        kept = find_kept(row.body) or Kept()
+        first_kept = kept.first or next(iter(kept.ids), None)  # a CLI keeps the last messages
         return SessionEntry(row.entry_id, parent_id, row.kind, at=at, text=text, refers_to=first_kept)
     is_result = bool(parts) and all(part.kind == "tool_result" for part in parts)
     role = "tool_result" if is_result else row.role

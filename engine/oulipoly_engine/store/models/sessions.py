@@ -104,6 +104,8 @@ class FactsRow(Row, table_name="session_facts", primary_key=CompositeKey("accoun
     size_bytes = BigIntegerField(null=True)
     mtime_ms = BigIntegerField(null=True)
     forked_from = TextField(null=True)  # '': it is not a fork; None: nobody has looked
+    history_session = TextField(null=True)  # that holds its beginning; None: it holds all itself
+    history_end = IntegerField(null=True)  # behind the last ordinal of that beginning
 
 
 FactsRow.add_index(
@@ -118,6 +120,7 @@ FactsRow.add_index(
 FactsRow.add_index(FactsRow.first_entry_at)
 FactsRow.add_index(FactsRow.last_entry_at, name="idx_session_facts_last_turn")
 FactsRow.add_index(FactsRow.session_id, where=SQL("is_stale = 1"), name="idx_session_facts_stale")
+FactsRow.add_index(FactsRow.forked_from, where=SQL("forked_from <> ''"), name="idx_session_facts_forks")
 FactsRow.add_index(
     FactsRow.last_entry_at,
     where=is_distinct(FactsRow.described_entries, FactsRow.entries),

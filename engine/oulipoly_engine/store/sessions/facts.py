@@ -68,6 +68,7 @@ class Description(Record):
     size_bytes: int | None = None
     mtime_ms: int | None = None
     forked_from: str = ""
+    history: tuple[str, int] | None = None  # of a fork by reference: whose beginning is its own, up to which ordinal
 
 
 def recount_damaged(store: Store) -> None:
@@ -151,6 +152,8 @@ def _describe(
     size_bytes: Parameter,
     mtime_ms: Parameter,
     forked_from: Parameter,
+    history_session: Parameter,
+    history_end: Parameter,
     account: Parameter,
     session_id: Parameter,
 ) -> Query:
@@ -165,6 +168,8 @@ def _describe(
             row.size_bytes: size_bytes,
             row.mtime_ms: mtime_ms,
             row.forked_from: forked_from,
+            row.history_session: fn.COALESCE(history_session, row.history_session),
+            row.history_end: fn.COALESCE(history_end, row.history_end),
         }
     ).where(row.account == account, row.session_id == session_id)
 
@@ -181,6 +186,7 @@ def describe(store: Store, found: Iterable[Description]) -> None:
             one.size_bytes,
             one.mtime_ms,
             one.forked_from,
+            *(one.history or (None, None)),
             one.of.account,
             one.of.session_id,
         )

@@ -11,6 +11,7 @@ from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.sessions.forks import read_history
 
 
 def _last_entry(account: object, session_id: object) -> Query:
@@ -81,6 +82,13 @@ def move_to(store: Store, chain_id: str, entry_id: str | None) -> None:
 
 
 @compile_query
+def _select_leaf(account: Parameter, session_id: Parameter) -> Query:
+    row = SegmentRow
+    mine = (row.session_id == session_id) & (row.provider_name == account) & ChainRow.leaf.is_null(is_null=False)
+    return row.select(ChainRow.leaf).join(ChainRow, on=ChainRow.chain_id == row.chain_id).where(mine)
+
+
+@compile_query
 def _select_at_root(account: Parameter, session_id: Parameter) -> Query:
     segment = SegmentRow
     chain = ChainRow
@@ -108,7 +116,11 @@ def find_kept(store: Store, account: str, session_id: str) -> str | None:
     One that is not stored any more counts as none: a transcript has other ids, and so has one that was replaced.
     """
     rows = store.rows(_select_kept(account, session_id)) or store.rows(_select_at_root(account, session_id))
-    return str(rows[0][0]) if rows else None
+    if rows:
+        return str(rows[0][0])
+    leaves = {leaf for (leaf,) in store.rows(_select_leaf(account, session_id))}
+    of_history = (link.entry_id for _, link in read_history(store, account, session_id)) if leaves else ()
+    return next((entry_id for entry_id in of_history if entry_id in leaves), None)
 
 
 def find_last(store: Store, account: str, session_id: str) -> str | None:

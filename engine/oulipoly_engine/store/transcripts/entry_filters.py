@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions.forks import read_history
 from oulipoly_engine.store.transcripts.entry_pages import find_parts
 
 # The plus signs keep SQLite from an index by account and role, which has the entries of all sessions in it.
@@ -51,6 +52,12 @@ def list_with(store: Store, account: str, session_id: str, words: str) -> list[i
 
 
 def _list_rows(store: Store, account: str, session_id: str, condition: str, *values: str) -> Iterator[int]:
-    for part in reversed(find_parts(store, account, session_id)):
-        sql = _ROWS.format(_CONDITIONS[condition])
+    sql = _ROWS.format(_CONDITIONS[condition])
+    parts = find_parts(store, account, session_id)
+    for part in reversed(parts):
         yield from json.loads(store.rows(sql, (part.session_id, part.account, *values))[0][0])
+    history = read_history(store, parts[0].account, parts[0].session_id)
+    own = {link.row_id for _, link in history}
+    for owner in dict.fromkeys(owner for owner, _ in reversed(history)):
+        rows = json.loads(store.rows(sql, (owner, parts[0].account, *values))[0][0])
+        yield from (row for row in rows if row in own)

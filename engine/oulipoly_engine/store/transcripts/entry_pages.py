@@ -1,7 +1,8 @@
 """A session's entries by position: any page of a long one costs the same as the first.
 
 Positions are those of time, then of arrival, sub-agent sessions left out or in as asked. Branches of one session may be
-sessions of their own for its CLI: what was said before in others of these is read along, each entry once.
+sessions of their own for its CLI, and so may be its beginning: what was said before in these is read along, each entry
+once.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from oulipoly_engine.store.base.dialect import each_of, list_of
 from oulipoly_engine.store.base.orm import ModelSelect, Query, fn
 from oulipoly_engine.store.models.sessions import SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.sessions.forks import read_history
 
 _VALUES: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[int | str | None])
 
@@ -100,7 +102,7 @@ class EntryPages:
     def refresh(self) -> None:
         """Look again which turns there are."""
         parts = find_parts(self._store, self._key[1], self._key[0])
-        if len(parts) == 1:
+        if len(parts) == 1 and not read_history(self._store, self._key[1], self._key[0]):
             rows = self._store.rows((_all_places if self._has_side_chains else _main_places)(*self._key))
             self._rows = array("q", (row for (row,) in rows))
         else:
@@ -195,7 +197,9 @@ def has_entry(store: Store, account: str, session_id: str, entry_id: str) -> boo
         )
         for part in parts
     )
-    return any(store.rows(query) for query in asked)
+    if any(store.rows(query) for query in asked):
+        return True
+    return any(link.entry_id == entry_id for _, link in read_history(store, account, parts[0].session_id))
 
 
 def links(store: Store, account: str, session_id: str) -> tuple[EntryLink, ...]:
@@ -227,7 +231,7 @@ def _sides(session_id: Parameter, account: Parameter) -> Query:
 def read_columns(store: Store, account: str, session_id: str, last: int = -1) -> EntryColumns:
     """Return what `links` returns, by columns. last: of a session of a single part that many entries alone, -1: all."""
     parts = find_parts(store, account, session_id)
-    if len(parts) > 1:
+    if len(parts) > 1 or read_history(store, parts[0].account, parts[0].session_id):
         return to_columns(_read_links(store, parts))
     *lists, has_sides = store.rows(_columns(session_id, account, last))[0]
     rows, ids, parents = (_VALUES.decode(values)[::-1] for values in lists)
@@ -243,7 +247,8 @@ def _read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:
 
     What a CLI has copied into a branch is known by standing before the first words of ours there.
     """
-    placed: dict[str, EntryLink] = {}
+    history = read_history(store, parts[0].account, parts[0].session_id)
+    placed = {link.entry_id: link for _, link in history}
     for part in parts:
         begins_behind = part.begins_behind
         rows = store.rows(_links(part.session_id, part.account))
@@ -257,6 +262,6 @@ def _read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:
                 begins_behind = None
             placed[entry] = link
     links_in_order = [*placed.values()]
-    if len(parts) > 1:
+    if len(parts) > 1 or history:
         links_in_order.sort(key=lambda link: (link.timestamp, link.row_id))
     return tuple(links_in_order)

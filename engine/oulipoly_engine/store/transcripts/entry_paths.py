@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from oulipoly_engine.core.transcripts.entry_text import find_first_kept
+from oulipoly_engine.core.transcripts.entry_text import Kept, find_kept
 from oulipoly_engine.core.transcripts.entry_tree import path_to
 from oulipoly_engine.core.transcripts.turn_script import COMPACTION, LIVE_IDS
 from oulipoly_engine.records import Record
@@ -83,20 +83,29 @@ def find_beginning_with(store: Store, sessions: Iterable[tuple[str, str]], text:
 def read_context_back(store: Store, place: EntryPlace) -> Iterator[Entry]:
     """Yield what a CLI needs to go on behind an entry, the last first.
 
-    Behind a compaction by a model that is its summary, and what was said from the first entry that it keeps on. One
-    that keeps nothing of this path hides all that lies before it.
+    Behind a compaction that tells what it keeps that is its summary, and those entries before it. One that keeps
+    nothing of this path hides all that lies before it.
     """
     way = read_back(store, place)
     for entry in way:
         yield entry
-        first_kept = find_first_kept(entry.body) if entry.kind == COMPACTION else ""
-        if first_kept:
-            kept: list[Entry] = []
-            for entry_before in way:
-                kept.append(entry_before)
-                if entry_before.entry_id == first_kept:
-                    yield from kept
-                    break
+        kept = find_kept(entry.body) if entry.kind == COMPACTION else None
+        if kept is not None:
+            yield from _choose_kept(way, kept)
+            return
+
+
+def _choose_kept(way: Iterable[Entry], kept: Kept) -> Iterator[Entry]:
+    """Yield the entries that a compaction keeps. way: back from it."""
+    if not kept.first:
+        chosen = (each for each in way if each.entry_id in kept.ids or each.role == kept.role)
+        yield from (each for each in chosen if each.kind != COMPACTION)
+        return
+    entries: list[Entry] = []
+    for entry in way:
+        entries.append(entry)
+        if entry.entry_id == kept.first:
+            yield from entries
             return
 
 

@@ -46,12 +46,22 @@ class TreeEntry(BaseModel):
     is_sidechain: bool = Field(description="Whether a sub-agent said it.")
 
 
+class Fork(BaseModel):
+    """The session at the other end of a fork."""
+
+    chain_id: str
+    session_id: str
+    entry_id: str | None = Field(description="The message behind which the fork leaves; null: they share none.")
+
+
 class SessionTree(BaseModel):
     """A session with all its branches, each message behind its parent."""
 
     session_id: str
     chain_id: str
     leaf: str | None = Field(description="The message that the session goes on behind.")
+    forked_from: Fork | None
+    forks: list[Fork] = Field(description="Sessions that are forks of this one.")
     entries: list[TreeEntry]
 
 
