@@ -39,7 +39,9 @@ def _import(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     done = context.engine.sessions.files.import_file(options.file)
     line = f"{done.chain_id}  {done.new_entries} of {done.entries} entries are new"
-    return tell(options, asdict(done), line, notes=[plain(problem) for problem in done.problems[:20]])
+    return tell(
+        options, asdict(done), line, notes=[plain(f"{options.file}: {problem}") for problem in done.problems[:20]]
+    )
 
 
 def _export(context: Context, name: str, arguments: list[str]) -> int:

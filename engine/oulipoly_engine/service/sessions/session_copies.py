@@ -6,17 +6,17 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
-from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.resolve import OF_FILES, UNKNOWN_MODEL
 from oulipoly_engine.core.sessions.sessions import Session
-from oulipoly_engine.core.sessions.tree import build
+from oulipoly_engine.core.sessions.tree import SessionTree, build
 from oulipoly_engine.core.transcripts import entry_tree
 from oulipoly_engine.core.transcripts.entry_text import Kept, find_kept, passages
 from oulipoly_engine.core.transcripts.session_file import entry as kinds
-from oulipoly_engine.core.transcripts.session_file.decode import CURRENT, SessionFile
+from oulipoly_engine.core.transcripts.session_file.decode import CURRENT, read_file
 from oulipoly_engine.core.transcripts.session_file.encode import encode, encode_for_pi
 from oulipoly_engine.core.transcripts.session_file.entry import Header, SessionEntry
 from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, BodyChunk, EntryLine, encode_body
@@ -54,21 +54,24 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
     folder: where a copy is kept, for what only the file itself holds.
     Raises RequestRefused for a file without a session, and as `session_files.read`.
     """
-    file = session_files.read(path, longest_line)
-    header = file.header
-    if not header.id or not file.entries:
-        why = "; ".join(problem.sentence for problem in file.problems[:3]) or "it holds no entry"
-        raise RequestRefused(f"{path} is not a session file: {why}; nothing was imported")
-    tree = build(file.entries)
-    leaf = None if tree.leaf is None else tree.entries[tree.leaf].id
-    make_folder(folder)
-    with open_transcript(path) as source:  # first: what stands in the state file can be written out again
+    with session_files.open_twice(path, longest_line) as (source, read_again):
+        file = read_file(read_again(), _outline)
+        header = file.header
+        if not file.is_usable or not header.id or not file.entries:
+            why = "; ".join(problem.sentence for problem in file.problems[:3]) or "it holds no entry"
+            raise RequestRefused(f"{path} is not a session file: {why}; nothing was imported")
+        tree = build(file.entries)
+        make_folder(folder)
+        source.seek(0)  # first: what stands in the state file can be written out again
         write(_copy_of(folder, header.id), iter(lambda: source.read(_PIECE), b""))
+        lines = _lines(read_again(), header, tree)
+        new, rest = _insert_all_but_last(store, lines, now)
+    leaf = None if tree.leaf is None else tree.entries[tree.leaf].id
     times = [entry.at for entry in file.entries if entry.at] or [header.created_at or to_text(now)]
     # Pi names the parent by the path of its file, at whose end its id stands.
     origin = Path(header.parent_session or "").stem.rpartition("_")[2]
     with store.write():
-        new = entries.insert_new(store, OF_FILES, _lines(file, tree.parents), now)
+        new += entries.insert_new(store, OF_FILES, rest, now)
         chain_id = chains.chain_of(store, OF_FILES, header.id) or chains.insert(
             store,
             OF_FILES,
@@ -88,19 +91,38 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
     return Imported(chain_id, header.id, header.version, len(file.entries), new, leaf, problems)
 
 
-def _lines(file: SessionFile, parents: Iterable[int | None]) -> Iterator[EntryLine]:
-    for entry, parent in zip(file.entries, parents, strict=True):
+def _outline(entry: SessionEntry) -> SessionEntry:
+    """Return what the tree needs of an entry: a file may have more texts than there is memory."""
+    return replace(entry, text=entry.text if entry.kind in (kinds.LABEL, kinds.SESSION_INFO) else "", record=None)
+
+
+def _insert_all_but_last(store: Store, lines: Iterator[EntryLine], now: datetime) -> tuple[int, list[EntryLine]]:
+    """Store entries page by page, so that others may write in between; return how many are new, and the last page.
+
+    A session is listed once that is stored too. What a kill leaves of one, the next import of its file completes.
+    """
+    new = 0
+    page = [*islice(lines, _PAGE)]
+    while following := [*islice(lines, _PAGE)]:
+        with store.write():
+            new += entries.insert_new(store, OF_FILES, page, now)
+        page = following
+    return new, page
+
+
+def _lines(file: Iterable[SessionEntry], header: Header, tree: SessionTree) -> Iterator[EntryLine]:
+    for entry, parent in zip(file, tree.parents, strict=False):  # the file may grow meanwhile
         role = entry.role if entry.kind == kinds.MESSAGE else entry.kind
         first_kept = entry.refers_to if entry.kind == kinds.COMPACTION else None
         chunks = [BodyChunk(_CHUNKS.get(role, "text"), entry.text, first_kept)] if entry.text else []
         if entry.tool_calls:
             chunks.append(BodyChunk("tool_use"))
         yield EntryLine(
-            session_id=file.header.id,
+            session_id=header.id,
             entry_id=entry.id,
-            timestamp=entry.at or file.header.created_at or "1970-01-01T00:00:00.000000Z",
+            timestamp=entry.at or header.created_at or "1970-01-01T00:00:00.000000Z",
             role=_ROLES.get(role, role),
-            parent_entry_id=NO_PARENT if parent is None else file.entries[parent].id,
+            parent_entry_id=NO_PARENT if parent is None else tree.entries[parent].id,
             is_compaction_boundary=entry.kind == kinds.COMPACTION,
             body=encode_body(chunks) if chunks else None,
             other_kind=entry.kind,

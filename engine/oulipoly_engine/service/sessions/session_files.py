@@ -13,7 +13,7 @@ import fcntl
 import glob
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +42,21 @@ def read(path: Path, longest: int) -> SessionFile:
     with open_transcript(path) as file, _naming(path):
         content = read_file(_reader(path, file, longest))
     return content if content.is_usable else replace(content, entries=())
+
+
+@contextmanager
+def open_twice(path: Path, longest: int) -> Iterator[tuple[BinaryIO, Callable[[], SessionFileReader]]]:
+    """Lend a session file, and what begins to read it from its start. longest: bytes of a line.
+
+    Raises StorageUnsupported for a newer version, and OSError as `open_transcript`.
+    """
+    with open_transcript(path) as file, _naming(path):
+
+        def read_again() -> SessionFileReader:
+            file.seek(0)
+            return _reader(path, file, longest)
+
+        yield file, read_again
 
 
 def migrate(path: Path, longest: int) -> Path | None:

@@ -1,8 +1,12 @@
 """Session files of other tools become sessions with all their branches, and go out again as they came."""
 
+import contextlib
 import json
 import os
+import signal
+import sqlite3
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,6 +22,7 @@ from oulipoly_engine.store.transcripts.entry_pages import links
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
 SHARED = Path(os.environ.get("SHARED_DIR") or Path(__file__).resolve().parents[5] / "shared")
+DAMAGED = sorted((SHARED / "fixtures" / "sessions" / "damaged").glob("*.jsonl"))
 FILES = sorted((SHARED / "fixtures" / "sessions").glob("pi-*/*.jsonl"))
 LONGEST = 1 << 26
 
@@ -98,3 +103,96 @@ def test_a_fork_has_the_path_to_its_last_entry_with_ids_and_labels_and_names_its
     assert ("8", 8) == (leaves.find_leaf(store, OF_FILES, "source"), len(links(store, OF_FILES, "source")))
     with pytest.raises(TurnNotFound):
         fork_file(store, session, "9", copies, LONGEST, NOW)
+
+
+@pytest.mark.skipif(not DAMAGED, reason="no damaged session files: neither ../shared nor $SHARED_DIR has any")
+def test_damaged_files_come_in_with_all_that_can_be_read_or_are_refused_by_line(tmp_path):
+    refused = {}
+    for path in DAMAGED:
+        before = path.read_bytes()
+        with contextlib.closing(open_store(tmp_path / f"{path.stem}.db")) as store:
+            try:
+                done = import_file(store, path, tmp_path / "copies", LONGEST, NOW)
+            except RunnerError as error:
+                refused[path.stem] = error.message
+                continue
+            placed = links(store, OF_FILES, done.session_id)
+            objects = [record for record in map(parse, before.split(b"\n")) if isinstance(record, dict)]
+            assert len({link.entry_id for link in placed}) == len(placed) == done.entries == len(objects) - 1, path
+            assert done.leaf == leaves.find_leaf(store, OF_FILES, done.session_id)
+            assert before == path.read_bytes()
+
+    assert {"empty", "header_second_line", "header_without_id", "idless_v1", "version_4"} == {*refused}
+    assert all(f"{name}.jsonl" in message for name, message in refused.items())
+    assert all("line 1" in refused[name] for name in ("header_second_line", "header_without_id", "idless_v1"))
+
+
+def parse(line):
+    try:
+        return json.loads(line.decode("utf-8-sig", "replace"))
+    except ValueError:
+        return None
+
+
+@pytest.fixture
+def long_file(tmp_path):
+    """A file of more entries than are stored at once."""
+    path = tmp_path / "long.jsonl"
+    rows = [{"type": "session", "version": 2, "id": "long"}]
+    for number in range(1201):
+        message = {"role": "user", "content": f"words {number}"}
+        rows.append({"id": str(number), "parent_id": str(number - 1) if number else None, "message": message})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_an_import_that_is_killed_between_two_pages_is_completed_by_the_next(long_file, tmp_path):
+    child = os.fork()
+    if not child:
+        commits = count(1)
+        connect = sqlite3.connect
+
+        def die_at_third(statement):
+            if statement == "COMMIT" and next(commits) == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        store = open_store(tmp_path / "state.db")
+        store.close()
+
+        def traced(*words, **options):
+            connection = connect(*words, **options)
+            connection.set_trace_callback(die_at_third)
+            return connection
+
+        sqlite3.connect = traced
+        import_file(open_store(tmp_path / "state.db"), long_file, tmp_path / "copies", LONGEST, NOW)
+        os._exit(0)
+    assert -signal.SIGKILL == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with contextlib.closing(open_store(tmp_path / "state.db")) as store:
+        assert (1000, 0) == (len(links(store, OF_FILES, "long")), len(list_sessions(store)))
+
+        done = import_file(store, long_file, tmp_path / "copies", LONGEST, NOW)
+        (session,) = list_sessions(store)
+        assert (201, 1201, "1200") == (done.new_entries, len(links(store, OF_FILES, "long")), done.leaf)
+        assert done.chain_id == session.chain_id
+
+
+def test_two_imports_of_a_file_at_once_make_one_session(long_file, tmp_path):
+    with contextlib.closing(open_store(tmp_path / "state.db")) as store:
+        children = []
+        for _ in range(2):
+            child = os.fork()
+            if not child:
+                mine = open_store(tmp_path / "state.db")
+                done = import_file(mine, long_file, tmp_path / "copies", LONGEST, NOW)
+                os._exit(0 if done.entries == 1201 else 1)
+            children.append(child)
+        assert [0, 0] == [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        (session,) = list_sessions(store)
+
+        assert (1201, "1200") == (len(links(store, OF_FILES, "long")), leaves.find_leaf(store, OF_FILES, "long"))
+        written = b"".join(write_file(store, session, tmp_path / "copies", LONGEST, 2))
+        assert [f"words {number}" for number in range(1201)] == [
+            row["message"]["content"] for row in read_lines(written)[1:]
+        ]
+    assert 1 == len([*(tmp_path / "copies").iterdir()])

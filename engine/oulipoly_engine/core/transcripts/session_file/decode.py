@@ -13,7 +13,7 @@ file, and its migration, gives the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -184,9 +184,11 @@ def decode(raw_lines: Iterable[bytes | LongLine], session_id: str = "", modified
     return read_file(SessionFileReader(raw_lines, session_id, modified_at))
 
 
-def read_file(reader: SessionFileReader) -> SessionFile:
-    """Return all that a reader has to tell, from where it stands to its end."""
-    entries = tuple(reader)
+def read_file(
+    reader: SessionFileReader, outline: Callable[[SessionEntry], SessionEntry] = lambda entry: entry
+) -> SessionFile:
+    """Return all that a reader has to tell, from where it stands to its end. outline: what is kept of each entry."""
+    entries = tuple(map(outline, reader))
     return SessionFile(reader.header, entries, tuple(reader.problems), reader.problem_count, reader.is_usable)
 
 
