@@ -1,4 +1,7 @@
-"""The tree of a session of 100,000 entries with 200 branches: to open it, go on elsewhere and append; and its files."""
+"""The tree of a session of 100,000 entries with 200 branches: to open it, go on elsewhere and append; and its files.
+
+Two more sessions are as long: one with 1,000 branches all over it, and one in which all follow on the first entry.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,7 +24,9 @@ _ENTRIES, _SHORTER, _BRANCH_EACH = 100_000, 10_000, 500
 _OPEN_LIMIT_MS, _SCREEN_LIMIT_MS, _BRANCH_LIMIT_MS, _APPEND_LIMIT_MS = 1000.0, 150.0, 50.0, 1.0
 _SCREEN = 40  # lines
 _FILES, _SNAPSHOT_LIMIT_MS = 20_000, 150.0
-_ACCOUNT, _LONG, _SHORT = "tree", "ffffffff-0000-4000-8000-000000000001", "eeeeeeee-0000-4000-8000-000000000001"
+_ACCOUNT = "tree"
+_LONG, _SHORT, _FORKED, _FLAT = (f"{letter * 8}-0000-4000-8000-000000000001" for letter in "fedc")
+_SHAPES = {"200 branches": _LONG, "1,000 branches": _FORKED, "one parent": _FLAT}
 _ENTRY = (
     "INSERT INTO session_turns (provider_name, session_id, turn_id, parent_turn_id, timestamp, role, ingested_at, body)"
     " VALUES (?, ?, ?, ?, ?, ?, '9999', ?)"
@@ -41,13 +46,29 @@ def opened(world: World) -> Result:
 
 
 def screen(world: World) -> Result:
-    """Time what the app does for the first screen of a tree; of a session ten times as long it is told beside."""
+    """Time what the app does for the first screen of a tree; all of it, and of shorter sessions, stands beside."""
     _prepare(world)
-    shorter = Series(tuple(isolated(lambda: _screens(world, _SHORT, world.rounds(12)))))
-    long = Series(tuple(isolated(lambda: _screens(world, _LONG, world.rounds(12)))))
-    facts = {f"{_ENTRIES:,} entries, minimum ms": round(long.least)}
-    meaning = f"a tree of {_SHORTER:,} entries until its first screen, minimum"
-    return Result(meaning, shorter.least, "ms", Limit(_SCREEN_LIMIT_MS), shorter, facts=facts)
+    screens = {}
+    facts = {}
+    for shape, session in _SHAPES.items():
+        first, whole = isolated(lambda session=session: _screens(world, session, world.rounds(12)))
+        screens[shape] = Series(tuple(first))
+        facts |= {f"{shape}, minimum ms": round(min(first)), f"{shape}, all, minimum ms": round(min(whole))}
+    facts[f"{_SHORTER:,} entries, all, minimum ms"] = round(min(isolated(lambda: _screens(world, _SHORT, 5))[1]))
+    slowest = max(screens.values(), key=lambda series: series.least)
+    meaning = f"a tree of {_ENTRIES:,} entries until its first screen, minimum of the slowest shape"
+    return Result(meaning, slowest.least, "ms", Limit(_SCREEN_LIMIT_MS), slowest, facts=facts)
+
+
+def keys(world: World) -> Result:
+    """Time what keys do in such a tree: each filter, folding, and a search for what is nowhere, in one, in all."""
+    _prepare(world)
+    times = isolated(lambda: _keys(world, world.rounds(12)))
+    name = max(times, key=lambda name: min(times[name]))
+    slowest = Series(tuple(times[name]))
+    facts = {f"{name}, minimum ms": round(min(values)) for name, values in times.items()}
+    meaning = f"a key in a tree of {_ENTRIES:,} entries, the slowest: {name}, minimum"
+    return Result(meaning, slowest.least, "ms", Limit(_SCREEN_LIMIT_MS), slowest, facts=facts)
 
 
 def branch(world: World) -> Result:
@@ -90,24 +111,39 @@ def _fill(state: Path) -> int:
     state.mkdir(parents=True)
     store = open_store(state / "state.db")
     with store.write():
-        for session, count in ((_LONG, _ENTRIES), (_SHORT, _SHORTER)):
-            store.execute_many(_ENTRY, _entries(session, count))
-        imported.adopt(store, _ACCOUNT, [_LONG, _SHORT])
+        for session, count, parent_of in (
+            (_LONG, _ENTRIES, _goes_back),
+            (_SHORT, _SHORTER, _goes_back),
+            (_FORKED, _ENTRIES, _goes_anywhere),
+            (_FLAT, _ENTRIES, lambda _number, _dice: 0),
+        ):
+            store.execute_many(_ENTRY, _entries(session, count, parent_of))
+        imported.adopt(store, _ACCOUNT, [_LONG, _SHORT, _FORKED, _FLAT])
     Catalogue(store, Kinds({}, {})).refresh()
     store.close()
     return 1
 
 
-def _entries(session: str, count: int) -> Iterator[tuple[object, ...]]:
-    """Yield entries, of which every 500th goes back and begins a branch."""
+def _goes_back(number: int, dice: random.Random) -> int:
+    """Return the entry before one; every 500th goes back a little and begins a branch."""
+    return max(0, number - (1 if number % _BRANCH_EACH else dice.randint(2, 50)))
+
+
+def _goes_anywhere(number: int, dice: random.Random) -> int:
+    return number - 1 if number % 100 else dice.randrange(number)
+
+
+def _entries(session: str, count: int, parent_of: Callable[[int, random.Random], int]) -> Iterator[tuple[object, ...]]:
+    """Yield entries, a half of which tools have made."""
     dice = random.Random(1)  # noqa: S311 - the same history in every run
     begun = datetime(2026, 11, 1, tzinfo=UTC)
     for number in range(count):
-        back = 1 if number % _BRANCH_EACH else dice.randint(2, 50)
-        parent = _id(max(0, number - back)) if number else ""
-        body = [{"type": ("text", "tool_result")[number % 5 == 1], "text": "words of it " * dice.choice((1, 9, 90))}]
+        parent = _id(parent_of(number, dice)) if number else ""
+        kind = ("text", "tool_result", "text", "tool_use")[number % 4]
+        body = [{"type": kind, "text": f"{number} words of it " * dice.choice((1, 9, 90))}]
         at = f"{begun + timedelta(seconds=15 * number):%Y-%m-%dT%H:%M:%S}.000000Z"
-        yield _ACCOUNT, session, _id(number), parent, at, ("user", "assistant")[number % 2], json.dumps(body)
+        text = json.dumps(body, separators=(",", ":"))
+        yield _ACCOUNT, session, _id(number), parent, at, ("user", "assistant")[number % 2], text
 
 
 def _id(number: int) -> str:
@@ -126,19 +162,47 @@ def _until_screen(world: World, verb: str) -> float:
     return taken
 
 
-def _screens(world: World, session: str, rounds: int) -> list[float]:
+def _screens(world: World, session: str, rounds: int) -> tuple[list[float], list[float]]:
+    """Return how long the first screen took, and that of all entries."""
     os.environ.update(world.env("tree"))
     from oulipoly_engine.facade.engine import Engine
+    from oulipoly_tui.screens.sessions.tree import LAST_ENTRIES
     from oulipoly_tui.view.sessions.tree import TreeLook, TreeRows
 
     engine = Engine()
 
-    def show() -> None:
-        rows = TreeRows(engine.sessions.branches.tree(session), TreeLook())
+    def show(last: int) -> None:
+        rows = TreeRows(engine.sessions.branches.tree(session, last=last), TreeLook())
         if len(rows[-_SCREEN:]) < _SCREEN:
             raise BenchBroken("the tree has too few rows")
 
-    return list(calls(show, rounds, 1).values)
+    first, whole = (calls(lambda last=last: show(last), rounds, 1).values for last in (LAST_ENTRIES, -1))
+    return list(first), list(whole)
+
+
+def _keys(world: World, rounds: int) -> dict[str, list[float]]:
+    """Return the milliseconds that keys took, by what they do."""
+    os.environ.update(world.env("tree"))
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_tui.view.sessions.tree import FILTERS, TreeLook, TreeRows
+
+    branches = Engine().sessions.branches
+    tree = branches.tree(_FORKED)
+    rows = TreeRows(tree, TreeLook())
+    places = iter(range(0, _ENTRIES, 97))
+
+    def show(kept: str) -> None:
+        TreeRows(branches.tree(_FORKED, kept, known=tree), TreeLook())[-_SCREEN:]
+
+    acts: dict[str, Callable[[], object]] = {
+        **{f"filter {kept}": lambda kept=kept: show(kept) for kept in FILTERS},
+        "fold all": lambda: TreeRows(tree, TreeLook(folded=rows.find_branches()))[-_SCREEN:],
+        "go anywhere": lambda: rows[rows.place_of(tree.entry_ids[next(places)]) or 0],
+        "find nowhere": lambda: branches.find(_FORKED, "in no message"),
+        "find in one": lambda: branches.find(_FORKED, "77777 words"),
+        "find in all": lambda: branches.find(_FORKED, "words"),
+    }
+    return {name: list(calls(act, rounds, 1).values) for name, act in acts.items()}
 
 
 def _branches(world: World, rounds: int) -> list[float]:

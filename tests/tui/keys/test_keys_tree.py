@@ -275,7 +275,7 @@ async def test_b_asks_whether_files_go_back_too_and_shows_what_they_become(kept,
 async def test_of_a_long_tree_the_end_is_shown_first_and_the_cursor_stays_where_it_goes_on(
     branched, sessions, monkeypatch, last, expected
 ):
-    monkeypatch.setattr(screen, "_LAST_ENTRIES", last)
+    monkeypatch.setattr(screen, "LAST_ENTRIES", last)
     taken = []
     take = screen.TreeScreen._take
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _TITLE = 40  # columns of a message in a question
 _READING = 138  # columns that a text to read has at most
-_LAST_ENTRIES = 2_000  # of a longer session are shown while the others are read
+LAST_ENTRIES = 2_000  # of a longer session are shown while the others are read
 _EDGES = 12  # columns of the screen that it has not
 
 
@@ -107,7 +107,7 @@ class TreeScreen(ActingScreen):
         """Read what is not known of the tree; of one that is not shown yet the end first."""
         self._state = "reading …"
         self.redraw()
-        last = _LAST_ENTRIES if self._tree is None else -1
+        last = LAST_ENTRIES if self._tree is None else -1
         if known is not None and known.is_part:
             known = None
         self._app.work_newest("tree", partial(self._ask, last, known))
