@@ -100,7 +100,7 @@ def test_no_table_has_what_only_sqlite_has():
     assert [] == [sql for sql, _ in (each.query() for each in made) if _SQLITE_ALONE.search(sql)]
 
 
-_LISTS = {"(SELECT value FROM json_each(%s))": "()", "json_group_array(": "("}  # dialect's each_of and list_of alone
+_LISTS = {"(SELECT value FROM json_each(%s))": "()", "JSON_GROUP_ARRAY(": "("}  # dialect's each_of and list_of alone
 
 
 def _compiled():
