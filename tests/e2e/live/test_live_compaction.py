@@ -112,6 +112,19 @@ def test_a_compaction_is_undone_by_going_back_before_it_and_again(live, echo):
     assert ["four", "five"] == things_in(said_to_next_process(live, echo, "and with it"))
 
 
+def test_another_name_changes_nothing_that_is_sent(live, echo):
+    tree = live.engine.sessions.branches.tree(echo)
+    live.engine.sessions.branches.branch(echo, tree.entry_ids[3])
+    live.engine.sessions.notes.rename(echo, "a walk")
+    assert ["one", "two"] == things_in(said_to_next_process(live, echo, "back there"))
+
+    live.engine.sessions.branches.branch(echo, tree.leaf)
+    live.live.order(echo, orders.Compact(), starts=True)
+    live.engine.sessions.notes.rename(echo, "a long walk")
+    line = said_to_next_process(live, echo, "and on")
+    assert (True, ["four", "five"]) == ("They spoke of" in line, things_in(line))
+
+
 def test_a_second_compaction_goes_on_with_the_first_summary(live, echo):
     live.live.order(echo, orders.Compact(), starts=True)
     for thing in ("six", "seven", "eight"):

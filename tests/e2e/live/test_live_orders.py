@@ -438,3 +438,5 @@ def test_a_model_that_the_cli_refuses_is_not_kept(live):
     with pytest.raises(RunnerError, match="refused by the CLI"):
         live.live.set_model(session, "no-such-model")
     assert before == live.live.find(session).opening.model
+    live.engine.sessions.transcripts.glance()
+    assert {"message"} == {entry.kind for entry in live.engine.sessions.branches.tree(session, "all").entries}

@@ -11,8 +11,9 @@ from functools import cached_property
 from itertools import takewhile
 from operator import lt, or_
 
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.entry_tree import children_of
-from oulipoly_engine.core.transcripts.turn_script import COMPACTION, LIVE_IDS
+from oulipoly_engine.core.transcripts.turn_script import COMPACTION, LIVE_IDS, MESSAGE
 from oulipoly_engine.records import Record, replace
 
 _ELDER = ("├─ ", "│  ")  # the lines of a child, and of what follows on it
@@ -71,9 +72,10 @@ def format_line(entry: TreeEntry, *, is_leaf: bool, columns: int = 0) -> str:
     """
     prefix = cut_prefix(entry.prefix, columns or len(entry.prefix) * 3)
     letter = "C" if entry.kind == COMPACTION else _LETTERS.get(entry.role, "·")
+    kind = "" if entry.kind in (MESSAGE, COMPACTION) else f"[{plain(entry.kind.replace('_', ' '))}] "
     label = f"  [{entry.label}]" if entry.label else ""
     mark = "  ← goes on here" if is_leaf else ""
-    return f"{prefix}{letter} {short_id(entry.entry_id)}  {entry.preview}{label}{mark}"
+    return f"{prefix}{letter} {short_id(entry.entry_id)}  {kind}{entry.preview}{label}{mark}"
 
 
 class TreeLayout:

@@ -5,11 +5,14 @@ A branch is what was left behind when a person went back and said something else
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 
-from oulipoly_engine.core.transcripts.turn_script import NO_PARENT
-from oulipoly_engine.records import Record
+from oulipoly_engine.core.transcripts.session_file.entry import COMPACTION, SPEAKING
+from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, MESSAGE, NO_PARENT
+from oulipoly_engine.records import Record, replace
+
+SAID = SPEAKING | {COMPACTION}  # kinds of entries that a tree shows with every filter
 
 
 class LineKind(StrEnum):
@@ -29,6 +32,12 @@ class EntryLink(Record):
     is_sidechain: bool
     timestamp: str
     source_file: str | None = None
+    kind: str = MESSAGE
+
+    @property
+    def is_change(self) -> bool:
+        """Tell whether it is a change of a live session's model or name, which we have noted ourselves."""
+        return self.kind in CHANGES and self.entry_id.startswith(LIVE_IDS)
 
 
 class EntryColumns(Record):
@@ -38,6 +47,7 @@ class EntryColumns(Record):
     ids: Sequence[str]
     parent_ids: Sequence[str | None]
     sides: Mapping[int, str | None] = {}  # the files of those that sub-agents said, by their places
+    unsaid: Set[int] = frozenset()  # the places of those that nobody has said: changes of model or name, and the like
 
 
 class EntryRun(Record):
@@ -55,6 +65,32 @@ class EntryTree(Record):
     """All lines of a session, the main one first, then in the order of their first entries."""
 
     lines: tuple[EntryRun, ...]
+
+
+def place_changes(links: Sequence[EntryLink]) -> Sequence[EntryLink]:
+    """Have each change follow on what was said before it, and what was said next there follow on the change.
+
+    links: of what a CLI keeps as one session, in order of time. A transcript knows nothing of changes, and neither does
+    the leaf: their time alone tells where they belong.
+    """
+    if not any(link.is_change for link in links):
+        return links
+    known = {link.entry_id for link in links}
+    ends: dict[str | None, str] = {}  # the last change behind an entry that nothing else follows on yet
+    placed = []
+    before: str | None = None
+    for link in links:
+        parent = link.parent_entry_id
+        follows = parent if parent in known or parent == NO_PARENT else before
+        if link.is_change:
+            placed.append(replace(link, parent_entry_id=ends.get(follows, follows)))
+            ends[follows] = link.entry_id
+            continue
+        if not link.is_sidechain:
+            parent = ends.pop(follows, parent)
+            before = link.entry_id
+        placed.append(link if parent == link.parent_entry_id else replace(link, parent_entry_id=parent))
+    return placed
 
 
 def build(links: Iterable[EntryLink]) -> EntryTree:
@@ -167,6 +203,7 @@ def to_columns(links: Sequence[EntryLink]) -> EntryColumns:
         [link.entry_id for link in links],
         [link.parent_entry_id for link in links],
         {place: link.source_file for place, link in enumerate(links) if link.is_sidechain},
+        {place for place, link in enumerate(links) if link.kind not in SAID},
     )
 
 

@@ -18,6 +18,11 @@ from oulipoly_engine.records import Record, replace
 LIVE_IDS = "live/"  # begins the ids of entries that live sessions and one-shots make; no CLI's own id begins so
 MESSAGE = "message"  # kinds of entries, as the next one
 COMPACTION = "compaction"
+BRANCH_SUMMARY = "branch_summary"  # of what a person has left when they went back
+SESSION_INFO = "session_info"  # the session's name
+MODEL_CHANGE = "model_change"
+THINKING_LEVEL_CHANGE = "thinking_level_change"
+CHANGES = (MODEL_CHANGE, THINKING_LEVEL_CHANGE, SESSION_INFO)  # what our own entries of live sessions note
 NO_PARENT = ""  # the parent of an entry that begins a line for certain, in a file that holds them all
 _SHOWN = 80  # characters of a foreign value in a message
 _EARLIEST_YEAR = 1900  # before it the fixed form of instants has fewer digits and would not compare as text

@@ -120,8 +120,8 @@ class SessionBranches(SessionPart):
                 columns = known.columns
                 layout = known.layout
             names = labels.of_chain(store, session.chain_id)
-            chosen = choose_kept(columns, names, kept, lambda: list_kept(*place, kept))
             leaf = find_leaf(*place) or None
+            chosen = choose_kept(columns, names, kept, leaf, lambda: list_kept(*place, kept))
             is_part = len(columns.ids) == last
             origin = None if known is None else known.origin
             forks_of_it = () if known is None else known.forks

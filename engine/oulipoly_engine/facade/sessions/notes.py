@@ -13,7 +13,7 @@ from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.protocol import Client
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_sessions
+from oulipoly_engine.store.live import live_sessions, own_entries
 from oulipoly_engine.store.sessions import notes
 
 _LONGEST = {"name": 200, "note": 10_000}  # characters
@@ -27,7 +27,7 @@ class SessionNotes(SessionPart):
         """Give a session a name, an empty one takes it away; return the former one. Raises UsageInvalid."""
         self._home.refuse_if_read_only("write notes")
         checked = plain(_check_text("name", name))
-        before = self._change(text, notes.rename, checked).name
+        before = self._change(text, own_entries.rename, checked).name
         self._tell_hosts(text, checked)
         return before
 

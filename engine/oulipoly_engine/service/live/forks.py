@@ -23,7 +23,7 @@ from oulipoly_engine.core.transcripts.entry_text import (
     text_of,
 )
 from oulipoly_engine.core.transcripts.session_file.entry import SPEAKING
-from oulipoly_engine.core.transcripts.turn_script import COMPACTION
+from oulipoly_engine.core.transcripts.turn_script import BRANCH_SUMMARY, CHANGES, COMPACTION
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RuntimeUnknown, TurnNotFound
 from oulipoly_engine.records import Record, replace
@@ -309,10 +309,9 @@ def find_moved_leaf(store: Store, session: LiveSession) -> str | None:
     end = find_end(store, session)
     if end is None or not end.is_live:  # the way there need not be read
         return None
-    last = next(read_back(store, end), None)
-    if last is None or last.kind != COMPACTION or not find_first_kept(last.body):
-        return None
-    return last.entry_id
+    last = next((entry for entry in read_back(store, end) if entry.kind not in CHANGES), None)
+    is_ours = last is not None and (last.kind == BRANCH_SUMMARY or bool(find_first_kept(last.body)))
+    return last.entry_id if last is not None and is_ours else None
 
 
 def _accounts_of(store: Store, session: LiveSession) -> set[str]:

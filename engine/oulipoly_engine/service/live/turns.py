@@ -23,6 +23,7 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions import compaction
 from oulipoly_engine.core.sessions.compaction import Reason, Rules, Verdict
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts.turn_script import MODEL_CHANGE, THINKING_LEVEL_CHANGE
 from oulipoly_engine.core.worktrees.event_secrets import EventCleaner, clean_record
 from oulipoly_engine.drivers.base import (
     NAME_LIMIT,
@@ -42,7 +43,7 @@ from oulipoly_engine.service.live.session_queue import change_queue, check_text,
 from oulipoly_engine.service.live.session_requests import SessionRequests
 from oulipoly_engine.service.worktrees.snapshot.keeper import FileKeeper
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.live import live_queue, live_sessions, probes, unsent_texts
+from oulipoly_engine.store.live import live_queue, live_sessions, own_entries, probes, unsent_texts
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains, notes
@@ -96,6 +97,7 @@ class SessionTurns:
         self._texts: dict[str, list[str]] = {}  # of theirs so far; put together for who comes, and at the end
         self.model = driver.opening.model
         self._model_before: Mapping[str, Any] | None = None  # until the CLI refuses another one
+        self._changes: tuple[str, ...] = ()  # the entries that tell of that one
         self.usage = ev.Usage()
         self._reply = ""
         self._events = SessionEvents(store, session.session_id, clock, tell)
@@ -184,6 +186,7 @@ class SessionTurns:
             case ev.OrderFailed(order="set_model") if self._model_before is not None:
                 self._change_opening(**self._model_before)  # else the next process would be started with it
                 self._model_before = None
+                self._drop_changes()
             case ev.OrderFailed(order=order) if self._ordered is not None and self._ordered.kind == order:
                 self.turn = None
             case ev.NameChanged(name=name) if name == self.session.title:
@@ -566,11 +569,17 @@ class SessionTurns:
 
     def _name_listed(self, name: str | None) -> None:
         """Give the name to the session among all sessions too: there is one."""
-        account, native_id = self.session.account, self.session.native_id
-        if account is not None and native_id is not None:
-            chain_id = chains.chain_of(self._store, account, native_id)
-            if chain_id is not None:
-                notes.rename(self._store, chain_id, name, self._clock.now())
+        chain_id = self._find_chain()
+        if chain_id is not None:
+            own_entries.rename(self._store, chain_id, name, self._clock.now())
+
+    def _find_chain(self) -> str | None:
+        """Return the session's id among all sessions; None: nothing of it is listed yet."""
+        native_id = self.session.native_id
+        if native_id is None:
+            return None
+        account = self.session.account or chains.find_holder(self._store, self.session.runtime_id, native_id)
+        return chains.chain_of(self._store, account, native_id)
 
     def _set_model(self, order: orders.SetModel) -> dict[str, Any]:
         model, effort = order.model.strip(), order.effort.strip()
@@ -578,8 +587,30 @@ class SessionTurns:
         before = {"model": self.session.opening.model, "effort": self.session.opening.effort}
         self._driver.set_model(model, effort)
         self._model_before = before
-        self._change_opening(model=model, effort=effort)
+        with self._store.write():  # the tree has it at once, or nobody has chosen it
+            self._change_opening(model=model, effort=effort)
+            self._note_model(model, effort, before["effort"])
         return {}
+
+    def _note_model(self, model: str, effort: str, effort_before: str) -> None:
+        """Make entries of what is another one from here on, once there is something that they can follow on."""
+        chain_id = self._find_chain()
+        owner = self.session.account or self.session.runtime_id
+        changes = [(MODEL_CHANGE, f"{owner}/{model}")] if model != self.model else []
+        changes += [(THINKING_LEVEL_CHANGE, effort)] if effort not in ("", effort_before) else []
+        now = self._clock.now()
+        self._changes = (
+            ()
+            if chain_id is None
+            else tuple(own_entries.add(self._store, chain_id, kind, text, now) for kind, text in changes)
+        )
+
+    def _drop_changes(self) -> None:
+        """Take back the entries of a model that the CLI has refused."""
+        chain_id = self._find_chain()
+        if chain_id is not None and self._changes:
+            own_entries.drop(self._store, chain_id, self._changes)
+        self._changes = ()
 
     def _check_model(self, model: str, effort: str) -> None:
         """Raise UsageInvalid for a model or an effort that the runtime, as it has told, does not have."""

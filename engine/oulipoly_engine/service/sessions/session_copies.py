@@ -19,7 +19,7 @@ from oulipoly_engine.core.transcripts.session_file import entry as kinds
 from oulipoly_engine.core.transcripts.session_file.decode import CURRENT, read_file
 from oulipoly_engine.core.transcripts.session_file.encode import encode, encode_for_pi
 from oulipoly_engine.core.transcripts.session_file.entry import Header, SessionEntry
-from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, BodyChunk, EntryLine, encode_body
+from oulipoly_engine.core.transcripts.turn_script import CHANGES, NO_PARENT, BodyChunk, EntryLine, encode_body
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record, replace
@@ -163,9 +163,31 @@ def write_file(store: Store, session: Session, folder: Path, longest_line: int, 
     """
     header, of_session = _read_all(store, session, folder, longest_line)
     if version == 2:
-        return encode(header, of_session)
+        return encode(header, _without_changes(of_session))
     leaf = leaves.find_leaf(store, session.active.account, session.active.session_id) or None
+    for entry in of_session:  # pi goes on behind the changes that follow on the leaf
+        if _is_own_change(entry) and entry.parent_id == leaf:
+            leaf = entry.id
+    name = notes.of_chain(store, session.chain_id).name
+    if name and name != build(of_session).name():
+        of_session = (*of_session, SessionEntry("name", leaf, kinds.SESSION_INFO, text=name))
+        leaf = "name"
     return encode_for_pi(header, build(of_session).without_rings(), leaf)
+
+
+def _is_own_change(entry: SessionEntry) -> bool:
+    return entry.kind in CHANGES and entry.record is None
+
+
+def _without_changes(of_session: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
+    """Yield entries without our own changes, which version 2 has no form for. of_session: parents first."""
+    above: dict[str | None, str | None] = {}  # of each change what it follows on
+    for entry in of_session:
+        parent_id = above.get(entry.parent_id, entry.parent_id)
+        if _is_own_change(entry):
+            above[entry.id] = parent_id
+        else:
+            yield replace(entry, parent_id=parent_id)
 
 
 def _read_all(
@@ -212,7 +234,8 @@ def _entry(row: Entry, parent_id: str | None) -> SessionEntry:
     if row.kind != kinds.MESSAGE:
         kept = find_kept(row.body) or Kept()
         first_kept = kept.first or next(iter(kept.ids), None)  # a CLI keeps the last messages
-        return SessionEntry(row.entry_id, parent_id, row.kind, at=at, text=text, refers_to=first_kept)
+        refers_to = parent_id if row.kind == kinds.BRANCH_SUMMARY else first_kept
+        return SessionEntry(row.entry_id, parent_id, row.kind, at=at, text=text, refers_to=refers_to)
     is_result = bool(parts) and all(part.kind == "tool_result" for part in parts)
     role = "tool_result" if is_result else row.role
     blocks = [_block(part.kind, part.text) for part in parts]

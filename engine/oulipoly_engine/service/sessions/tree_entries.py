@@ -84,22 +84,29 @@ def role_of(entry: Entry) -> str:
 
 
 def choose_kept(
-    columns: EntryColumns, labels: Mapping[str, str], kept: str, list_rows: Callable[[], Iterable[int]]
+    columns: EntryColumns,
+    labels: Mapping[str, str],
+    kept: str,
+    leaf: str | None,
+    list_rows: Callable[[], Iterable[int]],
 ) -> Sequence[int] | None:
     """Return the places of the entries that a filter keeps, None: all.
 
-    kept: one of the facade's FILTERS. list_rows: says which the database keeps, for a filter by kinds.
+    kept: one of the facade's FILTERS. leaf: is seen also where nobody has said it, but with `user`. list_rows: says
+    which the database keeps, for a filter by kinds.
     """
     places = range(len(columns.ids))
-    if kept == "all" or (kept == "default" and not columns.sides):
+    left_out = columns.sides.keys() | columns.unsaid
+    if kept == "all" or (kept == "default" and not left_out):
         return None
     if kept == "labelled":
         return [place for place in places if columns.ids[place] in labels]
-    main = [place for place in places if place not in columns.sides] if columns.sides else places
-    if kept == "default":
-        return main
-    rows = {*list_rows()}
-    return [place for place in main if columns.rows[place] in rows]
+    main = [place for place in places if place not in left_out] if left_out else places
+    if kept != "default":
+        rows = {*list_rows()}
+        main = [place for place in main if columns.rows[place] in rows]
+    at_leaf = () if kept == "user" else [place for place in columns.unsaid if columns.ids[place] == leaf]
+    return sorted((*main, *at_leaf)) if at_leaf else main
 
 
 def read_all(store: Store, rows: Sequence[int]) -> Iterable[Entry]:

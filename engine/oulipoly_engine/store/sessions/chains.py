@@ -18,7 +18,7 @@ from oulipoly_engine.store.base.orm import Expression, Field, Query, fn
 from oulipoly_engine.store.models.live import LiveSessionRow
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
-from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.models.transcripts import IS_SAID, EntryRow
 from oulipoly_engine.store.sessions import copied_history
 
 if TYPE_CHECKING:
@@ -329,7 +329,9 @@ def _close_open(store: Store, chain_id: str, instant: str) -> None:
     """End a chain's open segments, each with the turn that is its last."""
     last_entry = (
         EntryRow.select(EntryRow.entry_id)
-        .where(EntryRow.provider_name == SegmentRow.provider_name, EntryRow.session_id == SegmentRow.session_id)
+        .where(
+            EntryRow.provider_name == SegmentRow.provider_name, EntryRow.session_id == SegmentRow.session_id, IS_SAID
+        )
         .order_by(EntryRow.timestamp.desc(), EntryRow.id.desc())
         .limit(1)
     )

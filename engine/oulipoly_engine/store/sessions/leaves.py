@@ -10,13 +10,13 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
-from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.models.transcripts import IS_SAID, EntryRow
 from oulipoly_engine.store.sessions.forks import read_history
 
 
 def _last_entry(account: object, session_id: object) -> Query:
     row = EntryRow
-    mine = (row.session_id == session_id) & (row.provider_name == account) & (row.is_sidechain == 0)
+    mine = (row.session_id == session_id) & (row.provider_name == account) & (row.is_sidechain == 0) & IS_SAID
     return row.select(row.entry_id).where(mine).order_by(row.timestamp.desc(), row.id.desc()).limit(1)
 
 

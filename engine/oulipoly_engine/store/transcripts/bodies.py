@@ -8,7 +8,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Query, Tuple
-from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.models.transcripts import IS_SAID, EntryRow
 
 _PAGE = 500  # rows; a long session's bodies do not fit into flat memory at once
 
@@ -40,6 +40,7 @@ def _page_after(session_id: Parameter, account: Parameter, timestamp: Parameter,
         .where(
             row.session_id == session_id,
             row.provider_name == account,
+            IS_SAID,
             Tuple(row.timestamp, row.id) > Tuple(timestamp, row_id),
         )
         .order_by(row.timestamp, row.id)

@@ -13,17 +13,24 @@ from typing import Any
 
 import msgspec
 
-from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, EntryLink, to_columns
-from oulipoly_engine.core.transcripts.turn_script import MESSAGE, kind_of
+from oulipoly_engine.core.transcripts.entry_tree import SAID, EntryColumns, EntryLink, place_changes, to_columns
+from oulipoly_engine.core.transcripts.turn_script import CHANGES, MESSAGE, kind_of
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of, list_of
-from oulipoly_engine.store.base.orm import ModelSelect, Query, fn
+from oulipoly_engine.store.base.orm import Case, ModelSelect, Query, fn
 from oulipoly_engine.store.models.sessions import SegmentRow
-from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.models.transcripts import IS_LIVE, EntryRow
 from oulipoly_engine.store.sessions.forks import read_history
 
+_CHANGED = 2  # see below
+# Of an entry: 0, 1 for one that nobody has said, _CHANGED for a change that stands in no transcript.
+_UNSAID = Case(
+    None,
+    [(EntryRow.kind.in_(CHANGES) & IS_LIVE, _CHANGED), (EntryRow.kind.not_in(tuple(sorted(SAID))), 1)],
+    0,
+)
 _VALUES: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[int | str | None])
 
 
@@ -180,7 +187,14 @@ def _links(session_id: Parameter, account: Parameter) -> Query:
     row = EntryRow
     return (
         row.select(
-            row.id, row.entry_id, row.parent_entry_id, row.is_sidechain, row.timestamp, row.source_file, row.turn_id
+            row.id,
+            row.entry_id,
+            row.parent_entry_id,
+            row.is_sidechain,
+            row.timestamp,
+            row.source_file,
+            row.kind,
+            row.turn_id,
         )
         .where(row.session_id == session_id, row.provider_name == account)
         .order_by(row.timestamp, row.id)
@@ -212,13 +226,20 @@ def _columns(session_id: Parameter, account: Parameter, last: Parameter) -> Quer
     row = EntryRow
     placed = (
         row.select(row.id.alias("row"), row.entry_id.alias("entry"), row.parent_entry_id.alias("parent"))
-        .select_extend(row.is_sidechain.alias("side"))
+        .select_extend(row.is_sidechain.alias("side"), _UNSAID.alias("unsaid"))
         .where(row.session_id == session_id, row.provider_name == account)
         .order_by(row.timestamp.desc(), row.id.desc())
         .limit(last)
     )
     lists = (list_of(column) for column in (placed.c.row, placed.c.entry, placed.c.parent))
-    return placed.select_from(*lists, fn.MAX(placed.c.side))
+    return placed.select_from(*lists, fn.MAX(placed.c.side), fn.MAX(placed.c.unsaid))
+
+
+@compile_query
+def _unsaid(session_id: Parameter, account: Parameter) -> Query:
+    row = EntryRow
+    mine = (row.session_id == session_id) & (row.provider_name == account) & row.kind.not_in(tuple(sorted(SAID)))
+    return row.select(row.id).where(mine)
 
 
 @compile_query
@@ -233,13 +254,16 @@ def read_columns(store: Store, account: str, session_id: str, last: int = -1) ->
     parts = find_parts(store, account, session_id)
     if len(parts) > 1 or read_history(store, parts[0].account, parts[0].session_id):
         return to_columns(_read_links(store, parts))
-    *lists, has_sides = store.rows(_columns(session_id, account, last))[0]
+    *lists, has_sides, unsaid = store.rows(_columns(session_id, account, last))[0]
+    if unsaid == _CHANGED:
+        return to_columns(_read_links(store, parts))
     rows, ids, parents = (_VALUES.decode(values)[::-1] for values in lists)
     sides = {}
     if has_sides:
         sources = dict(store.rows(_sides(session_id, account)))
         sides = {place: sources[row] for place, row in enumerate(rows) if row in sources}
-    return EntryColumns(rows, ids, parents, sides)
+    of_nobody = {row for (row,) in store.rows(_unsaid(session_id, account))} if unsaid else ()
+    return EntryColumns(rows, ids, parents, sides, {place for place, row in enumerate(rows) if row in of_nobody})
 
 
 def _read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:
@@ -253,14 +277,16 @@ def _read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:
         begins_behind = part.begins_behind
         rows = store.rows(_links(part.session_id, part.account))
         begin = next((place for place, row in enumerate(rows) if row[-1] is not None), 0) if begins_behind else 0
-        for row, entry, parent, side, at, source, _ in rows[begin:]:
+        links_of_part = []
+        for row, entry, parent, side, at, source, kind, _ in rows[begin:]:
             if entry in placed:
                 continue
-            link = EntryLink(row, entry, parent, bool(side), at, source)
+            link = EntryLink(row, entry, parent, bool(side), at, source, kind)
             if begins_behind is not None and not side:
                 link = link if parent in placed else replace(link, parent_entry_id=begins_behind)
                 begins_behind = None
-            placed[entry] = link
+            links_of_part.append(link)
+        placed |= {link.entry_id: link for link in place_changes(links_of_part)}
     links_in_order = [*placed.values()]
     if len(parts) > 1 or history:
         links_in_order.sort(key=lambda link: (link.timestamp, link.row_id))

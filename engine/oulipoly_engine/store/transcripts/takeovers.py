@@ -16,7 +16,7 @@ from oulipoly_engine.store.base.orm import JOIN, Case, ColumnBase, Expression, Q
 from oulipoly_engine.store.models.live import LiveSessionRow, LiveTurnRow
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
-from oulipoly_engine.store.models.transcripts import IS_LIVE, IS_READ, EntryRow
+from oulipoly_engine.store.models.transcripts import IS_LIVE, IS_OWN, IS_READ, EntryRow
 from oulipoly_engine.store.sessions import labels, leaves
 from oulipoly_engine.store.transcripts import entries
 
@@ -102,7 +102,7 @@ def _of_session(accounts: Parameter, session_id: Parameter) -> Expression:
 
 @compile_query
 def _select_without_turn(accounts: Parameter, session_id: Parameter) -> Query:
-    mine = _of_session(accounts, session_id) & IS_LIVE
+    mine = _of_session(accounts, session_id) & IS_LIVE & ~IS_OWN
     return EntryRow.select(EntryRow.entry_id).where(mine, EntryRow.turn_id.is_null())
 
 
@@ -122,7 +122,7 @@ def _select_with_turns(accounts: Parameter, session_id: Parameter, *columns: Col
         EntryRow.select(*columns)
         .join(LiveTurnRow, JOIN.LEFT_OUTER, on=LiveTurnRow.turn_id == EntryRow.turn_id)
         .join(InvocationRow, JOIN.LEFT_OUTER, on=InvocationRow.invocation_uuid == EntryRow.turn_id)
-        .where(_of_session(accounts, session_id) & IS_LIVE)
+        .where(_of_session(accounts, session_id) & IS_LIVE & ~IS_OWN)
     )
 
 
@@ -191,8 +191,14 @@ def _select_chains(accounts: Parameter, session_id: Parameter) -> Query:
     )
 
 
+@compile_query
+def _select_own(accounts: Parameter, session_id: Parameter) -> Query:
+    row = EntryRow
+    return row.select(row.entry_id, row.parent_entry_id).where(_of_session(accounts, session_id) & IS_LIVE & IS_OWN)
+
+
 def _bequeath(store: Store, key: tuple[list[str], str], heirs: Mapping[str, str], end: str) -> None:
-    """Have what a person said of entries that are given up hold for those in their place: the leaf and the labels.
+    """Have what is there beside entries that are given up hold for those in their place: leaf, labels, our own entries.
 
     end: the last entry that was heard; a session that goes on there follows its end, wherever that is.
     """
@@ -200,6 +206,8 @@ def _bequeath(store: Store, key: tuple[list[str], str], heirs: Mapping[str, str]
         if leaf in heirs:
             leaves.move_to(store, chain_id, None if leaf == end else heirs[leaf])
         labels.move(store, chain_id, heirs)
+    own = store.rows(_select_own(*key))
+    store.execute_many(_hang, ((*key, entry_id, heirs[parent]) for entry_id, parent in own if parent in heirs))
 
 
 @compile_query

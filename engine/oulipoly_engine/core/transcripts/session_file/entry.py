@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oulipoly_engine.core.transcripts.turn_script import COMPACTION, MESSAGE
+from oulipoly_engine.core.transcripts.turn_script import (
+    BRANCH_SUMMARY,
+    COMPACTION,
+    MESSAGE,
+    MODEL_CHANGE,
+    SESSION_INFO,
+    THINKING_LEVEL_CHANGE,
+)
 from oulipoly_engine.records import Record
 
-__all__ = ["COMPACTION", "MESSAGE"]  # two kinds that stored entries have as well
+__all__ = ["BRANCH_SUMMARY", "COMPACTION", "MESSAGE", "MODEL_CHANGE", "SESSION_INFO", "THINKING_LEVEL_CHANGE"]
 
-BRANCH_SUMMARY = "branch_summary"
 CUSTOM_MESSAGE = "custom_message"
 LABEL = "label"
-SESSION_INFO = "session_info"
-MODEL_CHANGE = "model_change"
-THINKING_LEVEL_CHANGE = "thinking_level_change"
 CUSTOM = "custom"
 SPEAKING = frozenset({MESSAGE, CUSTOM_MESSAGE, BRANCH_SUMMARY})  # kinds that a turn sends, besides a compaction
 TEXTS = {  # where an entry that is no message has its text
