@@ -236,3 +236,23 @@ def test_a_killed_fork_leaves_its_session_as_it_was_and_can_be_made_again(live, 
         assert session == live.live.find(fork).forked_from
         assert "the second thing" in [entry.preview for entry in live.engine.sessions.branches.tree(fork).entries]
     assert number > 2 * stride
+
+
+def test_the_summary_of_what_was_left_is_there_with_the_leaf_at_it_or_nothing_has_changed(talk, stride):
+    talk.save()
+    old = talk.look()
+    for number in count(1, stride):
+        talk.restore()
+        was_killed = kill(number, lambda: Engine().sessions.branches.branch(SESSION, IDS[1], lambda *_: "a dead end"))
+        reached = talk.look()
+        own = [entry for entry in reached["entries"][SESSION] if entry.kind == "branch_summary"]
+
+        if was_killed and not own:
+            assert old == reached, number
+            continue
+        (summary,) = own
+        assert (IDS[1], summary.entry_id) == (summary.parent_id, reached["leaves"][SESSION]), number
+        assert "a dead end" == summary.preview
+        if not was_killed:
+            break
+    assert number > 2 * stride

@@ -18,7 +18,9 @@ from oulipoly_engine.facade.sessions.branches import (
     branch_json,
     compare_lines,
     comparison_json,
+    describe_branch,
     fork_lines,
+    refuse_summary_of_files,
     to_json,
 )
 
@@ -79,11 +81,18 @@ def _add_entry(parser: Parser) -> None:
 
 def _add_branch(parser: Parser) -> None:
     _add_entry(parser)
+    parser.add_argument(
+        "--summary",
+        nargs="?",
+        const="",
+        metavar="INSTRUCTIONS",
+        help="have a model sum up what is left, as `--summary=INSTRUCTIONS` tells it; the session goes on with that",
+    )
     files = parser.add_argument_group("files, where the session works in a git repository")
     files.add_argument(
         "--restore", choices=_PARTS, default=_PARTS[0], help="what goes back to the message; default: chat"
     )
-    files.add_argument("--preview", action="store_true", help="only show which files would change, go and come")
+    files.add_argument("--preview", action="store_true", help="only show what would be done: to files, or summed up")
     files.add_argument(
         "--files-from",
         default="",
@@ -96,6 +105,9 @@ def _add_branch(parser: Parser) -> None:
 
 
 def _branch(context: Context, options: Namespace) -> int:
+    refuse_summary_of_files(options.summary, options.restore, options.files_from)
+    if options.summary is not None:
+        return _branch_with_summary(context, options)
     if options.preview or options.restore != "chat":
         return _restore(context, options)
     if options.files_from:
@@ -103,6 +115,19 @@ def _branch(context: Context, options: Namespace) -> int:
     tree, leaf = context.engine.sessions.branches.branch(options.session, options.entry)
     line = f"{tree.chain_id}  goes on behind {short_id(leaf)}; all that was said stays in its tree"
     return tell(options, branch_json(tree, leaf), line)
+
+
+def _branch_with_summary(context: Context, options: Namespace) -> int:
+    live = context.engine.live
+    if options.preview:
+        tree, plan, model = live.plan_branch(options.session, options.entry)
+        ids = [message.entry_id for message in plan.hidden]
+        document = {"session_id": tree.session_id, "chain_id": tree.chain_id, "model": model, "messages": ids}
+        shown = (f"{short_id(entry.entry_id)}  {entry.preview}" for entry in tree.find(ids))
+        return tell(options, document, f"{model} would sum up {len(ids)} messages:", *shown)
+    tree, leaf, summary = live.branch(options.session, options.entry, options.summary)
+    first, *lines = describe_branch(leaf, summary)
+    return tell(options, branch_json(tree, leaf, summary), f"{tree.chain_id}  {first}", *lines)
 
 
 def _restore(context: Context, options: Namespace) -> int:

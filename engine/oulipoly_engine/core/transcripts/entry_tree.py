@@ -67,21 +67,21 @@ class EntryTree(Record):
     lines: tuple[EntryRun, ...]
 
 
-def place_changes(links: Sequence[EntryLink]) -> Sequence[EntryLink]:
+def place_changes(links: Sequence[EntryLink], others: Collection[str] = ()) -> Sequence[EntryLink]:
     """Have each change follow on what was said before it, and what was said next there follow on the change.
 
-    links: of what a CLI keeps as one session, in order of time. A transcript knows nothing of changes, and neither does
-    the leaf: their time alone tells where they belong.
+    links: of what a CLI keeps as one session, in order of time. others: ids of what lies elsewhere.
+    A transcript knows nothing of changes, and neither does the leaf: their time alone tells where they belong.
     """
     if not any(link.is_change for link in links):
         return links
-    known = {link.entry_id for link in links}
+    known = {NO_PARENT, *others, *(link.entry_id for link in links)}
     ends: dict[str | None, str] = {}  # the last change behind an entry that nothing else follows on yet
     placed = []
     before: str | None = None
     for link in links:
         parent = link.parent_entry_id
-        follows = parent if parent in known or parent == NO_PARENT else before
+        follows = parent if parent in known else before
         if link.is_change:
             placed.append(replace(link, parent_entry_id=ends.get(follows, follows)))
             ends[follows] = link.entry_id

@@ -23,6 +23,7 @@ SESSION_INFO = "session_info"  # the session's name
 MODEL_CHANGE = "model_change"
 THINKING_LEVEL_CHANGE = "thinking_level_change"
 CHANGES = (MODEL_CHANGE, THINKING_LEVEL_CHANGE, SESSION_INFO)  # what our own entries of live sessions note
+OWN_KINDS = (*CHANGES, BRANCH_SUMMARY)
 NO_PARENT = ""  # the parent of an entry that begins a line for certain, in a file that holds them all
 _SHOWN = 80  # characters of a foreign value in a message
 _EARLIEST_YEAR = 1900  # before it the fixed form of instants has fewer digits and would not compare as text

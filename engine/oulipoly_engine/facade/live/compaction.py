@@ -80,7 +80,9 @@ class LiveCompactions(LiveConnections):
         with client:
             try:
                 plan = self._plan(self.find(session.session_id))
-                summary = self._summarise(plan, self._summary_model(session), client)
+                instructions = self._home.files.settings().compaction_instructions
+                model = self._summary_model(session.model_name)
+                summary = self._summarise(plan, model, instructions, client=client)
             except RunnerError as error:
                 failed = orders.EndCompaction(failure=error.message, is_automatic=reason != "manual")
                 with suppress(RunnerError):
@@ -99,17 +101,14 @@ class LiveCompactions(LiveConnections):
             self._connect(self.find(session.session_id)).close()
         return answer | asdict(hides) | {"message": describe(plan, hides, session.session_id)}
 
-    def _summary_model(self, session: LiveSession) -> Model:
+    def _summary_model(self, of_session: str) -> Model:
         """Return who sums up: a pool whose CLIs may only answer. Raises RequestRefused where none is named."""
         from oulipoly_engine.service.setup.answer_only import answer_only  # noqa: PLC0415 - few sessions are compacted
 
         files = self._home.files
-        name = files.settings().compaction_model or session.model_name
+        name = files.settings().compaction_model or of_session
         if name not in files.model_names():
-            raise RequestRefused(
-                "its CLI cannot compact, and the session has no model to sum up: name one as `compaction_model` in "
-                "config.toml"
-            )
+            raise RequestRefused("name a model to sum up as `compaction_model` in config.toml: the session has none")
         model = files.model(name)
         allowed, others = answer_only(model, files.accounts(), self._home.paths.home, _PURPOSE)
         members = tuple(member for member in allowed.members if member.account not in others)
@@ -120,18 +119,19 @@ class LiveCompactions(LiveConnections):
             )
         return replace(allowed, members=members)
 
-    def _summarise(self, plan: Plan, model: Model, client: LiveClient) -> str:
+    def _summarise(
+        self, plan: Plan, model: Model, instructions: str, *task: str, client: LiveClient | None = None
+    ) -> str:
         from oulipoly_engine.facade.runs.one_shots import OneShots, Request  # noqa: PLC0415 - as above
 
         folder = self._home.paths.data / "compaction"  # empty: no project's instructions are read
         make_folder(folder)
-        instructions = self._home.files.settings().compaction_instructions
         summary = plan.former_summary
         for done, batch in enumerate(plan.batches):
-            if done:
+            if done and client is not None:
                 with suppress(OrderRefused):  # an old host tells nothing
                     client.order(orders.NoteCompaction(done, len(plan.batches)))
-            prompt = compaction.write_prompt(batch, summary, instructions)
+            prompt = compaction.write_prompt(batch, summary, instructions, *task)
             answered = OneShots(self._home).ask(Request(model, prompt, folder, timeout_s=_ANSWER_S), _LONGEST)
             answer = compaction.read_summary(answered.text)
             if answered.failure is not None or not answer:

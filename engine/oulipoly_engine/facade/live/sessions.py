@@ -30,7 +30,7 @@ from oulipoly_engine.core.live.sessions import LiveRequest, LiveSession, QueuedM
 from oulipoly_engine.errors import LiveSessionNotFound, RequestRefused, RunnerError, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.live import standing
 from oulipoly_engine.facade.live.beginning import NewSession, ask_never_asked, choose_session
-from oulipoly_engine.facade.live.compaction import LiveCompactions
+from oulipoly_engine.facade.live.branch_summaries import BranchSummaries
 from oulipoly_engine.facade.live.connections import refuse_fenced
 from oulipoly_engine.facade.live.standing import LiveStatus
 from oulipoly_engine.facade.live.turn_results import (
@@ -66,7 +66,7 @@ class Begun(Record):
     losses: tuple[str, ...] = ()  # what of the past a fork does not have
 
 
-class LiveSessions(LiveCompactions):
+class LiveSessions(BranchSummaries):
     """The live sessions of one user."""
 
     @property

@@ -17,7 +17,7 @@ from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.live.beginning import NewSession
 from oulipoly_engine.facade.live.standing import describe_lines
-from oulipoly_engine.facade.sessions.branches import compare_lines
+from oulipoly_engine.facade.sessions.branches import compare_lines, describe_branch
 from oulipoly_engine.paths import expand_user
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.live import live_events
@@ -207,6 +207,12 @@ class SlashCommands:
     def _branch(self, asked: _Asked) -> Outcome:
         if not asked.word:
             raise asked.refuse_short()
+        form, is_filled, instructions = (*asked.order.words[1:], "")[0].partition("=")
+        if form not in ("", "--summary") or (is_filled and not form):
+            raise UsageInvalid(f"behind the message stands nothing, --summary or --summary=INSTRUCTIONS, not {form!r}")
+        if form:
+            _, leaf, summary = asked.live.branch(asked.session.session_id, asked.word, instructions)
+            return Outcome(describe_branch(leaf, summary))
         _, leaf = self._sessions.branches.branch(asked.session.session_id, asked.word)
         return Outcome((f"goes on behind {short_id(leaf)}; all that was said stays in its tree",))
 

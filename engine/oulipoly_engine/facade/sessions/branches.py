@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.needs import Need
 from oulipoly_engine.core.live.orders import Close
+from oulipoly_engine.core.sessions.compaction import Plan
 from oulipoly_engine.core.sessions.resolve import OF_FILES
 from oulipoly_engine.core.sessions.tree_lines import (
     MOST_MATCHES,
@@ -17,13 +18,14 @@ from oulipoly_engine.core.sessions.tree_lines import (
     compare,
     find_ids,
     format_line,
+    path_to,
     short_id,
 )
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents, find_parting
-from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, NO_PARENT
+from oulipoly_engine.core.transcripts.turn_script import BRANCH_SUMMARY, LIVE_IDS, NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
@@ -31,20 +33,23 @@ from oulipoly_engine.facade.sessions.transcripts import SessionTranscripts
 from oulipoly_engine.host.link import HostGone, HostUnreachable
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.live import hosts
+from oulipoly_engine.service.live.forks import read_messages_to
 from oulipoly_engine.service.live.hosts import OrderRefused
 from oulipoly_engine.service.live.protocol import Client
+from oulipoly_engine.service.sessions.locate import find_typed
 from oulipoly_engine.service.sessions.tree_entries import TreeEntries, choose_kept, read_all
-from oulipoly_engine.store.live import live_entries, live_sessions
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.live import live_entries, live_sessions, own_entries
 from oulipoly_engine.store.sessions import forks, labels, notes
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
 from oulipoly_engine.store.sessions.sessions import find_latest, list_sessions
 from oulipoly_engine.store.transcripts.entry_filters import list_kept, list_with
 from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, links, read_columns
+from oulipoly_engine.store.transcripts.entry_paths import EntryPlace
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.resolve import ResolvedSession
     from oulipoly_engine.service.sessions.session_copies import Imported
-    from oulipoly_engine.store.base.db import Store
 
 FILTERS = ("default", "no-tools", "user", "labelled", "all")
 _LONGEST_LABEL = 60  # characters
@@ -148,26 +153,61 @@ class SessionBranches(SessionPart):
         tree = self.tree(text, "all")
         return tree, choose(tree, entry)
 
-    def branch(self, text: str, entry: str) -> tuple[SessionTree, str]:
+    def read_left(self, text: str, entry: str) -> tuple[SessionTree, str, Plan]:
+        """Return a session's tree, the id of an entry, and what only the leaf's branch has if it goes on behind that.
+
+        Arguments and errors as of `branch`.
+        """
+        SessionTranscripts(self._home).glance()
+        tree = self.tree(text, "all")
+        entry_id = choose(tree, entry) if entry else NO_PARENT
+        with self._session(text) as (store, session):
+            end = EntryPlace(session.account, session.session_id, tree.leaf or "")
+            summary, messages = read_messages_to(store, end, path_to(entry_id, tree.parents))
+        return tree, entry_id, Plan(summary, messages, (), 0)
+
+    def branch(
+        self, text: str, entry: str, sum_up: Callable[[SessionTree, Plan], str] | None = None
+    ) -> tuple[SessionTree, str]:
         """Have a session go on behind an entry, all that was said stays; return the tree, and the leaf's id.
 
-        entry: the beginning of its id; empty: before all of them, so that it begins anew.
+        entry: the beginning of its id; empty: before all of them, so that it begins anew. sum_up: returns the summary
+        of what is left, which is the leaf then; whatever it raises, nothing is changed.
         Raises TurnNotFound, RequestRefused while a turn runs, and as `tree`.
         """
         self._home.refuse_if_read_only("branch a session")
         tree, entry_id = self._meant(text, entry)
         heard = [*self.tree(text, "all").entries] if entry_id.startswith(LIVE_IDS) else []
         with self._home.lend_store() as store:
-            for live in live_sessions.find(store, tree.chain_id):
-                self.end_process(live.session_id)
-                live_entries.enter(store, live.session_id)
+            self._end_processes(store, tree.chain_id)
             # What its CLI has written by now would move the leaf to the end when it is read afterwards.
             SessionTranscripts(self._home).glance()
             if heard:
                 entry_id = _find_again(entry_id, heard, self.tree(text, "all").entries)
-            move_to(store, tree.chain_id, entry_id)
+            summary = ""
+            if sum_up is not None:
+                tree, _, plan = self.read_left(text, entry_id)
+                summary = sum_up(tree, plan) if plan.hidden else ""
+                self._end_processes(store, tree.chain_id)
+            with store.write():
+                if summary:
+                    self._refuse_moved(store, tree)
+                    now = self._home.now()
+                    entry_id = own_entries.add(store, tree.chain_id, BRANCH_SUMMARY, summary, now, entry_id)
+                move_to(store, tree.chain_id, entry_id)
         self._tell()
         return tree, entry_id
+
+    def _end_processes(self, store: Store, chain_id: str) -> None:
+        for live in live_sessions.find(store, chain_id):
+            self.end_process(live.session_id)
+            live_entries.enter(store, live.session_id)
+
+    def _refuse_moved(self, store: Store, tree: SessionTree) -> None:
+        """Raise RequestRefused where a session has gone on since it was read."""
+        session = find_typed(store, tree.chain_id, self._home.now())
+        if find_leaf(store, session.account, session.session_id) != tree.leaf:
+            raise RequestRefused("the session has gone on while a model summed up: nothing was changed, try again")
 
     def fork_file(self, text: str, entry: str = "", name: str = "") -> Imported | None:
         """Take a part of an imported session in as one of its own: from a root to an entry, to the leaf without one.
@@ -286,9 +326,22 @@ def fork_lines(tree: SessionTree) -> Iterator[str]:
         yield f"{verb} {fork.session_id[:8]}{behind}"
 
 
-def branch_json(tree: SessionTree, leaf: str) -> dict[str, object]:
+def branch_json(tree: SessionTree, leaf: str, summary: str = "") -> dict[str, object]:
     """Return what every face tells of a branch. tree: as it was before."""
-    return {"session_id": tree.session_id, "chain_id": tree.chain_id, "leaf": leaf or None, "former_leaf": tree.leaf}
+    ids = {"session_id": tree.session_id, "chain_id": tree.chain_id}
+    return {**ids, "leaf": leaf or None, "former_leaf": tree.leaf, "summary": summary or None}
+
+
+def refuse_summary_of_files(summary: str | None, restore: str, files_from: str = "") -> None:
+    """Raise UsageInvalid where both a summary and files are asked for."""
+    if summary is not None and (restore != "chat" or files_from):
+        raise UsageInvalid("a summary is of the chat: restore the files before, by `--restore files`")
+
+
+def describe_branch(leaf: str, summary: str) -> tuple[str, ...]:
+    """Say in lines where a session goes on, and what came of the wish for a summary."""
+    what = "what was left, summed up:" if summary else "nothing was left that could be summed up"
+    return f"goes on behind {short_id(leaf)}; {what}", *summary.splitlines()
 
 
 def comparison_json(tree: SessionTree, comparison: Comparison) -> dict[str, object]:

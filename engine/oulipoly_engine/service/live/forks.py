@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
@@ -23,7 +23,7 @@ from oulipoly_engine.core.transcripts.entry_text import (
     text_of,
 )
 from oulipoly_engine.core.transcripts.session_file.entry import SPEAKING
-from oulipoly_engine.core.transcripts.turn_script import BRANCH_SUMMARY, CHANGES, COMPACTION
+from oulipoly_engine.core.transcripts.turn_script import BRANCH_SUMMARY, CHANGES, COMPACTION, OWN_KINDS
 from oulipoly_engine.drivers.table import driver_of
 from oulipoly_engine.errors import RuntimeUnknown, TurnNotFound
 from oulipoly_engine.records import Record, replace
@@ -64,15 +64,15 @@ def prepare_fork(
 ) -> tuple[LiveSession, str, tuple[str, ...]]:
     """Return the session to begin, how its past comes to it, and what of it does not. Raises RequestRefused.
 
-    at_turn: the last turn, or the last entry, to take over, by the beginning of its id; empty: all. runtime_id: another
-    runtime; empty: the same.
+    at_turn: the last turn, or the last entry, to take over, by the beginning of its id; empty: all up to where the
+    session goes on. runtime_id: another runtime; empty: the same.
     """
     runtime = catalogue.find(runtime_id or source.runtime_id)
     if runtime is None:
         name = runtime_id or source.runtime_id
         raise RuntimeUnknown(f"there is no runtime {name!r}: `agents runtime list` lists them")
     is_other = runtime.id != source.runtime_id or bool(why_elsewhere(source, runtime))
-    point = _find_point(store, source, at_turn)
+    point = _find_point(store, source, at_turn or find_moved_leaf(store, source) or "")
     last = point.turn
     cut = _find_cut(store, source, point)
     is_named = driver_of(runtime.kind).names_turns
@@ -92,12 +92,14 @@ def prepare_fork(
         opening = replace(opening, model=runtime.model, effort=runtime.effort, args=runtime.args, own_args=())
     if missing:
         unsaid = source.opening.preface  # of a fork that has not begun yet
-        opening = replace(opening, preface=unsaid or make_preface(store, point.place))
+        opening = replace(opening, preface=unsaid or make_preface(store, point.end))
         why = describe_preface(missing)
         losses = _list_losses(source, runtime, is_other=is_other)
     else:
         fork_turn = "" if last is None else last.turn_id
-        opening = replace(opening, fork_of=source.native_id, fork_at="" if point.is_end else cut, fork_turn=fork_turn)
+        fork_at = "" if point.is_end else cut
+        preface = _write_preface(point.summary)
+        opening = replace(opening, fork_of=source.native_id, fork_at=fork_at, fork_turn=fork_turn, preface=preface)
         why, losses = "by the CLI itself", ()
     session = LiveSession(
         session_id=str(uuid.uuid4()),
@@ -129,11 +131,12 @@ def prepare_branch(store: Store, session: LiveSession, entry_id: str, now: datet
     branch = Branch(native_id, entry_id, live_events.last_number(store, session.session_id), to_text(now))
     changes: dict[str, object] = {"branches": (*kept, branch), "fork_of": "", "fork_at": "", "fork_turn": ""}
     if missing:
-        changes |= {"preface": make_preface(store, point.place) if entry_id else ""}
+        changes |= {"preface": make_preface(store, point.end) if entry_id else ""}
     else:
         part = native_id if point.place is None else point.place.session_id  # it may lie in a branch of before
         fork_turn = "" if point.turn is None else point.turn.turn_id
-        changes |= {"fork_of": part, "fork_at": cut, "fork_turn": fork_turn, "preface": ""}
+        preface = _write_preface(point.summary)
+        changes |= {"fork_of": part, "fork_at": cut, "fork_turn": fork_turn, "preface": preface}
     return replace(session, opening=live_sessions.change_opening(store, session.session_id, now, **changes))
 
 
@@ -182,7 +185,7 @@ def give_preface(store: Store, session: LiveSession, now: datetime) -> LiveSessi
     else:  # behind an answer
         sessions = {(account, options.fork_of) for account in _accounts_of(store, source)}
         place = next(iter(find_beginning_with(store, sessions, options.fork_at)), None)
-    preface = make_preface(store, place)
+    preface = make_preface(store, place) + options.preface  # with the summary of a branch that was left
     opening = live_sessions.change_opening(
         store, session.session_id, now, fork_of="", fork_at="", fork_turn="", preface=preface
     )
@@ -224,13 +227,28 @@ def make_preface(store: Store, place: EntryPlace | None) -> str:
     return f"{_INTRODUCTION}\n\n<session>\n{summary}{text}{PREFACE_END}"
 
 
+def _write_preface(summary: str) -> str:
+    """Return what an agent is told of branches that were left, where it has heard the rest; empty: of none."""
+    return summary and f"{_INTRODUCTION}\n\n<session>\nSummary of a branch that was left:\n{summary}{PREFACE_END}"
+
+
 def read_messages(store: Store, session: LiveSession) -> tuple[str, tuple[Message, ...]]:
-    """Return the summary of the last compaction, empty where there was none, and what was said since, oldest first."""
+    """Return what was said up to a session's end as `read_messages_to` does."""
     live_entries.enter(store, session.session_id)
     end = find_end(store, session)
+    return ("", ()) if end is None else read_messages_to(store, end)
+
+
+def read_messages_to(store: Store, end: EntryPlace, without: Collection[str] = ()) -> tuple[str, tuple[Message, ...]]:
+    """Return the summary of the last compaction, empty where there was none, and what was said since, oldest first.
+
+    without: entries that do not count.
+    """
     summary = ""
     messages: list[Message] = []
-    for entry in () if end is None else read_context_back(store, end):
+    for entry in read_context_back(store, end):
+        if entry.entry_id in without:
+            continue
         if entry.kind == COMPACTION and find_kept(entry.body) is not None:
             summary = text_of(entry.body)
         said = redact("\n\n".join(text for _, text in _read_speech(entry)))
@@ -275,6 +293,8 @@ def _read_speech(entry: Entry) -> Iterator[tuple[str, str]]:
                 pass
             case "text" | "context", "user":
                 yield "User", passage.text
+            case "text", "branch_summary":
+                yield "Summary of a branch that was left", passage.text
             case "text", _:
                 yield "Agent", passage.text
             case "tool_use", _:
@@ -286,9 +306,16 @@ def _read_speech(entry: Entry) -> Iterator[tuple[str, str]]:
 class _Point(Record):
     """Where a fork leaves its source."""
 
-    place: EntryPlace | None  # the last entry to take over; None: there is none
+    place: EntryPlace | None  # the last entry to take over that its CLI may know; None: there is none
     turn: Turn | None  # that ends there; None: none does
     is_end: bool = False  # all is taken over
+    own: EntryPlace | None = None  # an entry of ours behind it; None: there is none
+    summary: str = ""  # of the branches that were left behind it
+
+    @property
+    def end(self) -> EntryPlace | None:
+        """Return the last entry to take over."""
+        return self.own or self.place
 
 
 def find_end(store: Store, session: LiveSession) -> EntryPlace | None:
@@ -338,13 +365,30 @@ def _find_point(store: Store, source: LiveSession, at: str) -> _Point:
             f"the session has {known} {at!r}: `agents session status`, `follow` and `show --json` name its turns and "
             "messages"
         )
-    (place,) = places
-    turn = next((turn for turn in turns if turn.turn_id == place.turn_id), None)
-    if turn is None:
-        return _Point(place, None, is_end=end is not None and end.entry_id == place.entry_id)
+    point = _pass_own(store, sessions, places[0])
+    place = point.place
+    turn = next((turn for turn in turns if place is not None and turn.turn_id == place.turn_id), None)
+    if place is None or turn is None:
+        return replace(point, is_end=place is not None and end is not None and end.entry_id == place.entry_id)
     last = find_last_of_turn(store, turn.turn_id)
     is_last = last is not None and last.entry_id == place.entry_id
-    return _Point(place, turn if is_last else None)
+    return replace(point, turn=turn) if is_last else point
+
+
+def _pass_own(store: Store, sessions: Collection[tuple[str, str]], place: EntryPlace) -> _Point:
+    """Return an entry as a point: of our own entries its CLI knows nothing, only of what is before them."""
+    own: list[Entry] = []
+    before = None
+    for entry in read_back(store, place) if place.is_live else ():
+        if entry.kind not in OWN_KINDS:
+            before = entry
+            break
+        own.insert(0, entry)
+    if not own:
+        return _Point(place, None)
+    places = () if before is None else find_beginning_with(store, sessions, before.entry_id)
+    summaries = (text_of(entry.body) for entry in own if entry.kind == BRANCH_SUMMARY)
+    return _Point(next(iter(places), None), None, own=place, summary="\n\n".join(summaries))
 
 
 def _find_end_of(store: Store, turns: Sequence[Turn], last: Turn) -> EntryPlace | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.core.transcripts.turn_script import BRANCH_SUMMARY, CHANGES, LIVE_IDS
+from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, OWN_KINDS
 from oulipoly_engine.store.base.orm import SQL, AutoField, BigIntegerField, Check, Default, IntegerField, TextField
 from oulipoly_engine.store.models.base import Row
 
@@ -36,7 +36,7 @@ EntryRow.add_index(EntryRow.turn_id, where=SQL("live_turn_id IS NOT NULL"), name
 BEHIND_LIVE = LIVE_IDS[:-1] + chr(ord(LIVE_IDS[-1]) + 1)  # the first text behind all that begin so
 IS_READ = (EntryRow.entry_id < LIVE_IDS) | (EntryRow.entry_id >= BEHIND_LIVE)  # of a transcript
 IS_SAID = EntryRow.kind.not_in(CHANGES)
-IS_OWN = EntryRow.kind.in_((*CHANGES, BRANCH_SUMMARY))  # of `store/live/own_entries.py`, or of a session file
+IS_OWN = EntryRow.kind.in_(OWN_KINDS)  # of `store/live/own_entries.py`, or of a session file
 IS_LIVE = (EntryRow.entry_id >= LIVE_IDS) & (EntryRow.entry_id < BEHIND_LIVE)  # of a live session, or of a one-shot
 
 

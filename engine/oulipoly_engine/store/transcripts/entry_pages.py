@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine.core.transcripts.entry_tree import SAID, EntryColumns, EntryLink, place_changes, to_columns
-from oulipoly_engine.core.transcripts.turn_script import CHANGES, MESSAGE, kind_of
+from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, MESSAGE, kind_of
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
@@ -276,17 +276,20 @@ def _read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:
     for part in parts:
         begins_behind = part.begins_behind
         rows = store.rows(_links(part.session_id, part.account))
-        begin = next((place for place, row in enumerate(rows) if row[-1] is not None), 0) if begins_behind else 0
+        ours = (place for place, row in enumerate(rows) if row[-1] is not None or row[1].startswith(LIVE_IDS))
+        begin = next(ours, 0) if begins_behind else 0
         links_of_part = []
         for row, entry, parent, side, at, source, kind, _ in rows[begin:]:
             if entry in placed:
                 continue
             link = EntryLink(row, entry, parent, bool(side), at, source, kind)
             if begins_behind is not None and not side:
-                link = link if parent in placed else replace(link, parent_entry_id=begins_behind)
+                is_ours = begins_behind.startswith(LIVE_IDS) and begins_behind in placed  # its CLI knows what is before
+                if is_ours or parent not in placed:
+                    link = replace(link, parent_entry_id=begins_behind)
                 begins_behind = None
             links_of_part.append(link)
-        placed |= {link.entry_id: link for link in place_changes(links_of_part)}
+        placed |= {link.entry_id: link for link in place_changes(links_of_part, placed.keys())}
     links_in_order = [*placed.values()]
     if len(parts) > 1 or history:
         links_in_order.sort(key=lambda link: (link.timestamp, link.row_id))

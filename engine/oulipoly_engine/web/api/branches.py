@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.engine import Engine
-from oulipoly_engine.facade.sessions.branches import branch_json, comparison_json, to_json
+from oulipoly_engine.facade.sessions.branches import branch_json, comparison_json, refuse_summary_of_files, to_json
 from oulipoly_engine.facade.worktrees.turn_files import plan_json, restored_json
 from oulipoly_engine.web.access.viewer import Viewer, check_confirmed
 from oulipoly_engine.web.api.engine import Anyone, NotFound, TheEngine, find_to_drive, find_work, serves
@@ -58,9 +58,11 @@ def preview_branch(
 def branch(session_id: SessionId, body: bodies.NewBranch, engine: TheEngine, viewer: Anyone) -> Json:
     """Have a session go on behind a message; all that was said stays. 409 while a turn runs.
 
-    With `restore` its files go back. A CLI runs what some files say: a device needs what a message to the session
-    takes, and a fresh confirmation. 409 where `unsaved` ones would be written over without `overwrite`.
+    With `summary` a model sums up what is left, and the session goes on with that. With `restore` its files go back. A
+    CLI runs what some files say: a device needs what a message to the session takes, and a fresh confirmation. 409
+    where `unsaved` ones would be written over without `overwrite`.
     """
+    refuse_summary_of_files(body.summary, body.restore)
     if body.restore != "chat":
         check_confirmed(viewer)
         live = find_to_drive(engine, viewer, session_id).session.session_id
@@ -73,8 +75,10 @@ def branch(session_id: SessionId, body: bodies.NewBranch, engine: TheEngine, vie
             agree=lambda plan: body.overwrite or not plan.preview.unsaved,
         )
         return Json(restored_json(done, with_chat=with_chat))
-    before, leaf = engine.sessions.branches.branch(find_said(engine, viewer, session_id), body.entry_id)
-    return Json(branch_json(before, leaf))
+    said = find_said(engine, viewer, session_id)
+    if body.summary is not None:
+        return Json(branch_json(*engine.live.branch(said, body.entry_id, body.summary)))
+    return Json(branch_json(*engine.sessions.branches.branch(said, body.entry_id)))
 
 
 @router.post("/sessions/{session_id}/label", **serves("session label"), response_model=answer_bodies.Labelled)

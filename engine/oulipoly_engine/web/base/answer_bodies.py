@@ -72,6 +72,7 @@ class Branched(BaseModel):
     chain_id: str
     leaf: str | None = Field(description="Null: before all of them.")
     former_leaf: str | None
+    summary: str | None = Field(None, description="Of what was left, where one was asked for.")
 
 
 _PREVIEW: dict[str, Any] = {

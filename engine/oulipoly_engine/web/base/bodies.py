@@ -101,6 +101,10 @@ class NewBranch(Body):
     entry_id: Name = Field(description="A message's id, or its beginning.")
     restore: Literal["chat", "files", "both"] = Field("chat", description="What goes back to the message.")
     files_from: Name = Field("", description="A snapshot's name, as an answer tells it; empty: the message's.")
+    summary: Annotated[str, StringConstraints(max_length=10_000)] | None = Field(
+        None,
+        description="What a model that sums up what is left should look at; empty: nothing more. Null: none does.",
+    )
     overwrite: bool = Field(False, description="Restore over changes that no snapshot has; they are kept in one first.")
 
 

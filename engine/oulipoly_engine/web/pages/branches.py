@@ -56,8 +56,10 @@ def _change(page: Page) -> Response:
     act = page.field("act")
     if not entry_id:
         raise UsageInvalid(Need.ENTRY)
-    if act == "branch":
-        page.ask(branches.branch, body=bodies.NewBranch.model_construct(entry_id=entry_id), **place)
+    if act in ("branch", "branch_with_summary"):
+        summary = "" if act == "branch_with_summary" else None
+        body = bodies.NewBranch.model_construct(entry_id=entry_id, summary=summary)
+        page.ask(branches.branch, body=body, **place)
         return page.go(f"/sessions/{place['session_id']}#end")
     if act == "files":
         key = branches.find_said(page.engine, page.viewer, place["session_id"])

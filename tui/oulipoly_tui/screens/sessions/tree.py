@@ -20,7 +20,15 @@ from oulipoly_tui.screens.box import Box
 from oulipoly_tui.screens.work.acting import ActingScreen
 from oulipoly_tui.view.frame.hints import key_links
 from oulipoly_tui.view.sessions.sessions import title_of
-from oulipoly_tui.view.sessions.tree import FILTERS, TreeLook, TreeRows, comparison_lines, find_nearest, find_next
+from oulipoly_tui.view.sessions.tree import (
+    FILTERS,
+    TreeLook,
+    TreeRows,
+    comparison_lines,
+    find_nearest,
+    find_next,
+    summary_rows,
+)
 from oulipoly_tui.view.sessions.turn_files import file_lines, part_rows, restored_lines
 from oulipoly_tui.view.transcript.spans import Row, cut, wrap_lines
 from oulipoly_tui.widgets.lines import VirtualList
@@ -198,18 +206,46 @@ class TreeScreen(ActingScreen):
             return
         title = f"Go on behind “{cut(entry.preview, _TITLE)}”?"
         text = "The session goes on behind this message; all that was said stays."
-        if plan is None:
+        if plan is None and not self._leaves(entry):
             dialogs.confirm(self.app, title, text, "go on there", partial(self._go_on, entry))
+            return
+        if plan is None:
+            self._choose_summary(entry, title, text)
             return
 
         def on_chosen(parts: str) -> None:
-            if parts == "chat":
+            if parts == "chat" and self._leaves(entry):
+                self._choose_summary(entry, title, text)
+            elif parts == "chat":
                 self._go_on(entry)
             else:
                 restore = partial(self._restore, plan, with_chat=parts == "both")
                 dialogs.review(self.app, "Restore files?", (), file_lines(plan), restore, yes="Restore", can_undo=True)
 
         dialogs.choose(self.app, title, part_rows(plan), on_chosen, text)
+
+    def _leaves(self, entry: TreeEntry) -> bool:
+        """Tell whether something lies between what a branch has and where the session goes on now."""
+        tree = self._tree
+        return tree is not None and tree.leaf is not None and tree.leaf not in path_to(entry.entry_id, tree.parents)
+
+    def _choose_summary(self, entry: TreeEntry, title: str, text: str) -> None:
+        def on_chosen(kind: str) -> None:
+            if kind == "none":
+                self._go_on(entry)
+            elif kind == "default":
+                self._sum_up(entry, "")
+            else:
+                asked = "What the model is to look at, in your words"
+                dialogs.ask(self.app, "Summary of what is left", asked, partial(self._sum_up, entry))
+
+        dialogs.choose(self.app, title, summary_rows(), on_chosen, text)
+
+    def _sum_up(self, entry: TreeEntry, instructions: str) -> None:
+        work = partial(self._engine.live.branch, self._session, entry.entry_id, instructions)
+        self.do(
+            "branch", work, lambda _: self._app.say("The session goes on there, with a summary"), title="summing up"
+        )
 
     def _go_on(self, entry: TreeEntry) -> None:
         work = partial(self._engine.sessions.branches.branch, self._session, entry.entry_id)

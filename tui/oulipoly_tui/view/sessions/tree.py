@@ -153,6 +153,16 @@ def _fill(begin: Sequence[Span], entry: TreeEntry, ends: Iterator[Span], width: 
     return (*begin, (fit_text(speaker, _SPEAKER), of_speaker), (text, tone), *behind)
 
 
+def summary_rows() -> list[Row]:
+    """Return what a person can take along from a branch that they leave."""
+    kinds = {
+        "none": "No summary of what is left",
+        "default": "A summary by a model",
+        "custom": "A summary as you say …",
+    }
+    return [Row(kind, ((text, ""),)) for kind, text in kinds.items()]
+
+
 def find_next(ids: Sequence[str], matches: Collection[str], at: str | None, step: int) -> str | None:
     """Return the next entry of those that match, round the end. ids: in their order; at: where the cursor is."""
     begin = ids.index(at) if at in ids else 0

@@ -49,7 +49,7 @@ SLASHES = (
     Slash("load", "session follow", takes=(Argument("name", is_rest=True),)),
     Slash("import", "session import", takes=(Argument("file", is_rest=True),)),
     Slash("tree", "session tree"),
-    Slash("branch", "session branch", ("rewind",)),
+    Slash("branch", "session branch", ("rewind",), takes=(Argument("message"), Argument("summary", is_rest=True))),
     Slash("label", "session label"),
     Slash("compare", "session compare"),
     Slash("clear", "session clear", yields="always"),
