@@ -6,6 +6,7 @@ from oulipoly_engine.core.sessions.tree_lines import TreeEntry, TreeLayout, comp
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.facade.sessions.branches import FILTERS as OF_FACADE
 from oulipoly_engine.facade.sessions.branches import SessionTree
+from oulipoly_engine.records import replace
 from oulipoly_tui.view.sessions.tree import FILTERS, TreeLook, TreeRows, comparison_lines, find_next
 from oulipoly_tui.view.transcript.spans import cells, plain
 
@@ -46,6 +47,16 @@ def test_branches_leave_where_they_part_and_the_end_is_told():
         "   └─   agent words of g ← goes on here",
     ] == lines
     assert (7, 4, "e") == (len(rows), rows.place_of("e"), rows.find("e").entry_id)
+
+
+def test_a_branch_that_ends_with_what_both_have_says_so_and_a_compaction_was_said_by_nobody():
+    tree = make_tree()
+    lines = [*map(plain, comparison_lines(tree, compare("b", "g", tree.parents), ("< one", "> other"), 80))]
+    compacted = replace(tree.entries[0], kind="compaction", role="user")
+    rows = TreeRows(replace(tree, entries=(compacted, *tree.entries[1:])), TreeLook())
+
+    assert ["< one", "nothing more: it is the last one that both have"] == lines[2:4]
+    assert "  ·     words of a compaction" == plain(rows[0].line)
 
 
 class Unreadable(tuple):

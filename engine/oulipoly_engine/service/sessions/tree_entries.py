@@ -14,7 +14,7 @@ from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row
 
 _PAGE = 50  # entries read at once, a screen full
 _BATCH = 200  # where all are read
-_PREVIEW = 60  # columns
+_PREVIEW = 160  # columns: more than most rows have room for
 
 
 class TreeEntries(Sequence[TreeEntry]):

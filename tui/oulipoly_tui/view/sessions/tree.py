@@ -28,6 +28,7 @@ _SPEAKER = 6  # columns
 _WIDE = 60  # columns of a row, from which marks are words
 _BESIDE = 110  # columns, from which two branches stand side by side
 _TEXT_LEAST = 6
+_NOTHING: Line = (("nothing more: it is the last one that both have", "dim"),)
 
 
 class TreeLook(Record):
@@ -143,7 +144,8 @@ class TreeRows(Sequence[Row]):
 
 def _fill(begin: Sequence[Span], entry: TreeEntry, ends: Iterator[Span], width: int, tone: Tone = "") -> Line:
     """Return who spoke and what, cut to the room that is left between what stands before it and behind it."""
-    speaker, of_speaker = _SPEAKERS.get(entry.role, ("·", "dim"))
+    role = entry.role if entry.kind == "message" else ""  # nobody said a summary, whatever its CLI takes it for
+    speaker, of_speaker = _SPEAKERS.get(role, ("·", "dim"))
     if not tone and (entry.is_sidechain or entry.role == "tool_result"):
         tone = "dim"
     label: Span = (f" [{cut(entry.label, width // 4)}]" if entry.label else "", "good")
@@ -189,7 +191,7 @@ def comparison_lines(tree: SessionTree, comparison: Comparison, names: tuple[str
     shared = cut(f"= {count:,} message{'s are' if count != 1 else ' is'} in both{last}", width)
     column = (width - 3) // 2 if width >= _BESIDE else width
     left, right = (
-        [((name, "heading"),), *(_fill((), entry, iter(()), column) for entry in tree.find(entry_ids))]
+        [((name, "heading"),), *([_fill((), entry, iter(()), column) for entry in tree.find(entry_ids)] or [_NOTHING])]
         for name, entry_ids in zip(names, (comparison.left, comparison.right), strict=True)
     )
     lines: list[Line] = [((shared, "strong"),), ()]
