@@ -166,6 +166,7 @@ class TurnFiles(Record):
     tree: str
     is_new: bool  # False: an earlier snapshot has the same files, and this is its reference
     left_out: LeftOut
+    changed_at: float = 0.0  # when the last file that the snapshot before has otherwise was changed, s since 1970
 
 
 class FileChanges(Record):

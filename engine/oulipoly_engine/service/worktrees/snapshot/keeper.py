@@ -1,7 +1,9 @@
 """Keeps the files of a live session's checkout before its first turn and after each, in a thread of its host.
 
 Nobody waits for it. The next turn may begin meanwhile: a snapshot counts as none where the agent has begun to use a
-tool, a model's first answer later, before it was taken. The first failure ends it until the next process.
+tool, a model's first answer later, before it was taken, or a file in it was changed since that turn began: a hook, or a
+CLI that tells of no tools. What has changed between two turns, by a person for example, is kept as the second begins.
+The first failure ends it until the next process.
 """
 
 from __future__ import annotations
@@ -22,13 +24,24 @@ from oulipoly_engine.store.live import turn_files
 if TYPE_CHECKING:
     from oulipoly_engine.service.worktrees.base.place import Place
 
+_TICK_S = 0.02  # that the times of files may lie behind the clock
+
+
+class _Asked(Record):
+    """A snapshot to take."""
+
+    turn_id: str  # empty: before the first turn of a process
+    moment: Moment
+    tools: int  # how many were used before it was asked for
+    turns: int  # how many had begun
+
 
 class _Snapshot(Record):
     """One that was taken, or failed."""
 
-    turn_id: str  # after which; empty: before the first of a process
-    tools: int  # how many were used before it was asked for
+    asked: _Asked
     reference: str  # empty: there is none
+    changed_at: float = 0.0  # the newest file in it that the one before has otherwise, in seconds since 1970
     problem: str = ""
 
 
@@ -40,23 +53,25 @@ class FileKeeper:
         self.wake: Callable[[], object] = lambda: None  # called by a thread whose snapshot is taken
         self._place = place
         self._clock = clock
-        self._asked: deque[tuple[str, int]] = deque()  # the first two of a `_Snapshot`
+        self._asked: deque[_Asked] = deque()
         self._threads: list[Thread] = []  # of snapshots that are not settled
         self._taken: deque[_Snapshot] = deque()
         self._lock = Lock()  # one git at a time
         self._tools = 0
+        self._begins: list[float] = []  # when turns began, in seconds since 1970
         self._first_turn = ""
         self._before = ""  # the snapshot that the first turn has before it
+        self._last = ""  # that was written down
 
-    def ask(self, turn_id: str = "") -> None:
+    def ask(self, turn_id: str = "", moment: Moment = Moment.AFTER) -> None:
         """Have a snapshot taken by `start`. turn_id: of the turn that has ended; empty: none has begun."""
         if self._place is not None:
-            self._asked.append((turn_id, self._tools))
+            self._asked.append(_Asked(turn_id, moment, self._tools, len(self._begins)))
 
     def start(self) -> None:
         """Begin with what was asked for; whoever waits for an answer has it by now."""
         while self._asked:
-            thread = Thread(target=self._take, args=self._asked.popleft(), name="files", daemon=True)
+            thread = Thread(target=self._take, args=(self._asked.popleft(),), name="files", daemon=True)
             self._threads.append(thread)
             thread.start()
 
@@ -66,9 +81,16 @@ class FileKeeper:
 
     def note_begin(self, store: Store, turn_id: str) -> None:
         """Write down what a turn that begins has before it. Runs inside the caller's write transaction."""
-        self._first_turn = self._first_turn or turn_id
-        if self._before and self._first_turn == turn_id:
-            turn_files.note(store, turn_id, Moment.BEFORE, self._before)
+        if not self._threads and not self._asked:
+            self.ask(turn_id, Moment.BEFORE)
+        self._begins.append(self._clock.now().timestamp())
+        if not self._first_turn:
+            self._first_turn = turn_id
+            self._note_first(store)
+
+    def _note_first(self, store: Store) -> None:
+        if self._before and self._first_turn:
+            turn_files.note(store, self._first_turn, Moment.BEFORE, self._before)
 
     def settle(self, store: Store, patience_s: float = 0.0) -> str:
         """Write down what was taken by now, and return why nothing is kept any more; empty: it is, or that was told.
@@ -84,17 +106,26 @@ class FileKeeper:
             if not snapshot.reference:
                 self._place = None
                 problem = problem or snapshot.problem
-            elif snapshot.tools != self._tools:
-                continue
-            elif snapshot.turn_id:
-                turn_files.note(store, snapshot.turn_id, Moment.AFTER, snapshot.reference)
-            else:
-                self._before = snapshot.reference
-                if self._first_turn:
-                    self.note_begin(store, self._first_turn)
+            elif not self._is_spoiled(snapshot):
+                self._note(store, snapshot)
         return problem
 
-    def _take(self, turn_id: str, tools: int) -> None:
+    def _is_spoiled(self, snapshot: _Snapshot) -> bool:
+        asked = snapshot.asked
+        if asked.tools != self._tools:
+            return True
+        return asked.turns < len(self._begins) and snapshot.changed_at > self._begins[asked.turns] - _TICK_S
+
+    def _note(self, store: Store, snapshot: _Snapshot) -> None:
+        asked = snapshot.asked
+        if not asked.turn_id:
+            self._before = snapshot.reference
+            self._note_first(store)
+        elif asked.moment is Moment.AFTER or snapshot.reference != self._last:
+            turn_files.note(store, asked.turn_id, asked.moment, snapshot.reference)
+        self._last = snapshot.reference
+
+    def _take(self, asked: _Asked) -> None:
         # ruff: noqa: PLC0415 - 20 ms, and only sessions in a repository need them
         from oulipoly_engine.service.worktrees.base.place import open_checkout
         from oulipoly_engine.service.worktrees.snapshot.references import reference_time
@@ -102,15 +133,19 @@ class FileKeeper:
 
         place = self._place
         reference = problem = ""
+        changed_at = 0.0
         try:
             with self._lock:
                 if place is not None:
                     now = self._clock.now()
-                    name = turn_id or f"begin-{reference_time(now)}"
-                    reference = take_turn(open_checkout(place), name, now).reference
+                    begin = f"begin-{reference_time(now)}"
+                    name = asked.turn_id if asked.moment is Moment.AFTER else begin
+                    files = take_turn(open_checkout(place), name or begin, now)
+                    reference = files.reference
+                    changed_at = files.changed_at
         except (RunnerError, OSError) as error:
             problem = getattr(error, "message", "") or str(error)
         finally:
-            self._taken.append(_Snapshot(turn_id, tools, reference, problem))
+            self._taken.append(_Snapshot(asked, reference, changed_at, problem))
             with suppress(OSError):  # its process ends
                 self.wake()

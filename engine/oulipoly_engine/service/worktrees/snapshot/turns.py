@@ -61,7 +61,7 @@ def take_turn(checkout: Checkout, turn: str, now: datetime) -> TurnFiles:
 def preview_turn(checkout: Checkout, reference: str, paths: Sequence[str] = ()) -> TurnPreview:
     """Return what `restore_turn` would do now. Raises as it does."""
     with _open(checkout) as work:
-        tree, _head, left_out = _store_files(checkout, work)
+        tree, _head, left_out, _changed_at = _store_files(checkout, work)
         changes = _compare(checkout, work, tree, _find(checkout, reference), paths)[0]
         known = line_of(
             checkout.quiet, "for-each-ref", "--sort=-creatordate", "--format=%(tree)", _stem(checkout)
@@ -112,24 +112,28 @@ def _open(checkout: Checkout) -> Iterator[Objects]:
 
 
 def _keep(checkout: Checkout, work: Objects, turn: str, now: datetime) -> TurnFiles:
-    tree, head, left_out = _store_files(checkout, work)
+    tree, head, left_out, changed_at = _store_files(checkout, work)
     stem = _stem(checkout)
     known = line_of(checkout.quiet, "for-each-ref", "--format=%(tree) %(objectname) %(refname)", stem)
     for line in known.split("\n"):
         if line.startswith(f"{tree} "):
             _tree, commit, reference = line.split(" ", 2)
-            return TurnFiles(reference, commit, tree, is_new=False, left_out=left_out)
+            return TurnFiles(reference, commit, tree, is_new=False, left_out=left_out, changed_at=changed_at)
     message = message_of("Files after a turn", {"turn": turn, "at": now.isoformat(), **asdict(left_out)})
     commit = work.commit(tree, message, head)
-    return TurnFiles(refer(checkout.git, f"{stem}{turn}", commit), commit, tree, is_new=True, left_out=left_out)
+    reference = refer(checkout.git, f"{stem}{turn}", commit)
+    return TurnFiles(reference, commit, tree, is_new=True, left_out=left_out, changed_at=changed_at)
 
 
 def _stem(checkout: Checkout) -> str:
     return f"{TURN}/{checkout.place.session_id}/"
 
 
-def _store_files(checkout: Checkout, work: Objects) -> tuple[str, str, LeftOut]:
-    """Return the tree of a checkout's files, the commit of HEAD, empty for none, and what is not in the tree."""
+def _store_files(checkout: Checkout, work: Objects) -> tuple[str, str, LeftOut, float]:
+    """Return the tree of a checkout's files, the commit of HEAD, empty for none, what is not in the tree, and a time.
+
+    That is when the last file was changed, or taken out of its folder, which the snapshot before has otherwise.
+    """
     kept = find_admin(checkout.quiet)[0] / TURN_INDEX
     index = work.path()
     with suppress(FileNotFoundError):
@@ -164,7 +168,8 @@ def _store_files(checkout: Checkout, work: Objects) -> tuple[str, str, LeftOut]:
         except OSError:  # it is only a memory
             fresh.unlink(missing_ok=True)
     repositories = tuple(name for name in untracked if name.endswith("/"))
-    return tree, head, LeftOut(ignored, repositories, tuple(sorted(large)), tuple(sorted({*unreadable, *refused})))
+    left_out = LeftOut(ignored, repositories, tuple(sorted(large)), tuple(sorted({*unreadable, *refused})))
+    return tree, head, left_out, max((_changed_at(checkout.root / name) for name in (*files, *gone)), default=0.0)
 
 
 def _refuse_too_many(root: Path, names: Sequence[str]) -> None:
@@ -178,6 +183,13 @@ def _refuse_too_many(root: Path, names: Sequence[str]) -> None:
 
 def _written_at(index: Path) -> int | None:
     return index.stat().st_mtime_ns if index.exists() else None
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return os.lstat(path).st_ctime
+    except OSError:  # it is gone: its folder tells
+        return _changed_at(path.parent)
 
 
 def _size(root: Path, name: str) -> int:

@@ -2,6 +2,8 @@
 
 import subprocess
 import threading
+from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -83,6 +85,38 @@ def test_what_is_taken_while_the_agent_uses_a_tool_counts_as_none(kept):
     assert [("t1", Moment.BEFORE)] == [*kept.rows]
     assert "" == kept.keep("t2")
     assert {("t1", Moment.BEFORE), ("t2", Moment.AFTER)} == {*kept.rows}
+
+
+@pytest.mark.parametrize("change", ["write", "remove"])
+def test_what_a_turn_changes_without_a_word_before_the_last_snapshot_is_taken_is_not_in_it(kept, change):
+    (kept.folder / "a").write_text("one")
+    kept.keep("t1")
+    (kept.folder / "a").write_text("two")
+    kept.keeper.ask("t1")
+    kept.keeper.note_begin(kept.store, "t2")
+    (kept.folder / "a").unlink()
+    if change == "write":
+        (kept.folder / "a").write_text("three")
+    kept.keeper.start()
+
+    assert "" == kept.keeper.settle(kept.store, PATIENCE_S)
+    assert ["one"] == kept.text_of("t1", Moment.AFTER)  # of the one before
+    assert [("t1", Moment.AFTER)] == [*kept.rows]
+
+
+def test_what_a_person_changes_between_two_turns_is_kept_as_the_second_begins(kept):
+    kept.keeper._clock = SimpleNamespace(now=lambda: SystemClock().now() + timedelta(minutes=1))  # long after it
+    (kept.folder / "a").write_text("one")
+    kept.keep("t1")
+    for text in (None, "by-hand"):
+        if text:
+            (kept.folder / "a").write_text(text)
+        kept.keeper.note_begin(kept.store, "t2")
+        kept.keeper.start()
+        assert "" == kept.keeper.settle(kept.store, PATIENCE_S)
+        assert (text is not None) is (("t2", Moment.BEFORE) in kept.rows)
+
+    assert (["one"], ["by-hand"]) == (kept.text_of("t1", Moment.AFTER), kept.text_of("t2", Moment.BEFORE))
 
 
 def test_whoever_waits_is_woken_when_all_is_there(kept):
