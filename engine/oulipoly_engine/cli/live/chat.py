@@ -66,8 +66,11 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         if is_loop:
             from oulipoly_engine.cli.live.chat_loop import Loop  # noqa: PLC0415 - a script needs none of it
 
-            return Loop(context, questions, options.timeout).run(session, prompt)
-        return _answer(context, options, session, why, prompt or "")
+            code = Loop(context, questions, options.timeout).run(session, prompt)
+        else:
+            code = _answer(context, options, session, why, prompt or "")
+    context.engine.sessions.transcripts.glance()  # its session file is whole when the command ends
+    return code
 
 
 def _parser(context: Context, name: str) -> Parser:

@@ -66,6 +66,9 @@ class SettingsTable(Table):
     transcript_line_limit_mb: Annotated[int, Field(ge=1)] = Field(
         64, description="How long a line of a transcript may be; a longer one counts as damaged and is not read."
     )
+    session_dir: Annotated[Text, AlsoNamed("OXI_SESSION_DIR")] = Field(
+        "", description="The folder where live sessions are written as session files of version 2; empty: nowhere."
+    )
     serve_roots: list[Text] = Field(
         [], description="The folders that devices of `serve` may browse; none: the home folder."
     )

@@ -200,6 +200,7 @@ class Settings(Record):
     archive: bool = True  # keep copies of transcripts after each scan
     archive_limit_bytes: int = 2 << 30  # of the kept copies, compressed; 0: no limit
     serve_roots: tuple[str, ...] = ()  # folders that the server lets devices browse; none: the home folder
+    session_dir: str = ""  # where live sessions are written as session files; empty: nowhere
     serve_commit: bool = False  # devices of the server may commit (contract of worktree sessions, B1)
     serve_promote: bool = False  # and push
     serve_webhook: str = ""  # where the server posts what sessions ask; empty: nowhere

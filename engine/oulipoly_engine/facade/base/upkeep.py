@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.base.home import Home
+from oulipoly_engine.paths import expand_user
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.service.runs.run_text import list_files
 from oulipoly_engine.store.base.db import Store
@@ -42,6 +43,19 @@ def enter_runs(home: Home, store: Store) -> int:
     return home.write_along(store, lambda: run_entries.enter_runs(store, files, home.now()), 0)
 
 
+def mirror_sessions(home: Home, store: Store) -> None:
+    """Write live sessions on in the session files that config.toml's `session_dir` asks for; a failure is told once."""
+    folder = home.quiet_files.settings().session_dir
+    if not folder:
+        return
+    from oulipoly_engine.service.reading.session_mirror import follow  # noqa: PLC0415 - only who wants such files
+
+    try:
+        follow(store, home.paths.home / expand_user(folder), home.quiet_files.scripts(), home.wiring.longest_line())
+    except (RunnerError, OSError) as error:
+        home.warn(f"Warning: the session files in {folder} are not up to date: {error}")
+
+
 def keep_after_scan(home: Home, store: Store, budget_s: float = 2.0, *, rescues: bool = False) -> None:
     """Keep copies of transcripts, unless config.toml says `archive = false`, and remove what killed processes left.
 
@@ -54,6 +68,7 @@ def keep_after_scan(home: Home, store: Store, budget_s: float = 2.0, *, rescues:
         keeper = _keeper(home, store)
         if keeper is not None:
             after_scan(keeper, budget_s, rescues=rescues)
+    mirror_sessions(home, store)
     remove_leavings(home.paths, home.paths.locks, home.now().timestamp())
 
 

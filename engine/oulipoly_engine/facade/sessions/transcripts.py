@@ -127,4 +127,5 @@ class SessionTranscripts(SessionPart):
                 )
                 result = home.write_along(store, glance.look, None)
             home.write_along(store, lambda: upkeep.enter_heard(home, store), 0)
+            upkeep.mirror_sessions(home, store)
         return result

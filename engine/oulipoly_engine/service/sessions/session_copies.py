@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
@@ -17,7 +17,7 @@ from oulipoly_engine.core.transcripts import entry_tree
 from oulipoly_engine.core.transcripts.entry_text import Kept, find_kept, passages
 from oulipoly_engine.core.transcripts.session_file import entry as kinds
 from oulipoly_engine.core.transcripts.session_file.decode import CURRENT, read_file
-from oulipoly_engine.core.transcripts.session_file.encode import encode, encode_for_pi
+from oulipoly_engine.core.transcripts.session_file.encode import encode, encode_for_pi, is_leaf_mark
 from oulipoly_engine.core.transcripts.session_file.entry import Header, SessionEntry
 from oulipoly_engine.core.transcripts.turn_script import CHANGES, NO_PARENT, BodyChunk, EntryLine, encode_body
 from oulipoly_engine.errors import RequestRefused
@@ -32,6 +32,7 @@ from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, links
 
 _PAGE = 500  # entries read at once
 _PIECE = 1 << 20  # bytes
+_OUTLINED = (kinds.LABEL, kinds.SESSION_INFO, kinds.CUSTOM)  # whose texts the tree needs
 _CHUNKS = {"tool_result": "tool_result"}  # by roles; of others text
 _ROLES = {"tool_result": "user"}  # as transcripts of claude have it
 
@@ -66,7 +67,8 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
         write(_copy_of(folder, header.id), iter(lambda: source.read(_PIECE), b""))
         lines = _lines(read_again(), header, tree)
         new, rest = _insert_all_but_last(store, lines, now)
-    leaf = None if tree.leaf is None else tree.entries[tree.leaf].id
+    leaf_place = _above_marks(tree, tree.leaf)
+    leaf = NO_PARENT if leaf_place is None else tree.entries[leaf_place].id
     times = [entry.at for entry in file.entries if entry.at] or [header.created_at or to_text(now)]
     # Pi names the parent by the path of its file, at whose end its id stands.
     origin = Path(header.parent_session or "").stem.rpartition("_")[2]
@@ -88,12 +90,12 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
         if tree.name() is not None:
             notes.rename(store, chain_id, tree.name(), now)
     problems = tuple(problem.sentence for problem in file.problems)
-    return Imported(chain_id, header.id, header.version, len(file.entries), new, leaf, problems)
+    return Imported(chain_id, header.id, header.version, len(file.entries), new, leaf or None, problems)
 
 
 def _outline(entry: SessionEntry) -> SessionEntry:
     """Return what the tree needs of an entry: a file may have more texts than there is memory."""
-    return replace(entry, text=entry.text if entry.kind in (kinds.LABEL, kinds.SESSION_INFO) else "", record=None)
+    return replace(entry, text=entry.text if entry.kind in _OUTLINED else "", record=None)
 
 
 def _insert_all_but_last(store: Store, lines: Iterator[EntryLine], now: datetime) -> tuple[int, list[EntryLine]]:
@@ -111,7 +113,10 @@ def _insert_all_but_last(store: Store, lines: Iterator[EntryLine], now: datetime
 
 
 def _lines(file: Iterable[SessionEntry], header: Header, tree: SessionTree) -> Iterator[EntryLine]:
-    for entry, parent in zip(file, tree.parents, strict=False):  # the file may grow meanwhile
+    for place, entry in zip(range(len(tree.entries)), file, strict=False):  # the file may grow meanwhile
+        if is_leaf_mark(entry):
+            continue
+        parent = _above_marks(tree, tree.parents[place])
         role = entry.role if entry.kind == kinds.MESSAGE else entry.kind
         first_kept = entry.refers_to if entry.kind == kinds.COMPACTION else None
         chunks = [BodyChunk(_CHUNKS.get(role, "text"), entry.text, first_kept)] if entry.text else []
@@ -127,6 +132,13 @@ def _lines(file: Iterable[SessionEntry], header: Header, tree: SessionTree) -> I
             body=encode_body(chunks) if chunks else None,
             other_kind=entry.kind,
         )
+
+
+def _above_marks(tree: SessionTree, place: int | None) -> int | None:
+    """Return the place of an entry, or of what a mark of ours stands for, which is no entry of a session."""
+    while place is not None and is_leaf_mark(tree.entries[place]):
+        place = tree.parents[place]
+    return place
 
 
 def _copy_of(folder: Path, session_id: str) -> Path:
@@ -163,7 +175,7 @@ def write_file(store: Store, session: Session, folder: Path, longest_line: int, 
     """
     header, of_session = _read_all(store, session, folder, longest_line)
     if version == 2:
-        return encode(header, _without_changes(of_session))
+        return encode(header, without_changes(of_session))
     leaf = leaves.find_leaf(store, session.active.account, session.active.session_id) or None
     for entry in of_session:  # pi goes on behind the changes that follow on the leaf
         if _is_own_change(entry) and entry.parent_id == leaf:
@@ -179,7 +191,7 @@ def _is_own_change(entry: SessionEntry) -> bool:
     return entry.kind in CHANGES and entry.record is None
 
 
-def _without_changes(of_session: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
+def without_changes(of_session: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
     """Yield entries without our own changes, which version 2 has no form for. of_session: parents first."""
     above: dict[str | None, str | None] = {}  # of each change what it follows on
     for entry in of_session:
@@ -196,10 +208,8 @@ def _read_all(
     """Return a session as a file has it: what was imported as it was, and the labels as entries behind it."""
     account = session.active.account
     session_id = session.active.session_id
-    placed = links(store, account, session_id)
-    parents = entry_tree.parent_ids(placed)
     names = labels.of_chain(store, session.chain_id)
-    of_session = [*_entries(store, [link.row_id for link in placed if not link.is_sidechain], parents)]
+    of_session = read_entries(store, session)
     begun_at = min((entry.at for entry in of_session if entry.at), default="")
     header = Header(session_id, CURRENT, begun_at, session.workspace or "")
     copy = _copy_of(folder, session_id)
@@ -221,14 +231,22 @@ def _read_all(
     )
 
 
-def _entries(store: Store, rows: list[int], parents: Mapping[str, str]) -> Iterator[SessionEntry]:
-    for begin in range(0, len(rows), _PAGE):
-        for row in by_row(store, rows[begin : begin + _PAGE]):
-            yield _entry(row, parents.get(row.entry_id))
+def read_entries(
+    store: Store, session: Session, clean: Callable[[str], str] = str, without: Container[str] = ()
+) -> list[SessionEntry]:
+    """Return the entries of a session in order, those of sub-agents left out.
+
+    clean: gives a text without secrets. without: ids of entries that are not asked for.
+    """
+    placed = links(store, session.active.account, session.active.session_id)
+    parents = entry_tree.parent_ids(placed)
+    rows = [link.row_id for link in placed if not link.is_sidechain and link.entry_id not in without]
+    pages = (by_row(store, rows[begin : begin + _PAGE]) for begin in range(0, len(rows), _PAGE))
+    return [_entry(row, parents.get(row.entry_id), clean) for page in pages for row in page]
 
 
-def _entry(row: Entry, parent_id: str | None) -> SessionEntry:
-    parts = passages(row.body)
+def _entry(row: Entry, parent_id: str | None, clean: Callable[[str], str]) -> SessionEntry:
+    parts = [replace(part, text=clean(part.text)) for part in passages(row.body)]
     text = "\n".join(part.text for part in parts)
     at = to_text(from_text(row.timestamp))
     if row.kind != kinds.MESSAGE:

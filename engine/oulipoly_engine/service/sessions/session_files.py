@@ -114,13 +114,13 @@ class SessionWriter:
         writer._is_ours = False
         return writer
 
-    def append(self, entry: SessionEntry) -> None:
-        """Add an entry; it is on the disk when an assistant has answered. Raises RunnerError, and NameTaken."""
-        self._has_prompt = self._has_prompt or entry.role == USER
+    def append(self, *entries: SessionEntry) -> None:
+        """Add entries; they are on the disk when an assistant has answered. Raises RunnerError, and NameTaken."""
+        self._has_prompt = self._has_prompt or any(entry.role == USER for entry in entries)
         if self._is_on_disk:
-            _append(self._path, encode_entry(entry))
+            _append(self._path, b"".join(map(encode_entry, entries)))
             return
-        self._waiting.append(entry)
+        self._waiting += entries
         if any(each.role == ASSISTANT for each in self._waiting):
             self._create()
 
@@ -147,14 +147,14 @@ def _drop_unfinished(path: Path) -> None:
     drop_files(path.parent.glob(f".{glob.escape(path.name)}.*.tmp"))
 
 
-def _append(path: Path, line: bytes) -> None:
-    """Append a line in one write, behind a torn one on a line of its own. Raises RunnerError."""
+def _append(path: Path, lines: bytes) -> None:
+    """Append lines in one write, behind a torn one on a line of its own. Raises RunnerError."""
     with translate_errors(path):
         with open_transcript(path, 0) as file:
             size = os.fstat(file.fileno()).st_size
             is_torn = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
         with open_to_append(path) as file:
-            data = b"\n" + line if is_torn else line
+            data = b"\n" + lines if is_torn else lines
             if file.write(data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 

@@ -21,6 +21,26 @@ _MARK = (
 )
 
 
+# SQL, as above. One row a session, so that one question is all that nearly always has to be asked.
+_LIVE_MARKS = (
+    "SELECT l.session_id, c.chain_id, c.deleted_at IS NOT NULL,"
+    " (SELECT MAX(t.id) || ' ' || COUNT(*) FROM session_turns AS t WHERE t.session_id = l.native_id)"
+    " || ' ' || COALESCE(c.leaf, '-') || ' ' || (SELECT COUNT(*) || ' ' || COALESCE(MAX(e.labelled_at), '')"
+    " FROM entry_labels AS e WHERE e.chain_id = c.chain_id)"
+    " FROM live_sessions AS l JOIN session_chain_segments AS s ON s.session_id = l.native_id"
+    " JOIN session_chains AS c ON c.chain_id = s.chain_id"
+    " GROUP BY l.session_id ORDER BY l.updated_at DESC LIMIT ?"
+)
+
+
+def mark_live(store: Store, most: int) -> list[tuple[str, str, bool, str | None]]:
+    """Return the live sessions that changed last: each one's id, its chain, whether a person deleted it, its mark.
+
+    Equal marks mean equal entries, leaf and labels. None: nothing is stored of it.
+    """
+    return [(session, chain, bool(deleted), text) for session, chain, deleted, text in store.rows(_LIVE_MARKS, (most,))]
+
+
 def mark(store: Store) -> Mark:
     """Return the numbers of this instant; equal ones mean an equal list."""
     return tuple(store.rows(_MARK)[0])

@@ -19,7 +19,7 @@ from oulipoly_engine.core.transcripts.session_file.decode import CURRENT, NEWEST
 from oulipoly_engine.core.transcripts.session_file.entry import Header, SessionEntry
 from oulipoly_engine.core.transcripts.session_file.words import PIS, translate
 
-LEAF_MARK = "oulipoly-leaf"  # the custom type of an entry that only says where pi is to go on
+LEAF_MARK = "oulipoly-leaf"  # the custom type of an entry that only says where a session goes on
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PI_ID = re.compile(r"[0-9a-f]{8}")
@@ -36,6 +36,16 @@ _PI_MESSAGES: Mapping[str, Mapping[str, Any]] = {
 }
 
 _CALLLESS_RESULT = {"role": "custom", "customType": "tool_result", "display": True}
+
+
+def mark_leaf(mark_id: str, leaf_id: str | None, at: str) -> SessionEntry:
+    """Return an entry that says, as the last of its file, behind which one a session goes on. None: behind none."""
+    return SessionEntry(mark_id, leaf_id, kinds.CUSTOM, at=at, text=LEAF_MARK)
+
+
+def is_leaf_mark(entry: SessionEntry) -> bool:
+    """Tell whether an entry only says where a session goes on."""
+    return entry.kind == kinds.CUSTOM and entry.text == LEAF_MARK
 
 
 def encode(header: Header, entries: Iterable[SessionEntry]) -> Iterator[bytes]:
@@ -56,7 +66,7 @@ def encode_for_pi(header: Header, entries: Sequence[SessionEntry], leaf_id: str 
     if last is None or not _may_be_last(last, entries):
         mark_id = next(_candidates(f"{header.id}:{LEAF_MARK}", {*ids.values()}))
         at = max((entry.at for entry in entries), default=header.created_at)
-        last = SessionEntry(mark_id, leaf_id, kinds.CUSTOM, at=at, text=LEAF_MARK)
+        last = mark_leaf(mark_id, leaf_id, at)
     for entry in entries:
         if entry is not last:
             yield _encode_for_pi(entry, ids)
