@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+from oulipoly_engine.core.sessions.tree_lines import path_to
+
 
 def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_else(live, agents):
     session, turn = live.begin_turn("hello there")
@@ -47,6 +51,8 @@ def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_el
     assert {"code": "invalid-argument", "message": "write /steer TEXT"} == refuse("/steer")
     assert "/quit does nothing here" in refuse("/quit")["message"]
     assert 1 == len(live.live.turns(session))
+    assert "auto_compaction = true" in ask("/settings")["lines"]
+    assert "behind the message stands nothing, --summary" in refuse("/branch x summary")["message"]
 
     for line, options in (
         ("/greet walrus", ("--commands", "--wait")),
@@ -55,3 +61,18 @@ def test_a_line_is_a_command_where_that_is_asked_for_and_a_message_everywhere_el
     ):
         assert 0 == run(line, *options).returncode
     assert ["Greet walrus.", "/nosuch x", "/nosuch x"] == [turn.input for turn in live.live.turns(session)[1:]]
+
+
+@pytest.mark.parametrize("runtime", ["demo-claude1", "demo-codex1"])
+def test_who_clears_begins_anew_in_the_same_tree(live, runtime):
+    session, turn = live.begin_turn("the first thing", runtime=runtime)
+    live.live.wait(session, turn)
+    slash = live.engine.slash
+    slash.run(session, slash.judge(session, "/clear"))
+    live.live.send(session, "the second thing", waits=True)
+    live.engine.sessions.transcripts.glance()
+    tree = live.engine.sessions.branches.tree(session)
+    texts = {entry.entry_id: entry.preview for entry in tree.entries}
+
+    assert {"the first thing", "the second thing"} <= {*texts.values()}
+    assert "the first thing" not in [texts[entry_id] for entry_id in path_to(tree.leaf, tree.parents)]

@@ -354,6 +354,9 @@ def test_a_session_goes_on_behind_a_message_that_is_chosen_in_its_tree(browser, 
     assert f"/sessions/{key}#end" == gone.headers.get("location"), gone.text
     (text,) = (text for _, text in row.findall(browser.page(place)) if "goes on here" in text)
     assert "<b>&lt;b&gt;here&lt;/b&gt;</b>" in text
+    first = unescape(row.findall(browser.page(place))[0][0])
+    unsummed = browser.post(place, entry_id=first, act="branch_with_summary")
+    assert "nothing was changed: name a model to sum up" in unescape(unsummed.text)
     labelled = browser.page(f"{place}?filter=labelled")
     assert (1, 1) == (labelled.count('type="radio"'), labelled.count("<b>&lt;b&gt;here&lt;/b&gt;</b>"))
     for fields in ({"act": "branch"}, {"entry_id": "none", "act": "branch"}, {"entry_id": ids[0], "act": "none"}):

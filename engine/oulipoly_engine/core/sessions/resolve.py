@@ -112,8 +112,8 @@ def resolve_typed(text: str, chains: Sequence[Chain], now: datetime) -> Resolved
     """
     wanted = text.lower()
     exact = [chain for chain in chains if wanted in {one.lower() for one in _ids(chain)}]
-    if exact:
-        return resolve(text, exact, now)
+    if exact:  # a session of ours goes before what a CLI, or an imported file, calls so
+        return resolve(text, [chain for chain in exact if chain.chain_id.lower() == wanted] or exact, now)
     if len(text) < MINIMUM_PREFIX:
         message = f"{text!r} is too short to find a session by: give {MINIMUM_PREFIX} characters of its id or more"
         raise SessionNotFound(message, input=text)

@@ -113,6 +113,12 @@ class SlashCommands:
         widest = max(len(name) for name, _ in rows)
         return Outcome((*(f"{name:{widest}}  {summary}".rstrip() for name, summary in rows), "//NAME sends /NAME"))
 
+    def _tell_settings(self, _: _Asked) -> Outcome:
+        from oulipoly_engine.config.show import as_text, effective  # noqa: PLC0415 - 100 ms, only this needs it
+
+        settings = {"settings": effective(self._home.paths)["settings"]}
+        return Outcome((*as_text(settings).splitlines(), "`agents config set KEY VALUE` changes them"))
+
     def _tell_tools(self, asked: _Asked) -> Outcome:
         status = asked.live.status(asked.session.session_id)
         able = [name.replace("_", " ") for name, can in status.capabilities.items() if can]
@@ -255,6 +261,7 @@ def _tell_begun(begun: Begun) -> Outcome:
 _FUNCTIONS: Mapping[str, Callable[[SlashCommands, _Asked], Outcome]] = {  # by the names of commands
     "help": SlashCommands._help,
     "session status": lambda _, asked: Outcome(tuple(describe_lines(asked.live.status(asked.session.session_id)))),
+    "settings": SlashCommands._tell_settings,
     "session tools": SlashCommands._tell_tools,
     "session model": SlashCommands._choose_model,
     "session provider": SlashCommands._choose_provider,

@@ -130,6 +130,10 @@ def test_prefix_of_a_session_in_several_chains_follows_the_rule_for_whole_ids():
     assert "c2" == resolve_typed(SESSION[:8], [chain("c1", 90), chain("c2", 80)], NOW).chain_id
 
 
+def test_a_session_of_ours_goes_before_a_file_of_its_name():
+    assert SESSION == resolve_typed(SESSION, [chain("c1"), chain(SESSION)], NOW).chain_id
+
+
 def test_too_short_a_beginning_finds_nothing():
     with pytest.raises(SessionNotFound, match="too short"):
         resolve_typed("516", [chain()], NOW)

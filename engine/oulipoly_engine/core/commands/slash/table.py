@@ -52,7 +52,7 @@ SLASHES = (
     Slash("branch", "session branch", ("rewind",), takes=(Argument("message"), Argument("summary", is_rest=True))),
     Slash("label", "session label"),
     Slash("compare", "session compare"),
-    Slash("clear", "session clear", yields="always"),
+    Slash("clear", "session clear"),  # claude's own begins a session of its own: `//clear` sends that
     Slash("compact", "session compact", yields="with words"),
     Slash("review", "session review", takes=(Argument("branch", is_rest=True),), yields="always"),
     Slash("name", "session name", ("rename",)),
