@@ -73,7 +73,7 @@ def place_changes(links: Sequence[EntryLink], others: Collection[str] = ()) -> S
     links: of what a CLI keeps as one session, in order of time. others: ids of what lies elsewhere.
     A transcript knows nothing of changes, and neither does the leaf: their time alone tells where they belong.
     """
-    if not any(link.is_change for link in links):
+    if {link.kind for link in links}.isdisjoint(CHANGES):  # nearly always
         return links
     known = {NO_PARENT, *others, *(link.entry_id for link in links)}
     ends: dict[str | None, str] = {}  # the last change behind an entry that nothing else follows on yet
