@@ -90,6 +90,11 @@ class Paths(Record):
         return self.data / "removed-homes"
 
     @property
+    def unkept_sessions(self) -> Path:
+        """Return the folder of notes on sessions that a chat forgets when it ends; each has the chat's mark."""
+        return self.data / "unkept-sessions"
+
+    @property
     def artifacts(self) -> Path:
         """Return the artifact store of runs, as far as they are told of no other one."""
         return self.data / "artifacts.db"

@@ -3,6 +3,7 @@
     change of the accounts    its journal     taken back            at every start, before anything is read
     removal of an account     its note        finished              the same
     replacement, move         its journal     finished or undone    before commands, and by faces that stay
+    chat --no-session         its note        session forgotten     the same
     worktree, merge           `operations`    finished or undone    before orders on them, and by faces that stay
     restore of files          `operations`    told, with both ways  by faces that stay
 
@@ -43,8 +44,17 @@ class Recovery(Part):
             self._home.warn(f"Warning: {problem}: {error.message}")
 
     def settle_sessions(self) -> tuple[str, ...]:
-        """Finish or undo replacements and moves, and return a sentence for each. Raises RunnerError."""
-        return self._home.wiring.recovery(self._home.store).run()
+        """Finish or undo what was cut off of sessions, and return a sentence for each. Raises RunnerError."""
+        sentences: tuple[str, ...] = ()
+        notes = self._home.paths.unkept_sessions
+        if notes.is_dir() and any(notes.iterdir()):
+            from oulipoly_engine.facade.live.connections import LiveConnections
+            from oulipoly_engine.service.live.protocol import Client
+
+            sentences = LiveConnections(self._home, Client("agents")).forget_unkept()
+        if self._home.wiring.has_journals():
+            sentences += self._home.wiring.recovery(self._home.store).run()
+        return sentences
 
     def settle_at_start(self) -> tuple[str, ...]:
         """Settle all but the accounts, for a face that begins whatever comes of it; a problem is a sentence as well."""
@@ -52,8 +62,7 @@ class Recovery(Part):
         if self._home.read_only:
             return sentences
         try:
-            if self._home.wiring.has_journals():
-                sentences = self.settle_sessions()
+            sentences = self.settle_sessions()
         except RunnerError as error:
             sentences = (error.message,)
         from oulipoly_engine.store.operations import operations

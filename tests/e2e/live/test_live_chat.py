@@ -243,6 +243,23 @@ def test_no_session_leaves_no_record(live, chat):
     assert 1 == len(live.rows("SELECT 1 FROM session_chains"))
 
 
+def test_a_chat_without_a_session_that_is_killed_leaves_no_record_after_the_next_command(live, commands, agents):
+    live.scripted()
+    words = ["chat", "--no-session", "-p", "scripted", script(["say", "begun"], ["listen"])]
+    cli = commands.show(words, dict(os.environ), live.demo.project, (24, 80))
+    cli.expect_exact("begun")
+    session = live.live.find_latest(live.demo.project).session_id
+    assert b"" == agents("session", "list", "--live").stderr  # it is in use
+    cli.kill(signal.SIGKILL)
+    cli.wait()
+    done = agents("session", "list", "--live")
+
+    assert f"session {session} was removed, for its chat".encode() in done.stderr
+    assert [] == [*live.engine.paths.unkept_sessions.iterdir()]
+    assert ([], []) == (sessions(live), live.rows("SELECT 1 FROM live_turns"))
+    assert b"removed" not in agents("session", "list", "--live").stderr
+
+
 def test_a_killed_chat_loses_nothing_and_is_gone_on_with(live, chat, commands):
     live.scripted()
     go = live.root / "go"
@@ -299,6 +316,21 @@ def test_at_a_terminal_lines_are_messages_commands_and_answers(live, commands):
 
     assert (0, "red roof") == (cli.exitstatus, session.title)
     assert ["completed", "completed", "interrupted"] == [turn.status for turn in turns]
+
+
+def test_the_arrow_keys_edit_a_line_and_bring_earlier_ones_back(live, commands):
+    live.scripted()
+    cli = commands.show(["chat", "-p", "scripted"], dict(os.environ), live.demo.project, (24, 80))
+    cli.expect_exact("> ")
+    cli.send("walrus\x1b[D\x1b[D\x1b[D-\r")
+    cli.expect_exact("> ")
+    cli.send("\x1b[A\r")
+    cli.expect_exact("> ")
+    cli.send("\x04")
+    cli.wait()
+
+    assert ["wal-rus", "wal-rus"] == live.texts()
+    assert [] == [*live.root.rglob("*history*")]
 
 
 def test_a_talk_in_which_nothing_was_said_leaves_no_session(live, commands):  # vector 29

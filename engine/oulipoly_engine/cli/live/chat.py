@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,8 +145,12 @@ def _session(context: Context, options: Namespace) -> Iterator[tuple[LiveSession
     if options.goes_on:
         yield live.find_latest(place), "it goes on"
         return
+    session_id = str(uuid.uuid4())
+    if options.no_session:
+        live.note_unkept(session_id)
     wish = NewSession(
         place,
+        session_id=session_id,
         model=options.model,
         provider=options.provider or "",
         asks=_ask_cli(options),
@@ -153,7 +158,6 @@ def _session(context: Context, options: Namespace) -> Iterator[tuple[LiveSession
         parent=parent_invocation(),
     )
     begun = live.begin(wish)
-    session_id = begun.session.session_id
     try:
         yield begun.session, begun.why
     finally:

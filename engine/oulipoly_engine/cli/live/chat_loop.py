@@ -56,7 +56,7 @@ class Loop:
     def _read(self) -> str:
         """Return a line. Raises Declined at the end of the input."""
         try:
-            return self._questions.line("> ")
+            return self._questions.message("> ")
         except Interrupted as interrupt:
             if interrupt.signal_number != signal.SIGINT:
                 raise

@@ -1,6 +1,6 @@
-"""Before any command: put right what a replacement has left that was killed.
+"""Before any command: put right what a replacement, or a chat with --no-session, has left that was killed.
 
-Costs one look into a folder that is mostly not there; everything else is imported only when something lies in it.
+Costs one look each into folders that are mostly not there; all else is imported only when something lies in them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ def heal(context: Context, command: Subcommand | None) -> int | None:
 
     Returns an exit code when that is not possible, told as JSON (contract 2.7): no command works on half a state.
     """
-    folder = f"{context.paths.data}/replace_journal"
-    if (command is not None and command.keeps_off) or not _has_remains(folder):
+    if command is not None and command.keeps_off:
+        return None
+    if not _has_remains(f"{context.paths.data}/replace_journal") and not _list_names(
+        str(context.paths.unkept_sessions)
+    ):
         return None
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415
     from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - this and the next once in a blue moon

@@ -30,6 +30,8 @@ from oulipoly_engine.facade.base.home import find_only
 from oulipoly_engine.facade.live.requests import LiveRequests
 from oulipoly_engine.facade.live.turn_results import last_end
 from oulipoly_engine.host.link import HostGone, HostUnreachable
+from oulipoly_engine.private_files import keep_first, make_folder
+from oulipoly_engine.process.liveness import has_ended_mark, own_mark
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import (
     find_moved_leaf,
@@ -227,6 +229,30 @@ class LiveConnections(LiveRequests):
         with self._home.lend_store() as store:
             removal.remove(store, session_id)
         hosts.drop_log(self._home.paths, session_id)
+        (self._home.paths.unkept_sessions / session_id).unlink(missing_ok=True)
+
+    def note_unkept(self, session_id: str) -> None:
+        """Note of a session, before it is begun, that this process forgets it; after a kill a later start does."""
+        make_folder(self._home.paths.unkept_sessions)
+        keep_first(self._home.paths.unkept_sessions / session_id, own_mark().encode())
+
+    def forget_unkept(self) -> tuple[str, ...]:
+        """Forget the sessions that a killed process was to forget, and return a sentence for each."""
+        sentences = []
+        notes = self._home.paths.unkept_sessions
+        if self._home.read_only:
+            return ()
+        for note in sorted(notes.glob("*")):
+            try:
+                if not has_ended_mark(note.read_text(encoding="ascii")):
+                    continue
+                self.forget(note.name)
+                sentences.append(f"session {note.name} was removed, for its chat with --no-session was killed")
+            except (LiveSessionNotFound, ValueError):  # it was not begun, or another process has removed it
+                note.unlink(missing_ok=True)
+            except (RunnerError, OSError) as error:
+                sentences.append(f"session {note.name} of a killed chat with --no-session cannot be removed: {error}")
+        return tuple(sentences)
 
     def connect(self, identity: str, *, starts: bool = False) -> LiveClient:
         """Return a connection to a session's host. starts: one is started where none lives.
