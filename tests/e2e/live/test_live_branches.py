@@ -69,6 +69,28 @@ def test_one_session_goes_on_behind_any_answer_and_keeps_every_branch(live, runt
     assert (["the new beginning"], 2) == (tree.path, len(tree.tree.entries) - len(tree.tree.parents))
 
 
+def test_no_cli_goes_on_elsewhere_than_the_leaf_without_a_word(live, agents):
+    session, first = live.begin_turn("the first thing", runtime="demo-claude1")
+    live.live.wait(session, first)
+    live.live.send(session, "the second thing", waits=True)
+    live.live.order(session, orders.Close(), starts=False)
+    live.until_closed(session)
+    live.engine.sessions.transcripts.glance()
+    answer = ("resume", "--session-id", Tree(live, session).tree.chain_id, "--prompt", "the thing at the end")
+    assert 0 == agents(*answer).returncode
+    live.engine.sessions.branches.branch(session, Tree(live, session).answer_to("the first thing"))
+    refused = [agents(*answer), agents("repl", "--resume", session, "--detach")]
+    with pytest.raises(RunnerError, match="--at-end"):
+        live.engine.new_terminals.resume(session, None, (80, 24))
+
+    assert [1, 1] == [done.returncode for done in refused]
+    assert all(b"`agents session send " in done.stderr and b"--at-end" in done.stderr for done in refused)
+    assert ["the first thing"] == Tree(live, session).path
+    assert 0 == agents(*answer, "--at-end").returncode
+    assert ["the first thing", "the second thing", *["the thing at the end"] * 2] == Tree(live, session).path
+    assert 0 == agents(*answer).returncode  # it goes on at its end again
+
+
 @pytest.mark.parametrize("runtime", ["demo-claude1", "demo-codex1"])
 def test_what_a_cli_has_written_and_nobody_has_read_yet_does_not_undo_going_back(live, runtime):
     session, first = live.begin_turn("the first thing", runtime=runtime)

@@ -12,6 +12,7 @@ from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.base.own_process import interruptible, parent_invocation, require_terminal
 from oulipoly_engine.facade.runs.interactive import InteractiveRequest, ResumeRequest
 
+AT_END = "go on behind the CLI's own last message, where the session goes on behind another one"
 DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
 
 
@@ -28,6 +29,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument(
         "--fork", action="store_true", help="with --resume: in a new session that begins with the old one's past"
     )
+    parser.add_argument("--at-end", action="store_true", help=f"with --resume: {AT_END}")
     parser.add_argument("-p", "--project", type=path, metavar="DIR", help="working directory of the CLI")
     parser.add_argument(
         "--detach",
@@ -47,7 +49,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if options.new and (model is not None or options.resume is not None):
         raise UsageInvalid("--new opens a session on the default account: it takes neither a model nor --resume")
     if options.resume is not None:
-        wish = ResumeRequest(options.resume, model, _project(options.project), options.account, is_fork=options.fork)
+        place = _project(options.project)
+        wish = ResumeRequest(options.resume, model, place, options.account, is_fork=options.fork, at_end=options.at_end)
         return _resume(context, wish, is_detached=options.detach)
     if options.fork:
         raise UsageInvalid("--fork copies a session's past, so it needs --resume")

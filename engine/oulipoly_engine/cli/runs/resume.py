@@ -7,6 +7,7 @@ from argparse import SUPPRESS, Namespace
 from oulipoly_engine.cli.base import stdio
 from oulipoly_engine.cli.base.context import Context
 from oulipoly_engine.cli.base.parser import Parser, path, raw, seconds
+from oulipoly_engine.cli.runs.repl import AT_END
 from oulipoly_engine.cli.runs.run import Terminal, conclude, folder
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs import markers
@@ -35,6 +36,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("-f", "--file", type=path, metavar="ANSWER.md", help="read the answer from a file")
     parser.add_argument("--prompt", type=raw, metavar="TEXT", help="the answer itself")
     parser.add_argument("--account", metavar="ACCOUNT", help="move the session to that account first")
+    parser.add_argument("--at-end", action="store_true", help=AT_END)
     parser.add_argument("-p", "--project", type=path, metavar="DIR", help="working directory of the CLI")
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="stop the CLI after so long")
     parser.add_argument("--result-on-stderr", action="store_true", help="put the OULIPOLY_RESULT line on stderr")
@@ -74,7 +76,14 @@ def resume(context: Context, options: Namespace) -> int:
 def _resume(context: Context, options: Namespace, runner: OneShotRunner, text: str) -> int:
     project = None if options.project is None else folder(options.project)
     is_exact = getattr(options, "is_exact", False)
-    wish = ResumeRequest(options.resume, options.model, project, getattr(options, "account", None), is_exact=is_exact)
+    wish = ResumeRequest(
+        options.resume,
+        options.model,
+        project,
+        getattr(options, "account", None),
+        is_exact=is_exact,
+        at_end=getattr(options, "at_end", False),
+    )
     invoked = runner.resume(
         wish, text, folder(project), parent_invocation(), options.timeout, is_shown=diagnostics.is_terminal()
     )

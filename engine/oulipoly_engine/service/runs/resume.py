@@ -30,7 +30,7 @@ from oulipoly_engine.service.sessions.locate import describe_invocation, find_se
 from oulipoly_engine.service.sessions.move import Mover
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.sessions import chains, leaves
 
 
 class ResumeRequest(Record):
@@ -42,6 +42,7 @@ class ResumeRequest(Record):
     to_account: str | None = None  # move it there first
     is_fork: bool = False  # begin a new session with its past, and leave it as it is
     is_exact: bool = False  # the beginning of an id means nothing
+    at_end: bool = False  # behind its CLI's own last message, also where the session goes on behind another one
 
 
 class Resumption(Record):
@@ -89,6 +90,8 @@ class Resumer(Record):
             session = self._find(wish.text, find_session if wish.is_exact else find_typed)
         except (SessionNotFound, SessionAmbiguous) as error:
             raise RequestRefused(error.message) from error
+        if not wish.at_end:
+            self._refuse_moved(session)
         model = self._model(session, wish.model)
         account = self.account(session.account)
         place = wish.project or self._workspace(session) or working_directory
@@ -101,6 +104,15 @@ class Resumer(Record):
             return replace(settled, reason=f"a fork begins where its session lies, on {session.account}")
         self._refuse_live(session)
         return self._place(settled, ())
+
+    def _refuse_moved(self, session: ResolvedSession) -> None:
+        """Refuse a session that goes on behind an earlier message: no CLI begins there in a terminal or a one-shot."""
+        if leaves.find_moved(self.store, session.account, session.session_id) is not None:
+            raise RequestRefused(
+                f"session {session.chain_id} goes on behind another message than its CLI's last, and CLIs begin there "
+                f"in live sessions alone: `agents session send {session.chain_id} TEXT`. Behind the last one it goes "
+                f"on with --at-end: `agents repl --resume {session.chain_id} --at-end`"
+            )
 
     def _refuse_live(self, session: ResolvedSession) -> None:
         """Refuse a session that a live session's process has open: two that write one transcript spoil it."""
