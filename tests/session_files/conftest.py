@@ -25,8 +25,8 @@ class Pi:
         self._package, self._api = installed / PACKAGE, api
         self.project = folder / "project"
         self._home = folder / "pi-home"
-        for made in (self.project, self._home):
-            made.mkdir()
+        for folder in (self.project, self._home):
+            folder.mkdir()
         model = {"id": "echo", "contextWindow": 100_000, "maxTokens": 1000}
         provider = {"baseUrl": f"{api.url}/v1", "api": "openai-completions", "apiKey": "pi", "models": [model]}
         (self._home / "models.json").write_text(json.dumps({"providers": {"loopback": provider}}))

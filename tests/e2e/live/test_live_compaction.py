@@ -105,10 +105,10 @@ def test_a_compaction_is_undone_by_going_back_before_it_and_again(live, echo):
     done = live.live.order(echo, orders.Compact(), starts=True)
     undo = done["message"].partition("agents session branch ")[2].split("`")[0].split()
     live.engine.sessions.branches.branch(*undo)
-    whole = said_to_next_process(live, echo, "without it")
+    said = said_to_next_process(live, echo, "without it")
     live.engine.sessions.branches.branch(echo, done["entry_id"])
 
-    assert ([*THINGS], False) == (things_in(whole), "They spoke of" in whole)
+    assert ([*THINGS], False) == (things_in(said), "They spoke of" in said)
     assert ["four", "five"] == things_in(said_to_next_process(live, echo, "and with it"))
 
 

@@ -8,7 +8,7 @@ from oulipoly_engine.errors import RunnerError, SessionBusy
 
 def listed(live):
     catalogue = live.engine.sessions.catalogue
-    return [one.session.chain_id for one in catalogue.table(catalogue.query(""), limit=5).rows]
+    return [row.session.chain_id for row in catalogue.table(catalogue.query(""), limit=5).rows]
 
 
 def test_a_session_goes_into_the_archive_and_comes_back_as_it_was(live):

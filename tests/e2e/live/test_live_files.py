@@ -92,17 +92,17 @@ def test_chat_and_files_go_back_to_an_answer_together_and_forth_again(live, repo
     answer = repository.entry("first answer")
 
     assert main(["session", "branch", session, answer, "--preview", "--json"]) == 0
-    told = json.loads(capfd.readouterr().out)
-    assert (["b"], ["a"], ["c"], []) == (told["changing"], told["coming"], told["going"], told["unsaved"])
-    assert ["run.log"] == told["left_out"]["ignored"]
+    preview = json.loads(capfd.readouterr().out)
+    assert (["b"], ["a"], ["c"], []) == (preview["changing"], preview["coming"], preview["going"], preview["unsaved"])
+    assert ["run.log"] == preview["left_out"]["ignored"]
     assert second == repository.files()
 
     assert main(["session", "branch", session, answer, "--restore", "both", "--json"]) == 0
-    told = json.loads(capfd.readouterr().out)
+    answered = json.loads(capfd.readouterr().out)
     assert {"a": "one\n", "b": "new\n", "run.log": "never kept"} == repository.files()
-    assert answer == live.engine.sessions.branches.tree(session).leaf == told["leaf"]
+    assert answer == live.engine.sessions.branches.tree(session).leaf == answered["leaf"]
 
-    assert main(told["way_back"].split()[1:]) == 0
+    assert main(answered["way_back"].split()[1:]) == 0
     assert second == repository.files()
     assert repository.entry("second answer") == live.engine.sessions.branches.tree(session).leaf
 

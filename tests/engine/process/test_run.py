@@ -237,7 +237,7 @@ def test_a_signal_does_not_come_between_what_a_child_said_and_our_look_at_it():
                 os.kill(os.getpid(), signal.SIGTERM)
             seen.extend(data)
 
-    with pytest.raises(Interrupted) as told:
+    with pytest.raises(Interrupted) as interruption:
         run(shell("echo my-id; sleep 60"), Reader())
 
-    assert (signal.SIGTERM, b"my-id\n") == (told.value.signal_number, bytes(seen))
+    assert (signal.SIGTERM, b"my-id\n") == (interruption.value.signal_number, bytes(seen))

@@ -59,7 +59,7 @@ def test_old_ones_go_but_those_that_a_later_turn_has_and_the_last(kept):
     assert ["d200", "d300", "d400", "d5"] == kept.left
 
     gone = kept.engine.worktrees.prune(dry_run=True).references
-    assert (["d300", "d200"], 4) == ([one.name.rpartition("/")[2] for one in gone], len(kept.left))
+    assert (["d300", "d200"], 4) == ([reference.name.rpartition("/")[2] for reference in gone], len(kept.left))
     kept.engine.worktrees.prune()
     assert ["d400", "d5"] == kept.left
 
