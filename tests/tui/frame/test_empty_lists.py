@@ -44,3 +44,12 @@ async def test_what_live_says_while_nothing_is_open_is_whole_however_narrow_it_i
         await settled(pilot, lambda: lines.size.width)
 
         assert lines.size.width >= max(len(plain(line)) for line in lines.lines)
+
+
+async def test_the_headings_over_no_session_are_as_wide_as_the_pane_whatever_its_size(running, empty_world, settled):
+    async with running((120, 30), panes=["sessions"]) as (app, pilot):
+        head = app.frame.find("sessions").query_one("#sessions-head")
+        for width in (80, 150):
+            await pilot.resize_terminal(width, 30)
+            # Its last column has room for the bar of a list.
+            await settled(pilot, lambda width=width: width - 4 <= len(plain(head.lines[0]).rstrip()) <= width)

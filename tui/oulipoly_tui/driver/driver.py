@@ -220,6 +220,7 @@ class LoopDriver(LinuxDriver):
             if not self._must_signal_resume:
                 self.suspend_application_mode()
             self.resume_application_mode()
+            self._app.refresh(layout=True)  # its picture has gone; a size that is the same draws none
 
     def _is_there(self) -> bool:
         try:

@@ -382,8 +382,10 @@ class SessionsPane(Pane):
         if not is_standing(self) or board is None or self._snapshot is None:
             return
         rows = self.query_one("#sessions-list", VirtualList)
-        width = max(20, (rows.outer_size.width or self.size.width) - GUTTER)
-        set_empty(self, is_empty=not board.rows and not reading.works and reading.trace is None)
+        is_empty = not board.rows and not reading.works and reading.trace is None
+        set_empty(self, is_empty=is_empty)
+        listed = 0 if is_empty else rows.outer_size.width  # a hidden list keeps the width that it had
+        width = max(20, (listed or self.size.width) - GUTTER)
         if self.reading.trace is not None:
             from oulipoly_tui.view.sessions.trace import trace_rows  # noqa: PLC0415 - only that view needs it
 
