@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import chunk_kinds, text_of
+from oulipoly_engine.core.transcripts.entry_tree import to_columns
 from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, BodyChunk, EntryLine, encode_body
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.sessions import branches as facade
 from oulipoly_engine.store.sessions import chains, imported, labels
 from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.transcripts.entry_columns import read_columns
+from oulipoly_engine.store.transcripts.entry_pages import links
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION = "5e550001-0000-4000-8000-000000000000"
@@ -77,6 +80,23 @@ def test_filters_and_search_say_what_a_reader_of_each_body_says(engine, said):
         texts = {entry_id: text_of(body) for entry_id, (_, body) in ids.items()}
         expected = {one for one, text in texts.items() if words.casefold() in redact(text).casefold()}
         assert expected == engine.sessions.branches.find(SESSION, words)
+
+
+def test_columns_are_what_links_are_with_the_files_of_sub_agents(engine):
+    sides = [(None, False), ("e0", False), (None, True), ("e2", True), ("gone", False)]
+    lines = [
+        EntryLine(SESSION, f"e{number}", to_text(AT), "user", parent_entry_id=parent, is_sidechain=is_side)
+        for number, (parent, is_side) in enumerate(sides)
+    ]
+    with engine.sessions.branches._home.lend_store() as store:
+        with store.write():
+            entries.insert_new(store, "a", lines, AT)
+            store.execute("UPDATE session_turns SET source_file = 'side.jsonl' WHERE turn_id = 'e2'")
+        columns = read_columns(store, "a", SESSION)
+
+        assert to_columns(links(store, "a", SESSION)) == columns
+        assert {2: "side.jsonl", 3: None} == columns.sides
+        assert ["e3", "e4"] == read_columns(store, "a", SESSION, 2).ids
 
 
 def test_of_very_many_matches_the_latest_are_told_and_labels_all(engine, monkeypatch):

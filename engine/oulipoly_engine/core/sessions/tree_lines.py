@@ -85,9 +85,7 @@ class TreeLayout:
     what follows on a row is all that lies in the `sizes[row] - 1` rows below it.
     """
 
-    def __init__(
-        self, ids: Sequence[str] = (), parents: Sequence[int | None] = (), kept: Collection[int] | None = None
-    ) -> None:
+    def __init__(self, ids: Sequence[str], parents: Sequence[int | None], kept: Collection[int] | None = None) -> None:
         """Lay out entries in order of time, each once. parents: their parents' places in that order, without rings.
 
         kept: the places of those that are drawn, None: of all; what hangs below another one hangs higher.
@@ -111,9 +109,8 @@ class TreeLayout:
         free = [0] * (none + 1)  # the next row for a child of each
         rows = [0] * none
         for place in order:
-            parent = above[place]
-            rows[place] = row = free[parent]
-            free[parent] = row + sizes[place]
+            rows[place] = row = free[above[place]]
+            free[above[place]] = row + sizes[place]
             free[place] = row + 1
         rows.append(-1)
         places = [0] * sizes[none]
@@ -142,11 +139,10 @@ class TreeLayout:
     @cached_property
     def depths(self) -> Sequence[int]:
         """Return how many entries lie above each row."""
-        depths = [0] * len(self.ids)
+        depths = [-1] * (len(self.ids) + 1)
         for row, parent in enumerate(self.parents):
-            if parent >= 0:
-                depths[row] = depths[parent] + 1
-        return depths
+            depths[row] = depths[parent] + 1
+        return depths[:-1]
 
     def parts_at(self, row: int) -> bool:
         """Tell whether several entries follow on one."""

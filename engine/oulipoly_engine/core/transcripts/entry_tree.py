@@ -101,7 +101,7 @@ def build(links: Iterable[EntryLink]) -> EntryTree:
     The last entry of the main line is the last of all that are in no sub-agent session.
     """
     ordered = list(links)
-    parents = _parents(ordered)
+    parents = find_parents(to_columns(ordered))
     main_leaf = next((index for index in reversed(range(len(ordered))) if not ordered[index].is_sidechain), None)
     taken = [-1] * len(ordered)  # the line of each entry
     lines: list[tuple[LineKind, list[int], int | None]] = []
@@ -126,13 +126,13 @@ def path_to(links: Iterable[EntryLink], entry_id: str) -> tuple[int, ...]:
     place = next((index for index, entry in enumerate(ordered) if entry.entry_id == entry_id), None)
     if place is None:
         return ()
-    return tuple(ordered[index].row_id for index in path_back(place, _parents(ordered)))
+    return tuple(ordered[index].row_id for index in path_back(place, find_parents(to_columns(ordered))))
 
 
 def parent_ids(links: Iterable[EntryLink]) -> dict[str, str]:
     """Return the entry that each one follows on, by their ids; those that begin a line are not in it."""
     ordered = list(links)
-    pairs = zip(ordered, _parents(ordered), strict=True)
+    pairs = zip(ordered, find_parents(to_columns(ordered)), strict=True)
     return {entry.entry_id: ordered[parent].entry_id for entry, parent in pairs if parent is not None}
 
 
@@ -207,10 +207,6 @@ def to_columns(links: Sequence[EntryLink]) -> EntryColumns:
     )
 
 
-def _parents(ordered: Sequence[EntryLink]) -> list[int | None]:
-    return find_parents(to_columns(ordered))
-
-
 def find_parents(columns: EntryColumns) -> list[int | None]:
     """Return the place of each entry's parent, without rings; None for one that begins a line.
 
@@ -219,10 +215,9 @@ def find_parents(columns: EntryColumns) -> list[int | None]:
     places: dict[str | None, int] = dict(zip(columns.ids, range(len(columns.ids)), strict=True))
     parents = [*map(places.get, columns.parent_ids)]
     cut_rings(parents)
-    lost = [place for place in range(len(parents)) if parents[place] is None]
-    lost = [place for place in lost if columns.parent_ids[place] != NO_PARENT]
+    lost = {place for place, parent in enumerate(parents) if parent is None and columns.parent_ids[place] != NO_PARENT}
     if any(lost):  # before the first entry of all there is none
-        _hang_lost(parents, {*lost}, columns)
+        _hang_lost(parents, lost, columns)
     return parents
 
 

@@ -43,8 +43,8 @@ from oulipoly_engine.store.live import live_entries, live_sessions, own_entries
 from oulipoly_engine.store.sessions import forks, labels, notes
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
 from oulipoly_engine.store.sessions.sessions import find_latest, list_sessions
-from oulipoly_engine.store.transcripts.entry_filters import list_kept, list_with
-from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, links, read_columns
+from oulipoly_engine.store.transcripts.entry_columns import list_kept, list_with, read_columns
+from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, links
 from oulipoly_engine.store.transcripts.entry_paths import EntryPlace
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class SessionTree(Record):
     chain_id: str
     session_id: str  # its CLI's own
     leaf: str | None  # the entry that it goes on behind; None: nothing was said yet
-    layout: TreeLayout = TreeLayout()
+    layout: TreeLayout = TreeLayout((), ())
     entries: Sequence[TreeEntry] = ()  # by the layout's rows, read when they are looked at
     columns: EntryColumns = EntryColumns((), (), ())  # of all entries that were read, whatever the filter
     is_part: bool = False  # there are more entries

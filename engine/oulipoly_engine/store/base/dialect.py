@@ -47,14 +47,6 @@ def count_where(condition: Expression) -> Function:
     return fn.COUNT(Case(None, [(condition, 1)]))
 
 
-def list_of(column: ColumnBase) -> Function:
-    """Return the values of all rows as one JSON list: tuples for 100,000 rows take longer than the query.
-
-    Their order is that of the query below, which has to have a limit for it. PostgreSQL says JSON_AGG.
-    """
-    return fn.JSON_GROUP_ARRAY(column)
-
-
 class _EachOf(Node):
     """PostgreSQL's form is `(SELECT unnest(?))`."""
 

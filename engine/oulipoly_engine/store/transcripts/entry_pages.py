@@ -9,29 +9,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import Any
 
-import msgspec
-
-from oulipoly_engine.core.transcripts.entry_tree import SAID, EntryColumns, EntryLink, place_changes, to_columns
-from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, MESSAGE, kind_of
+from oulipoly_engine.core.transcripts.entry_tree import EntryLink, place_changes
+from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, MESSAGE, kind_of
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.base.dialect import each_of, list_of
-from oulipoly_engine.store.base.orm import Case, ModelSelect, Query, fn
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import ModelSelect, Query
 from oulipoly_engine.store.models.sessions import SegmentRow
-from oulipoly_engine.store.models.transcripts import IS_LIVE, EntryRow
+from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.sessions.forks import read_history
-
-_CHANGED = 2  # see below
-# Of an entry: 0, 1 for one that nobody has said, _CHANGED for a change that stands in no transcript.
-_UNSAID = Case(
-    None,
-    [(EntryRow.kind.in_(CHANGES) & IS_LIVE, _CHANGED), (EntryRow.kind.not_in(tuple(sorted(SAID))), 1)],
-    0,
-)
-_VALUES: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[int | str | None])
 
 
 class Entry(Record):
@@ -113,7 +101,7 @@ class EntryPages:
             rows = self._store.rows((_all_places if self._has_side_chains else _main_places)(*self._key))
             self._rows = array("q", (row for (row,) in rows))
         else:
-            placed = _read_links(self._store, parts)
+            placed = read_links(self._store, parts)
             kept = placed if self._has_side_chains else [link for link in placed if not link.is_sidechain]
             self._rows = array("q", (link.row_id for link in kept))
 
@@ -218,55 +206,10 @@ def has_entry(store: Store, account: str, session_id: str, entry_id: str) -> boo
 
 def links(store: Store, account: str, session_id: str) -> tuple[EntryLink, ...]:
     """Return how a session's entries hang together, in the order in which they were written; no bodies are read."""
-    return _read_links(store, find_parts(store, account, session_id))
+    return read_links(store, find_parts(store, account, session_id))
 
 
-@compile_query
-def _columns(session_id: Parameter, account: Parameter, last: Parameter) -> Query:
-    row = EntryRow
-    placed = (
-        row.select(row.id.alias("row"), row.entry_id.alias("entry"), row.parent_entry_id.alias("parent"))
-        .select_extend(row.is_sidechain.alias("side"), _UNSAID.alias("unsaid"))
-        .where(row.session_id == session_id, row.provider_name == account)
-        .order_by(row.timestamp.desc(), row.id.desc())
-        .limit(last)
-    )
-    lists = (list_of(column) for column in (placed.c.row, placed.c.entry, placed.c.parent))
-    return placed.select_from(*lists, fn.MAX(placed.c.side), fn.MAX(placed.c.unsaid))
-
-
-@compile_query
-def _unsaid(session_id: Parameter, account: Parameter) -> Query:
-    row = EntryRow
-    mine = (row.session_id == session_id) & (row.provider_name == account) & row.kind.not_in(tuple(sorted(SAID)))
-    return row.select(row.id).where(mine)
-
-
-@compile_query
-def _sides(session_id: Parameter, account: Parameter) -> Query:
-    row = EntryRow
-    mine = (row.session_id == session_id) & (row.provider_name == account) & (row.is_sidechain == 1)
-    return row.select(row.id, row.source_file).where(mine)
-
-
-def read_columns(store: Store, account: str, session_id: str, last: int = -1) -> EntryColumns:
-    """Return what `links` returns, by columns. last: of a session of a single part that many entries alone, -1: all."""
-    parts = find_parts(store, account, session_id)
-    if len(parts) > 1 or read_history(store, parts[0].account, parts[0].session_id):
-        return to_columns(_read_links(store, parts))
-    *lists, has_sides, unsaid = store.rows(_columns(session_id, account, last))[0]
-    if unsaid == _CHANGED:
-        return to_columns(_read_links(store, parts))
-    rows, ids, parents = (_VALUES.decode(values)[::-1] for values in lists)
-    sides = {}
-    if has_sides:
-        sources = dict(store.rows(_sides(session_id, account)))
-        sides = {place: sources[row] for place, row in enumerate(rows) if row in sources}
-    of_nobody = {row for (row,) in store.rows(_unsaid(session_id, account))} if unsaid else ()
-    return EntryColumns(rows, ids, parents, sides, {place for place, row in enumerate(rows) if row in of_nobody})
-
-
-def _read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:
+def read_links(store: Store, parts: Sequence[_Part]) -> tuple[EntryLink, ...]:
     """Return the entries of parts, those once that a part has taken over from the one before.
 
     What a CLI has copied into a branch is known by standing before the first words of ours there.

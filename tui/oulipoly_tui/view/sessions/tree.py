@@ -72,11 +72,9 @@ class TreeRows(Sequence[Row]):
 
     def find_branches(self) -> frozenset[str]:
         """Return the entries with which branches begin, where something follows on them."""
-        rows = range(len(self._layout.ids))
-        return frozenset(self._layout.ids[row] for row in rows if self._begins_branch(row))
-
-    def _begins_branch(self, row: int) -> bool:
-        return self._layout.sizes[row] > 1 and self._layout.begins_branch(row)
+        layout = self._layout
+        begins = (row for row, size in enumerate(layout.sizes) if size > 1 and layout.begins_branch(row))
+        return frozenset(map(layout.ids.__getitem__, begins))
 
     def fold_of(self, entry_id: str) -> str | None:
         """Return the entry at which the branch that an entry lies in is folded; None: it lies in none.
@@ -89,7 +87,7 @@ class TreeRows(Sequence[Row]):
         return self._layout.ids[row] if row >= 0 else None
 
     def _can_fold(self, row: int) -> bool:
-        return self._layout.parts_at(row) or self._begins_branch(row)
+        return self._layout.parts_at(row) or (self._layout.sizes[row] > 1 and self._layout.begins_branch(row))
 
     def place_of(self, key: str) -> int | None:
         """Return where an entry stands; None: it is not shown."""
