@@ -46,7 +46,8 @@ _CONDITIONS = {
     "words": "body LIKE ?",
     "words of JSON": "body LIKE ? AND " + _HAS.format("json_extract(value, '$.text') LIKE ?"),
 }
-_SAID, _CHANGES = (", ".join(f"'{kind}'" for kind in sorted(kinds)) for kinds in (SAID, CHANGES))
+_SAID = ", ".join(f"'{kind}'" for kind in sorted(SAID))
+_CHANGES = ", ".join(f"'{kind}'" for kind in sorted(CHANGES))
 _DECODER: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[Any])
 # What bodies have in them and nobody has said.
 _JSON = '[{"type":"tool_result tool_use thinking text context","text":"","first_kept":"'
