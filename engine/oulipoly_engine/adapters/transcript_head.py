@@ -108,12 +108,13 @@ def _codex(folder: Folder, path: Path) -> Head:
     from oulipoly_engine.core.transcripts.codex import history_of  # noqa: PLC0415 - as above
 
     metas = tuple(_payloads(folder, path, "session_meta", 1))
+    histories = map(history_of, metas)
     contexts = _payloads(folder, path, "turn_context", _CODEX_RECORDS)
     return Head(
         _first(meta.cwd for meta in metas),
         _first(context.model for context in contexts),
         _first(meta.forked_from_id for meta in metas),
-        next(map(history_of, metas), None),
+        next((history for history in histories if history is not None and _is_text(history[0])), None),
     )
 
 

@@ -46,6 +46,7 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["type", "text", "content"]), inner),
     max_leaves=6,
 )
+_PRESERVED = st.fixed_dictionaries({"uuids": st.lists(st.text(max_size=3) | _JSON, max_size=3)})
 _CLAUDE = st.fixed_dictionaries(
     {"type": st.sampled_from(["user", "assistant", "system"]) | _JSON, "uuid": st.just("u") | _JSON},
     optional={
@@ -57,25 +58,26 @@ _CLAUDE = st.fixed_dictionaries(
         "message": _JSON | st.fixed_dictionaries({"content": _JSON}),
         "content": _JSON,
         "toolUseResult": _JSON,
+        "compactMetadata": _JSON | st.fixed_dictionaries({"preservedMessages": _JSON | _PRESERVED}),
     },
 )
 _PAYLOAD = st.fixed_dictionaries(
     {"type": st.sampled_from(["message"]) | _JSON, "role": st.sampled_from(["user", "assistant"]) | _JSON},
-    optional={"id": st.just("S") | _JSON, "content": _JSON},
+    optional={"id": st.just("S") | _JSON, "content": _JSON, "message": _JSON},
 )
 _CODEX = st.fixed_dictionaries(
-    {"type": st.sampled_from(["response_item", "session_meta"]) | _JSON},
+    {"type": st.sampled_from(["response_item", "session_meta", "compacted"]) | _JSON},
     optional={"timestamp": st.just("2026-11-20T12:00:00Z") | _JSON, "payload": _PAYLOAD | _JSON},
 )
 
 
 def plainly(name, line):
-    place = Place("f", "f", lines=1, session_id="S")
+    place = Place("f", "f", lines=1, session_id="S", kept=["k"])
     return [checked(turn, 1) for turn in FORMATS[name].read(line, place)], place
 
 
 def quickly(name, line):
-    place = Place("f", "f", lines=1, session_id="S")
+    place = Place("f", "f", lines=1, session_id="S", kept=["k"])
     return list(form(name).read(line, place)), place
 
 

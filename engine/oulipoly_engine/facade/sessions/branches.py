@@ -31,7 +31,7 @@ from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
 from oulipoly_engine.facade.sessions.transcripts import SessionTranscripts
 from oulipoly_engine.host.link import HostGone, HostUnreachable
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, asdict, replace
 from oulipoly_engine.service.live import hosts
 from oulipoly_engine.service.live.forks import read_messages_to
 from oulipoly_engine.service.live.hosts import OrderRefused
@@ -41,6 +41,7 @@ from oulipoly_engine.service.sessions.tree_entries import TreeEntries, choose_ke
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_entries, live_sessions, own_entries
 from oulipoly_engine.store.sessions import forks, labels, notes
+from oulipoly_engine.store.sessions.forks import ForkedSession
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
 from oulipoly_engine.store.sessions.sessions import find_latest, list_sessions
 from oulipoly_engine.store.transcripts.entry_columns import list_kept, list_with, read_columns
@@ -57,14 +58,6 @@ _WENT_BACK = "it goes on behind an earlier message, which `session tree` shows"
 _HOST_PATIENCE_S = 5.0  # with a live session's host, which may be stopped
 
 
-class Fork(Record):
-    """The session at the other end of a fork."""
-
-    chain_id: str
-    session_id: str  # its CLI's own
-    entry_id: str | None  # behind which the fork leaves, as both have it; None: they share none
-
-
 class SessionTree(Record):
     """A session with all its branches."""
 
@@ -75,8 +68,8 @@ class SessionTree(Record):
     entries: Sequence[TreeEntry] = ()  # by the layout's rows, read when they are looked at
     columns: EntryColumns = EntryColumns((), (), ())  # of all entries that were read, whatever the filter
     is_part: bool = False  # there are more entries
-    origin: Fork | None = None  # the session that it is a fork of
-    forks: tuple[Fork, ...] = ()  # sessions that are forks of it
+    origin: ForkedSession | None = None  # the session that it is a fork of
+    forks: tuple[ForkedSession, ...] = ()  # sessions that are forks of it
 
     @property
     def entry_ids(self) -> Sequence[str]:
@@ -307,13 +300,8 @@ def to_json(tree: SessionTree) -> dict[str, object]:
         for entry, depth in zip(tree.entries, tree.layout.depths, strict=True)
     ]
     head = {"session_id": tree.session_id, "chain_id": tree.chain_id, "leaf": tree.leaf}
-    forks = [_fork_json(fork) for fork in tree.forks]
-    origin = None if tree.origin is None else _fork_json(tree.origin)
-    return {**head, "forked_from": origin, "forks": forks, "entries": entries}
-
-
-def _fork_json(fork: Fork) -> dict[str, object]:
-    return {"chain_id": fork.chain_id, "session_id": fork.session_id, "entry_id": fork.entry_id}
+    origin = None if tree.origin is None else asdict(tree.origin)
+    return {**head, "forked_from": origin, "forks": [asdict(fork) for fork in tree.forks], "entries": entries}
 
 
 def fork_lines(tree: SessionTree) -> Iterator[str]:
@@ -362,7 +350,7 @@ def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
             yield format_line(entry.behind(f"{sign} "), is_leaf=entry.entry_id == tree.leaf)
 
 
-def _read_forks(store: Store, session: ResolvedSession) -> tuple[Fork | None, tuple[Fork, ...]]:
+def _read_forks(store: Store, session: ResolvedSession) -> tuple[ForkedSession | None, tuple[ForkedSession, ...]]:
     """Return the session that one is a fork of, and those that are forks of it."""
     of_it = forks.list_forks(store, session.chain_id)
     origin = forks.find_origin(store, session.account, session.session_id)
@@ -371,13 +359,12 @@ def _read_forks(store: Store, session: ResolvedSession) -> tuple[Fork | None, tu
     placed = links(store, session.account, session.session_id)
     ids = {link.entry_id for link in placed}
     parted = tuple(
-        Fork(fork.chain_id, fork.session_id, find_parting(links(store, fork.account, fork.session_id), ids))
-        for fork in of_it
+        replace(fork, entry_id=find_parting(links(store, fork.account, fork.session_id), ids)) for fork in of_it
     )
-    if origin is None:
-        return None, parted
-    of_origin = {link.entry_id for link in links(store, origin.account, origin.session_id)}
-    return Fork(origin.chain_id, origin.session_id, find_parting(placed, of_origin)), parted
+    if origin is not None:
+        of_origin = {link.entry_id for link in links(store, origin.account, origin.session_id)}
+        origin = replace(origin, entry_id=find_parting(placed, of_origin))
+    return origin, parted
 
 
 def choose(tree: SessionTree, text: str) -> str:

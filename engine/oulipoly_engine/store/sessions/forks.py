@@ -17,6 +17,7 @@ class ForkedSession(Record):
     chain_id: str
     account: str
     session_id: str  # its CLI's own
+    entry_id: str | None = None  # behind which the fork leaves, as both have it; None: they share none
 
 
 @compile_query

@@ -50,6 +50,7 @@ class Fork(BaseModel):
     """The session at the other end of a fork."""
 
     chain_id: str
+    account: str
     session_id: str
     entry_id: str | None = Field(description="The message behind which the fork leaves; null: they share none.")
 
