@@ -59,12 +59,12 @@ def read_columns(store: Store, account: str, session_id: str, last: int = -1) ->
     parts = find_parts(store, account, session_id)
     if len(parts) > 1 or read_history(store, parts[0].account, parts[0].session_id):
         return to_columns(read_links(store, parts))
-    order, step = ("ASC", 1) if last < 0 else ("DESC", -1)  # forwards it takes a fifth less
+    order = "ASC" if last < 0 else "DESC"  # forwards it takes a fifth less
     sql = _COLUMNS.format(order=order, said=_SAID, changes=_CHANGES, live=LIVE_IDS)
     *lists, has_changes = store.rows(sql, (session_id, account, last))[0]
     if has_changes:  # whose places their times tell
         return to_columns(read_links(store, parts))
-    rows, ids, parents, sides, unsaid = (_DECODER.decode(values)[::step] for values in lists)
+    rows, ids, parents, sides, unsaid = (_DECODER.decode(values)[:: 1 if last < 0 else -1] for values in lists)
     places = {row: place for place, row in enumerate(rows)} if sides or unsaid else {}
     files = {places[row]: file for row, file in sides}
     return EntryColumns(rows, ids, parents, files, {places[row] for row in unsaid})
