@@ -65,7 +65,8 @@ def read_columns(store: Store, account: str, session_id: str, last: int = -1) ->
     if has_changes:  # whose places their times tell
         return to_columns(read_links(store, parts))
     rows, ids, parents, sides, unsaid = (_DECODER.decode(values)[:: 1 if last < 0 else -1] for values in lists)
-    places = {row: place for place, row in enumerate(rows)} if sides or unsaid else {}
+    is_marked = bool(sides or unsaid)
+    places = {row: place for place, row in enumerate(rows)} if is_marked else {}
     files = {places[row]: file for row, file in sides}
     return EntryColumns(rows, ids, parents, files, {places[row] for row in unsaid})
 
