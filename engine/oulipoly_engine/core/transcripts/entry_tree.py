@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 
-from oulipoly_engine.core.transcripts.session_file.entry import COMPACTION, SPEAKING
-from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, MESSAGE, NO_PARENT
+from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, MESSAGE, NO_PARENT, SAID
 from oulipoly_engine.records import Record, replace
-
-SAID = SPEAKING | {COMPACTION}  # kinds of entries that a tree shows with every filter
 
 
 class LineKind(StrEnum):

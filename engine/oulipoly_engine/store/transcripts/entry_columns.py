@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from oulipoly_engine.core.transcripts.entry_tree import SAID, EntryColumns, to_columns
-from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS
+from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, to_columns
+from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, SAID
+from oulipoly_engine.records import prepare
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions.forks import read_history
 from oulipoly_engine.store.transcripts.entry_pages import find_parts, read_links
@@ -48,7 +49,7 @@ _CONDITIONS = {
 }
 _SAID = ", ".join(f"'{kind}'" for kind in sorted(SAID))
 _CHANGES = ", ".join(f"'{kind}'" for kind in sorted(CHANGES))
-_DECODER: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(list[Any])
+_DECODER: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(prepare(list[Any]))
 # What bodies have in them and nobody has said.
 _JSON = '[{"type":"tool_result tool_use thinking text context","text":"","first_kept":"'
 _UNSURE = re.compile(r"[^A-Za-z0-9 _.,:;=()+*-]")  # what JSON may write otherwise, or has another form in another case

@@ -8,19 +8,28 @@ from typing import Any
 from oulipoly_engine.core.transcripts.turn_script import (
     BRANCH_SUMMARY,
     COMPACTION,
+    CUSTOM_MESSAGE,
     MESSAGE,
     MODEL_CHANGE,
     SESSION_INFO,
+    SPEAKING,
     THINKING_LEVEL_CHANGE,
 )
 from oulipoly_engine.records import Record
 
-__all__ = ["BRANCH_SUMMARY", "COMPACTION", "MESSAGE", "MODEL_CHANGE", "SESSION_INFO", "THINKING_LEVEL_CHANGE"]
+__all__ = [
+    "BRANCH_SUMMARY",
+    "COMPACTION",
+    "CUSTOM_MESSAGE",
+    "MESSAGE",
+    "MODEL_CHANGE",
+    "SESSION_INFO",
+    "SPEAKING",
+    "THINKING_LEVEL_CHANGE",
+]
 
-CUSTOM_MESSAGE = "custom_message"
 LABEL = "label"
 CUSTOM = "custom"
-SPEAKING = frozenset({MESSAGE, CUSTOM_MESSAGE, BRANCH_SUMMARY})  # kinds that a turn sends, besides a compaction
 TEXTS = {  # where an entry that is no message has its text
     COMPACTION: "summary",
     BRANCH_SUMMARY: "summary",
