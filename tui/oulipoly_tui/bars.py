@@ -36,6 +36,7 @@ class Bars:
         self._jobs = jobs
         self._job_bar: JobBar | None = None  # once there has been any
         self._is_wanted = False
+        self._drawn: object = None  # what the footer that is shown was made of
 
     def show_soon(self) -> None:
         """Draw header and footer after what is under way, once, however often that is asked for until then."""
@@ -53,13 +54,20 @@ class Bars:
         if not is_standing(frame):
             return
         self.show_header()
-        rows = self._list_keys()
-        hints = footer.hints(rows, self._app.size.width, density=self._app.options.footer)
-        bar = frame.query_one("#footer", HintBar)
-        bar.display = bool(hints)
-        bar.show_hints(hints)
+        self._show_footer(self._list_keys(), self._app.size.width, self._app.options.footer)
         for between in self._app.screen_stack[1:-1]:
             between.refresh()  # it has kept how the frame looked, and is drawn from that under another screen
+
+    def _show_footer(self, rows: Sequence[Action], width: int, density: str) -> None:
+        """Draw the footer, unless it is as it was: it is asked for with each end of work."""
+        drawn = [*rows], width, density
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
+        hints = footer.hints(rows, width, density=density)
+        bar = self._app.frame.query_one("#footer", HintBar)
+        bar.display = bool(hints)
+        bar.show_hints(hints)
 
     def _list_keys(self) -> Sequence[Action]:
         """Return the keys of what is in front: a question, a part of the pane that takes every key, or the pane."""

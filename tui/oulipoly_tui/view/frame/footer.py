@@ -25,15 +25,16 @@ def hints(actions: Sequence[Action], width: int, *, density: str = "full") -> tu
     if density == "off":
         return ()
     chosen = [action for action in actions if action.weight is not None]
-    taken = sum(_width(action, density) for action in chosen)
+    widths = {action.id: _width(action, density) for action in chosen}
+    taken = sum(widths.values())
     while chosen and taken > width:
         least = min(reversed(chosen), key=lambda action: action.weight or 0)
         chosen.remove(least)
-        taken -= _width(least, density)
+        taken -= widths[least.id]
     found: list[Hint] = []
     at = 0
     for action in chosen:
-        wide = _width(action, density)
+        wide = widths[action.id]
         found.append(
             Hint(action.id, format_first_key(action.keys), action.label if density == "full" else "", at, at + wide)
         )
