@@ -97,7 +97,8 @@ class EngineBridge:
     def start_waiting(self) -> None:
         """Have those sessions begin that waited until others had ended."""
         app, engine = self._app, self._app.engine
-        if engine is None or app.options.read_only:
+        waits_for_places = app.snapshot is not None and app.snapshot.max_running > 0
+        if engine is None or app.options.read_only or not waits_for_places:
             return
 
         def start() -> tuple[str, ...]:

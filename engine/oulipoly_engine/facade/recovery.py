@@ -46,15 +46,16 @@ class Recovery(Part):
     def settle_sessions(self) -> tuple[str, ...]:
         """Finish or undo what was cut off of sessions, and return a sentence for each. Raises RunnerError."""
         sentences: tuple[str, ...] = ()
-        notes = self._home.paths.unkept_sessions
-        if notes.is_dir() and any(notes.iterdir()):
+        if self._has_unkept():
             from oulipoly_engine.facade.live.connections import LiveConnections
             from oulipoly_engine.service.live.protocol import Client
 
             sentences = LiveConnections(self._home, Client("agents")).forget_unkept()
-        if self._home.wiring.has_journals():
-            sentences += self._home.wiring.recovery(self._home.store).run()
-        return sentences
+        return sentences + self._home.wiring.recovery(self._home.store).run()
+
+    def _has_unkept(self) -> bool:
+        notes = self._home.paths.unkept_sessions
+        return notes.is_dir() and any(notes.iterdir())
 
     def settle_at_start(self) -> tuple[str, ...]:
         """Settle all but the accounts, for a face that begins whatever comes of it; a problem is a sentence as well."""
@@ -62,7 +63,8 @@ class Recovery(Part):
         if self._home.read_only:
             return sentences
         try:
-            sentences = self.settle_sessions()
+            if self._has_unkept() or self._home.wiring.has_journals():
+                sentences = self.settle_sessions()
         except RunnerError as error:
             sentences = (error.message,)
         from oulipoly_engine.store.operations import operations

@@ -95,6 +95,7 @@ class Snapshot(Record):
     views: tuple[SavedView, ...] = ()  # of the list of sessions
     orphans: tuple[Orphan, ...] = ()  # CLIs that run on although what ran them was killed
     header: str = ""  # template of the app's first line; empty: the app's own
+    max_running: int = 0  # sessions with a worktree of their own that may run at once; 0: any number
 
     @property
     def problems(self) -> tuple[Alert, ...]:
@@ -195,6 +196,7 @@ class SnapshotMaker(Record, frozen=False):
             found,
             stored_at=now,
             views=configured.views,
+            max_running=configured.settings.work_max_running,
             orphans=left,
             header=configured.header,
         )
