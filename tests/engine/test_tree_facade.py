@@ -1,7 +1,10 @@
 """The tree of a session by the facade: its filters and its search look into bodies as a naive reader of them does."""
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,14 +12,17 @@ from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts import entry_tree
 from oulipoly_engine.core.transcripts.entry_text import chunk_kinds, text_of
 from oulipoly_engine.core.transcripts.entry_tree import to_columns
 from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, BodyChunk, EntryLine, encode_body
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.sessions import branches as facade
+from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.sessions import chains, imported, labels
+from oulipoly_engine.store.sessions.forks import ForkedSession
 from oulipoly_engine.store.transcripts import entries
-from oulipoly_engine.store.transcripts.entry_columns import read_columns
+from oulipoly_engine.store.transcripts.entry_columns import find_parting, read_columns
 from oulipoly_engine.store.transcripts.entry_pages import links
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -122,3 +128,42 @@ def test_the_end_of_a_long_session_comes_alone_and_then_all_of_it(engine):
         assert ["e0", "e1", "e2", "e3", "e4"] == [*tree(SESSION, last=last).entry_ids]
     assert [None, "e0", "e1", "e2", "e1"] == [entry.parent_id for entry in tree(SESSION).entries]
     assert not tree(SESSION, last=6).is_part
+
+
+_PARENT = st.one_of(st.none(), st.sampled_from([NO_PARENT, "gone"]), st.integers(0, 9))
+
+
+@settings(max_examples=150, deadline=None)
+@given(shared=st.integers(0, 5), own=st.lists(st.tuples(_PARENT, st.booleans()), max_size=4))
+def test_a_fork_leaves_where_its_entries_part_from_its_origins(shared, own):
+    with TemporaryDirectory() as folder, closing(open_store(Path(folder) / "state.db")) as store:
+
+        def put_session(session, entries_of):
+            lines = [
+                EntryLine(
+                    session,
+                    entry_id,
+                    to_text(AT + timedelta(seconds=number // 2)),  # two at a time
+                    "user",
+                    parent_entry_id=parent,
+                    is_sidechain=is_side,
+                )
+                for number, (entry_id, parent, is_side) in enumerate(entries_of)
+            ]
+            with store.write():
+                entries.insert_new(store, "a", lines, AT)
+            return ForkedSession(session, "a", session)
+
+        common = [(f"e{number}", f"e{number - 1}" if number else NO_PARENT, False) for number in range(shared)]
+        said = [entry_id for entry_id, *_ in common]  # what an entry of the main line may follow on
+        forked = []
+        for number, (parent, is_side) in enumerate(own):
+            parent = (said[parent % len(said)] if said else None) if isinstance(parent, int) else parent
+            forked.append((f"own{number}", parent, is_side))
+            said += [] if is_side else [f"own{number}"]
+        origin = put_session("origin", [*common, ("later", "e0", False)])
+        fork = put_session("fork", [*common, *forked])
+        of_origin = {link.entry_id for link in links(store, "a", "origin")}
+
+        expected = entry_tree.find_parting(links(store, "a", "fork"), of_origin)
+        assert expected == find_parting(store, fork, origin)

@@ -24,7 +24,7 @@ from oulipoly_engine.core.sessions.tree_lines import (
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
-from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents, find_parting
+from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, find_parents
 from oulipoly_engine.core.transcripts.turn_script import BRANCH_SUMMARY, LIVE_IDS, NO_PARENT
 from oulipoly_engine.errors import RequestRefused, SessionNotFound, TurnNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
@@ -44,8 +44,8 @@ from oulipoly_engine.store.sessions import forks, labels, notes
 from oulipoly_engine.store.sessions.forks import ForkedSession
 from oulipoly_engine.store.sessions.leaves import find_leaf, move_to
 from oulipoly_engine.store.sessions.sessions import find_latest, list_sessions
-from oulipoly_engine.store.transcripts.entry_columns import list_kept, list_with, read_columns
-from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry, links
+from oulipoly_engine.store.transcripts.entry_columns import find_parting, list_kept, list_with, read_columns
+from oulipoly_engine.store.transcripts.entry_pages import Entry, by_row, has_entry
 from oulipoly_engine.store.transcripts.entry_paths import EntryPlace
 
 if TYPE_CHECKING:
@@ -352,18 +352,12 @@ def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
 
 def _read_forks(store: Store, session: ResolvedSession) -> tuple[ForkedSession | None, tuple[ForkedSession, ...]]:
     """Return the session that one is a fork of, and those that are forks of it."""
+    own = ForkedSession(session.chain_id, session.account, session.session_id)
     of_it = forks.list_forks(store, session.chain_id)
+    parted = tuple(replace(fork, entry_id=find_parting(store, fork, own)) for fork in of_it)
     origin = forks.find_origin(store, session.account, session.session_id)
-    if origin is None and not of_it:
-        return None, ()
-    placed = links(store, session.account, session.session_id)
-    ids = {link.entry_id for link in placed}
-    parted = tuple(
-        replace(fork, entry_id=find_parting(links(store, fork.account, fork.session_id), ids)) for fork in of_it
-    )
     if origin is not None:
-        of_origin = {link.entry_id for link in links(store, origin.account, origin.session_id)}
-        origin = replace(origin, entry_id=find_parting(placed, of_origin))
+        origin = replace(origin, entry_id=find_parting(store, own, origin))
     return origin, parted
 
 

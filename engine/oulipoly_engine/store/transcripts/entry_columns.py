@@ -11,12 +11,13 @@ from typing import Any
 
 import msgspec
 
+from oulipoly_engine.core.transcripts import entry_tree
 from oulipoly_engine.core.transcripts.entry_tree import EntryColumns, to_columns
-from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, SAID
+from oulipoly_engine.core.transcripts.turn_script import CHANGES, LIVE_IDS, NO_PARENT, SAID
 from oulipoly_engine.records import prepare
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.sessions.forks import read_history
-from oulipoly_engine.store.transcripts.entry_pages import find_parts, read_links
+from oulipoly_engine.store.sessions.forks import ForkedSession, read_history
+from oulipoly_engine.store.transcripts.entry_pages import find_parts, links, read_links
 
 _COLUMNS = (
     "SELECT json_group_array(id), json_group_array(turn_id), json_group_array(parent_turn_id),"
@@ -49,6 +50,14 @@ _CONDITIONS = {
 }
 _SAID = ", ".join(f"'{kind}'" for kind in sorted(SAID))
 _CHANGES = ", ".join(f"'{kind}'" for kind in sorted(CHANGES))
+BEHIND_ALL = "~"  # as a time
+_MAIN = "FROM session_turns AS t WHERE t.session_id = ? AND t.provider_name = ? AND t.is_sidechain = 0"
+_IS_IN = "EXISTS (SELECT 1 FROM session_turns AS o WHERE o.provider_name = ? AND o.session_id = ? AND o.turn_id = {})"
+_FIRST_OWN = (
+    f"SELECT t.turn_id, t.parent_turn_id, t.timestamp, t.id, {_IS_IN.format('t.parent_turn_id')} {_MAIN}"
+    f" AND NOT {_IS_IN.format('t.turn_id')} ORDER BY t.timestamp, t.id LIMIT 1"
+)
+_LAST_BEFORE = f"SELECT t.turn_id {_MAIN} AND (t.timestamp, t.id) < (?, ?) ORDER BY t.timestamp DESC, t.id DESC LIMIT 1"
 _DECODER: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(prepare(list[Any]))
 # What bodies have in them and nobody has said.
 _JSON = '[{"type":"tool_result tool_use thinking text context","text":"","first_kept":"'
@@ -70,6 +79,26 @@ def read_columns(store: Store, account: str, session_id: str, last: int = -1) ->
     places = {row: place for place, row in enumerate(rows)} if is_marked else {}
     files = {places[row]: file for row, file in sides}
     return EntryColumns(rows, ids, parents, files, {places[row] for row in unsaid})
+
+
+def find_parting(store: Store, fork: ForkedSession, origin: ForkedSession) -> str | None:
+    """Return the entry behind which a fork leaves its origin, None: they share none; `entry_tree` says it of links.
+
+    Two sessions that their CLI keeps whole, each in one piece, are compared where they lie.
+    """
+    for each in (fork, origin):
+        parts = find_parts(store, each.account, each.session_id)
+        if len(parts) > 1 or read_history(store, parts[0].account, parts[0].session_id):
+            shared = {link.entry_id for link in links(store, origin.account, origin.session_id)}
+            return entry_tree.find_parting(links(store, fork.account, fork.session_id), shared)
+    mine = (fork.session_id, fork.account)
+    theirs = (origin.account, origin.session_id)
+    own = store.rows(_FIRST_OWN, (*theirs, *mine, *theirs))
+    _, parent, at, row, is_shared = own[0] if own else ("", None, BEHIND_ALL, 0, False)
+    if is_shared or parent == NO_PARENT:
+        return parent or None
+    before = store.rows(_LAST_BEFORE, (*mine, at, row))
+    return before[0][0] if before else None
 
 
 def list_kept(store: Store, account: str, session_id: str, kept: str, *values: str) -> list[int]:
