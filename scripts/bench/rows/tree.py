@@ -136,7 +136,8 @@ def _goes_anywhere(number: int, dice: random.Random) -> int:
 def _entries(session: str, count: int, parent_of: Callable[[int, random.Random], int]) -> Iterator[tuple[object, ...]]:
     """Yield entries, a half of which tools have made."""
     dice = random.Random(1)  # noqa: S311 - the same history in every run
-    begun = datetime(2026, 11, 1, tzinfo=UTC)
+    # Each begins at a time of its own: one with the ids and times of another would be a fork of that.
+    begun = datetime(2026, 11, 1, tzinfo=UTC) - timedelta(days=int(session[0], 16))
     for number in range(count):
         parent = _id(parent_of(number, dice)) if number else ""
         kind = ("text", "tool_result", "text", "tool_use")[number % 4]
