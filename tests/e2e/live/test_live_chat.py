@@ -318,13 +318,16 @@ def test_at_a_terminal_lines_are_messages_commands_and_answers(live, commands):
     assert ["completed", "completed", "interrupted"] == [turn.status for turn in turns]
 
 
-def test_the_arrow_keys_edit_a_line_and_bring_earlier_ones_back(live, commands):
+def test_the_arrow_keys_edit_a_line_the_tab_key_completes_it_and_earlier_ones_come_back(live, commands):
     live.scripted()
     cli = commands.show(["chat", "-p", "scripted"], dict(os.environ), live.demo.project, (24, 80))
     cli.expect_exact("> ")
     cli.send("walrus\x1b[D\x1b[D\x1b[D-\r")
     cli.expect_exact("> ")
     cli.send("\x1b[A\r")
+    cli.expect_exact("> ")
+    cli.send("/queu\t\r")
+    cli.expect_exact("/queue ")
     cli.expect_exact("> ")
     cli.send("\x04")
     cli.wait()

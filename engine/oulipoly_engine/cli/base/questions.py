@@ -8,7 +8,8 @@ import shlex
 import sys
 import termios
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.table import find
@@ -34,6 +35,7 @@ class Questions:
     def __init__(self, *, is_agreed: bool) -> None:
         """is_agreed: every yes or no is yes, as `--yes` says."""
         self.is_agreed = is_agreed
+        self.offer: Callable[[str], Iterator[str]] | None = None  # what a begun line may become, at the tab key
         self.look: Callable[[], None] | None = None  # is called while somebody is waited for, and may end that
         self.can_ask = sys.stdin is not None and sys.stdin.isatty() and diagnostics.is_terminal()
 
@@ -114,8 +116,13 @@ class Questions:
         """Return one line as `line` does; the arrow keys edit it, and bring back those of this process."""
         if not sys.stdout.isatty():
             return self._read(question)
-        import readline  # noqa: F401, PLC0415 - changes `input`; 5 ms, only who talks line by line needs it
+        import readline  # noqa: PLC0415 - changes `input`; 5 ms, only who talks line by line needs it
 
+        offer = self.offer
+        if offer is not None:
+            readline.set_completer_delims("")  # a whole line is completed
+            readline.set_completer(lambda begun, place: next(islice(offer(begun), place, None), None))
+            readline.parse_and_bind("tab: complete")
         try:
             with interruptible() as guard, guard.arming():
                 line = os.fsencode(input(question))

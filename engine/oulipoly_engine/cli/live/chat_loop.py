@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.base.context import Context
@@ -12,7 +13,7 @@ from oulipoly_engine.cli.live.chat_output import Printer
 from oulipoly_engine.cli.live.chat_turns import Turns
 from oulipoly_engine.cli.live.requests import describe_request
 from oulipoly_engine.cli.live.turn_result import tell_result
-from oulipoly_engine.core.commands.slash.lines import Message, Order, Refusal
+from oulipoly_engine.core.commands.slash.lines import Message, Order, Refusal, list_offers
 from oulipoly_engine.core.live import failures
 from oulipoly_engine.core.live.events import Question
 from oulipoly_engine.core.live.requests import RequestStale
@@ -41,6 +42,7 @@ class Loop:
     def run(self, session: LiveSession, first: str | None) -> int:
         """Talk until the end of the input, and return the exit code. first: the first message."""
         self._session_id = session.session_id
+        self._questions.offer = self._offer
         diagnostics.note("/help lists the commands; Ctrl-C interrupts a turn, Ctrl-D ends the chat")
         try:
             self._try(self._watch_running)
@@ -52,6 +54,13 @@ class Loop:
         except Declined:  # the end of the input
             pass
         return 0
+
+    def _offer(self, begun: str) -> Iterator[str]:
+        """Yield the slash commands that begin so."""
+        if begun.startswith("/") and " " not in begun:
+            with suppress(RunnerError):
+                known = self._context.engine.slash.read_known(self._session_id)
+                yield from (f"/{name} " for name, _ in list_offers(known, begun[1:]) if name.isprintable())
 
     def _read(self) -> str:
         """Return a line. Raises Declined at the end of the input."""
