@@ -25,6 +25,7 @@ ASKED_ELSEWHERE = {
 }
 ASKS = {
     "sessions.import": "Review",
+    "sessions.delete": "Confirm",
     "sessions.edit": "Review",
     "sessions.undo_replacement": "Review",
     "transcript.edit": "Review",
@@ -79,3 +80,24 @@ async def test_what_replaces_turns_shows_the_difference_and_asks(transcript, tal
         one.app.order("session undo", [DOOR])
         await asked(one, "sessions.undo_replacement")
         assert after == talks.door.path.read_bytes() != before
+
+
+async def test_a_session_is_deleted_after_a_yes_and_an_undo_puts_it_back(transcript, talks):
+    async with transcript(panes=("pools", "sessions", "transcript"), size=(120, 30)) as one:
+        one.app.order("session delete", [DOOR])
+        await asked(one, "sessions.delete")
+        assert talks.door.path.exists()
+
+        one.app.order("session delete", [DOOR])
+        await one.at("Confirm")
+        await one.press("y")
+        await one.told("Session deleted")
+        assert not talks.door.path.exists()
+        await one.press("2", "u")
+        await one.told("Undone")
+        assert talks.door.path.exists()
+
+        one.app.engine.sessions.archive.delete(DOOR)
+        one.app.order("session undelete", [DOOR])
+        await one.told("is back")
+        assert talks.door.path.exists()

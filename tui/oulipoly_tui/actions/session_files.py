@@ -37,6 +37,8 @@ ACTIONS = (
     offer("sessions.edit", find("session edit"), keys="E", method="edit_file", weight=3, run="session_edit:edit"),
     offer("sessions.bundle", find("session bundle"), keys="b", weight=2, run="session_files:bundle"),
     offer("sessions.unbundle", find("session unbundle"), run="session_files:unbundle"),
+    offer("sessions.delete", find("session delete"), run="session_files:delete"),
+    offer("sessions.undelete", find("session undelete"), run="session_files:undelete"),
     offer("sessions.undo", find("undo"), keys="u", weight=7),
     offer("sessions.undo_replacement", find("session undo"), run="session_files:undo_replacement"),
 )

@@ -176,3 +176,25 @@ def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
         app.work("undo", partial(sessions.edits.plan_undo, one.chain_id), on_planned)
 
     find_session(app, arguments[0], on_found)
+
+
+def delete(app: AppInterface, arguments: list[str]) -> None:
+    """Delete a session after a yes; an undo puts it back."""
+    archive = engine_of(app).sessions.archive
+
+    def on_found(session: Session) -> None:
+        from oulipoly_tui.view.sessions.sessions import quote_title, title_of  # noqa: PLC0415 - only when it is opened
+
+        back = partial(archive.undelete, session.chain_id)
+        work = partial(archive.delete, session.chain_id)
+        act = partial(_start, app, "delete", work, lambda _: did(app, "Session deleted", back))
+        text = "Its transcripts go into the archive, and no list has it. `session undelete` undoes that."
+        dialogs.confirm(app, f"Delete {quote_title(title_of(session))}?", text, "delete", act, can_undo=True)
+
+    find_session(app, arguments[0], on_found)
+
+
+def undelete(app: AppInterface, arguments: list[str]) -> None:
+    """Put a deleted session back, which no list has."""
+    work = partial(engine_of(app).sessions.archive.undelete, arguments[0])
+    _start(app, "undelete", work, lambda done: app.say(f"Session {done.chain_id[:8]} is back"))
