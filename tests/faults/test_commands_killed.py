@@ -126,6 +126,7 @@ def test_killed_one_shots(homes, kills):
     deadline = time.monotonic() + 60
     while homes.run("session-scan") and homes.world.rows("SELECT 1 FROM invocations WHERE status = 'running'"):
         assert time.monotonic() < deadline, "a run stays open"
+    homes.run("session-scan")  # what a CLI has written since the last one had read, and before it closed the row
 
     rows = homes.world.rows("SELECT invocation_uuid, status, terminal_reason FROM invocations")
     assert {"succeeded", "failed"} >= {row["status"] for row in rows}
