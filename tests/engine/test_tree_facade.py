@@ -69,7 +69,7 @@ def engine(home):
 
 
 @given(BODIES)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_filters_and_search_say_what_a_reader_of_each_body_says(engine, said):
     put(engine, said)
     tree = engine.sessions.branches.tree
@@ -133,7 +133,7 @@ def test_the_end_of_a_long_session_comes_alone_and_then_all_of_it(engine):
 _PARENT = st.one_of(st.none(), st.sampled_from([NO_PARENT, "gone"]), st.integers(0, 9))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(shared=st.integers(0, 5), own=st.lists(st.tuples(_PARENT, st.booleans()), max_size=4))
 def test_a_fork_leaves_where_its_entries_part_from_its_origins(shared, own):
     with TemporaryDirectory() as folder, closing(open_store(Path(folder) / "state.db")) as store:
