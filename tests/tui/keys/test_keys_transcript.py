@@ -240,6 +240,7 @@ async def export_and_import(one, target):
 
 async def go_on_elsewhere(one):
     """Have `a` go on on another account with what is shown."""
+    await one.until(lambda: listed(one).session.title == "Mend the wall please")  # the list is read behind the import
     await with_list_elsewhere(one)
     await one.press("a")
     await one.at("Choice")
@@ -248,9 +249,13 @@ async def go_on_elsewhere(one):
     await one.sees(f"hello eva --resume {ROOF[:8]}")
 
 
-def is_listed_as_there(one):
+def listed(one):
     board = one.app.frame.find("sessions").reading.board
-    return next(row.has_transcript for row in board.rows if row.session.active.session_id == ROOF)
+    return next(row for row in board.rows if row.session.active.session_id == ROOF)
+
+
+def is_listed_as_there(one):
+    return listed(one).has_transcript
 
 
 async def test_a_transcript_s_file_is_followed_when_it_is_deleted_put_back_damaged_and_archived(talks, transcript):
