@@ -60,6 +60,7 @@ def test_one_session_goes_on_behind_any_answer_and_keeps_every_branch(live, runt
     assert 1 == len(tree.tree.entries) - len(tree.tree.parents)  # roots
     texts = [text for text in tree.texts.values() if text.startswith("the ")]
     assert len(texts) == len({*texts})  # what its CLI has copied stands once
+    assert (None, ()) == (tree.tree.origin, tree.tree.forks)  # a branch in place is no fork
     assert 1 == len(live.engine.sessions.catalogue.table(live.engine.sessions.catalogue.query("")).rows)
 
     branches.branch(session, "")

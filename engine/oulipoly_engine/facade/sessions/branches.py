@@ -355,7 +355,7 @@ def _read_forks(store: Store, session: ResolvedSession) -> tuple[ForkedSession |
     own = ForkedSession(session.chain_id, session.account, session.session_id)
     of_it = forks.list_forks(store, session.chain_id)
     parted = tuple(replace(fork, entry_id=find_parting(store, fork, own)) for fork in of_it)
-    origin = forks.find_origin(store, session.account, session.session_id)
+    origin = forks.find_origin(store, session.account, session.session_id, session.chain_id)
     if origin is not None:
         origin = replace(origin, entry_id=find_parting(store, own, origin))
     return origin, parted

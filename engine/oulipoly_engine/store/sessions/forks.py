@@ -42,21 +42,25 @@ def list_forks(store: Store, chain_id: str) -> tuple[ForkedSession, ...]:
 
 
 @compile_query
-def _select_origin(account: Parameter, session_id: Parameter) -> Query:
+def _select_origin(account: Parameter, session_id: Parameter, chain_id: Parameter) -> Query:
     row = FactsRow
     theirs = SegmentRow
     return (
         row.select(theirs.chain_id, theirs.provider_name, theirs.session_id)
         .join(theirs, on=theirs.session_id == row.forked_from)
         .where(row.account == account, row.session_id == session_id, row.forked_from != "")
+        .where(theirs.chain_id != chain_id)  # a branch in place is one for its CLI
         .order_by(theirs.provider_name != account, theirs.id)
         .limit(1)
     )
 
 
-def find_origin(store: Store, account: str, session_id: str) -> ForkedSession | None:
-    """Return the session that one is a fork of, on the same account if it is there; None: of none that is known."""
-    rows = store.rows(_select_origin(account, session_id))
+def find_origin(store: Store, account: str, session_id: str, chain_id: str) -> ForkedSession | None:
+    """Return the session that one is a fork of, on the same account if it is there; None: of none that is known.
+
+    chain_id: of ours that it belongs to.
+    """
+    rows = store.rows(_select_origin(account, session_id, chain_id))
     return ForkedSession(*rows[0]) if rows else None
 
 
