@@ -597,6 +597,24 @@ class LiveWorld:
         config.write_text(before + text)
         return name
 
+    def echoes(self):
+        """Add the runtime whose CLI only reads lines (`fixtures/echo_cli.sh`)."""
+        program = ROOT / "tests" / "fixtures" / "echo_cli.sh"
+        return self.scripted(name="echoes", program=str(program), kind="plain", marker="END")
+
+    def sums_up(self, answer):
+        """Have a model answer when a session is to be summed up (`fixtures/summing_cli.sh`)."""
+        program = self.root / "bin" / "claude"
+        program.parent.mkdir(exist_ok=True)
+        text = (ROOT / "tests" / "fixtures" / "summing_cli.sh").read_text()
+        program.write_text(text.replace('"ANSWER"', json.dumps(answer)))
+        program.chmod(0o755)
+        with (self.demo.config / "providers.toml").open("a") as file:
+            file.write(f"[summer]\ncommand = '{program}'\n")
+        (self.demo.config / "models" / "short.toml").write_text("[[providers]]\nname = 'summer'\n")
+        settings = self.demo.config / "config.toml"
+        settings.write_text(f"compaction_model = 'short'\n{settings.read_text()}")
+
     def heard(self, method=None):
         """Return what the scripted CLI was told, in order."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []

@@ -11,43 +11,19 @@ from oulipoly_engine.core.sessions.tree_lines import path_to
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade.sessions.values import ExportOptions
 
-ECHO = """#!/bin/sh
-while IFS= read -r line; do
-  printf '%s\\n' "$line" >> "$SCRIPTED_LOG"
-  echo "heard ${#line} characters"
-  echo END
-done
-"""
-SUMMER = """#!/bin/sh
-cat > "$HOME/asked"
-cat "$HOME/answer" 2>/dev/null || echo '{"result": "The second way led nowhere."}'
-"""
 TOLD = "The second way led nowhere."
-
-
-def write(path, text):
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
 
 
 @pytest.fixture
 def summer(live):
     """An account whose CLI answers what it is asked with a summary."""
-    program = write(live.root / "bin" / "claude", SUMMER)
-    with (live.demo.config / "providers.toml").open("a") as file:
-        file.write(f"[summer]\ncommand = '{program}'\n")
-    (live.demo.config / "models" / "short.toml").write_text("[[providers]]\nname = 'summer'\n")
-    settings = live.demo.config / "config.toml"
-    settings.write_text(f"compaction_model = 'short'\n{settings.read_text()}")
+    live.sums_up(TOLD)
 
 
 def begin(live, runtime):
     """Begin a session in which two things were said; return it, and what stands behind the first one."""
     if runtime == "echoes":
-        program = write(live.root / "echo", ECHO)
-        runtime = live.scripted(name="echoes", program=str(program), kind="plain", marker="END")
+        live.echoes()
     session, turn = live.begin_turn("the first thing", runtime=runtime)
     live.live.wait(session, turn)
     tree = tree_of(live, session)

@@ -22,32 +22,14 @@ from oulipoly_engine.service.live.forks import ContextSize, guess_context
 from oulipoly_engine.web.access.gate import Serving
 from oulipoly_engine.web.app import make_app
 
-ECHO = """#!/bin/sh
-while IFS= read -r line; do
-  printf '%s\\n' "$line" >> "$SCRIPTED_LOG"
-  echo "heard ${#line} characters"
-  echo END
-done
-"""
-SUMMER = """#!/bin/sh
-cat > "$HOME/asked"
-printf '%s\\n' "$@" > "$HOME/words"
-cat "$HOME/answer" 2>/dev/null || echo '{"result": "They spoke of one, two and three."}'
-"""
 THINGS = ("one", "two", "three", "four", "five")
 
 
 @pytest.fixture
 def echo(live):
     """A session of a CLI that only reads lines, in which five things were said."""
-    path = write(live.root / "echo", ECHO)
-    summer = write(live.root / "bin" / "claude", SUMMER)
-    with (live.demo.config / "providers.toml").open("a") as file:
-        file.write(f"[summer]\ncommand = '{summer}'\n")
-    (live.demo.config / "models" / "short.toml").write_text("[[providers]]\nname = 'summer'\n")
-    runtime = live.scripted(name="echoes", program=str(path), kind="plain", marker="END")
-    settings = live.demo.config / "config.toml"
-    settings.write_text(f"compaction_model = 'short'\n{settings.read_text()}")
+    live.sums_up("They spoke of one, two and three.")
+    runtime = live.echoes()
     session, turn = live.begin_turn("the thing one", runtime=runtime)
     live.live.wait(session, turn)
     for thing in THINGS[1:]:
@@ -291,12 +273,18 @@ def test_whoever_sends_by_rest_waits_for_no_compaction(live, echo):
     assert ("a short summary" in heard(live)[-1], ["five"]) == (True, things_in(heard(live)[-1]))
 
 
-def test_an_interrupted_automatic_compaction_lets_the_message_through(live, echo):
-    fill(live, echo)
-    live.live.send(echo, "the thing six", waits=True)
+def send_while_it_is_compacted(live, session):
+    """Send a message that waits for a compaction, whose model does not answer; return it."""
+    fill(live, session)
+    live.live.send(session, "the thing six", waits=True)
     os.mkfifo(home_file("answer"))
-    sent = live.live.send(echo, "the thing seven")
-    live.until(echo, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    sent = live.live.send(session, "the thing seven")
+    live.until(session, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    return sent
+
+
+def test_an_interrupted_automatic_compaction_lets_the_message_through(live, echo):
+    sent = send_while_it_is_compacted(live, echo)
     live.live.order(echo, orders.Interrupt(), starts=False)
 
     assert "completed" == live.live.wait(echo, sent.turn_id).status
@@ -305,11 +293,7 @@ def test_an_interrupted_automatic_compaction_lets_the_message_through(live, echo
 
 
 def test_a_killed_compactor_lets_the_message_through(live, echo):
-    fill(live, echo)
-    live.live.send(echo, "the thing six", waits=True)
-    os.mkfifo(home_file("answer"))
-    sent = live.live.send(echo, "the thing seven")
-    live.until(echo, lambda event: isinstance(event, Notice) and event.code == "compacting")
+    sent = send_while_it_is_compacted(live, echo)
     (compactor,) = [pid for pid, words in live.processes().items() if "compactor" in words]
     live.kill(compactor)
 
