@@ -60,6 +60,16 @@ def find_project_file(folder: Path) -> Path | None:
     return next((path for name in PROJECT_FILES if (path := folder / name).is_file()), None)
 
 
+def mark_project(paths: Paths) -> tuple[str, str, bool] | None:
+    """Return what changes with a project's settings, and with whether a person trusts them; None: there are none."""
+    folder = paths.above.project
+    path = None if folder is None else find_project_file(folder)
+    if folder is None or path is None:
+        return None
+    _, digest = read_project(paths, folder, path)
+    return str(path), digest, paths.above.is_trusted(folder, digest)
+
+
 def read_project(paths: Paths, folder: Path, path: Path) -> tuple[Loaded[LayerValues], str]:
     """Return the settings of a project's file, and what stands for them where a person trusts them: a SHA-256."""
     from oulipoly_engine.config.base.problem import Level, Problem

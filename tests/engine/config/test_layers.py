@@ -1,6 +1,7 @@
 """Settings in five layers: the last that has one counts, and a project says only what it may."""
 
 import json
+from contextlib import closing
 
 import pytest
 
@@ -10,6 +11,7 @@ from oulipoly_engine.config.origins import read_origins
 from oulipoly_engine.config.parse import layers as parsing
 from oulipoly_engine.core.accounts.accounts import Settings
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import Above, Paths, above_of, find_project, with_options
 from oulipoly_engine.records import replace
 from oulipoly_tui import split_settings
@@ -76,10 +78,12 @@ def test_a_variable_is_read_as_its_setting_has_it(paths, variable, text, key, ex
 
 def test_what_cannot_be_used_is_told_and_leaves_what_lies_below(paths, project):
     paths.settings.write_text("auto_compaction = false\n")
-    (project / "settings.toml").write_text('tie_rule = "cheapest"\nrouting_ttl_seconds = 5\ntie_rul = "lowest-use"\n')
-    read = load.load_settings(with_above(paths, project=project, environment={"OXI_AUTO_COMPACTION": "maybe"}))
+    (project / "settings.toml").write_text('tie_rule = "cheapest"\nfooter = "off"\ntie_rul = "lowest-use"\n')
+    whole = with_above(paths, project=project, environment={"OXI_AUTO_COMPACTION": "maybe"})
+    read = load.load_settings(whole)
 
-    assert replace(Settings(), auto_compaction=False, routing_ttl_s=5.0) == read.value
+    assert "off" == app_file.read(whole).value.footer
+    assert replace(Settings(), auto_compaction=False) == read.value
     problems = [(str(each.file), each.line, each.fix) for each in read.problems]
     file = str(project / "settings.toml")
     assert [(file, 1, "write one of these in quotes"), (file, 3, "write tie_rule")] == problems[:2]
@@ -173,3 +177,26 @@ def test_settings_stand_at_the_beginning_of_the_apps_command_line(words, own, gi
 def test_what_is_no_pair_is_refused(paths, text):
     with pytest.raises(UsageInvalid, match="--set takes KEY=VALUE"):
         with_options(paths, [text])
+
+
+def test_what_stays_open_follows_a_project_and_a_persons_trust(tmp_path, project):
+    file = project / "settings.toml"
+    file.write_text("auto_compaction = false\n")
+    paths = Paths(config=tmp_path / "none", data=tmp_path / "data", home=tmp_path, above=Above(project=project))
+    engine = Engine(Surroundings(paths=paths))
+    configuration = engine.configuration
+
+    def counts():
+        return not configuration.read_configuration().settings.auto_compaction
+
+    with closing(engine):
+        assert not counts()
+        configuration.trust(configuration.project(project.parent))
+        assert counts()
+        file.write_text("auto_compaction = false\nkeep_turn_files = false\n")
+        assert not counts()
+        configuration.trust(configuration.project(project.parent))
+        assert counts()
+        for grant in engine.grants.list():
+            engine.grants.revoke(grant.grant_id)
+        assert not counts()

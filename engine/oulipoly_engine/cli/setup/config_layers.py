@@ -66,7 +66,7 @@ def trust(context: Context, prog: str, arguments: list[str]) -> int:
     parser.add_argument("-y", "--yes", action="store_true", help="say yes to the question")
     options = parser.parse(arguments)
     configuration = context.engine.configuration
-    project = configuration.project((options.folder or Path.cwd()).absolute())
+    project = configuration.project((options.folder or Path.cwd()).resolve())
     for key, value in project.needing_trust.items():
         output.write_line(f"{plain(key)} = {_shown(value)}")
     if project.is_trusted or not project.needing_trust:

@@ -47,13 +47,13 @@ def list_rules(table: type[Table], *, with_tables: bool = False) -> Iterator[Rul
 
 
 def _rule(name: str, field: FieldInfo) -> Rule:
-    words = next((one for one in field.metadata if isinstance(one, OneOf)), None)
-    names = next((one.what for one in field.metadata if isinstance(one, NameOf)), "")
+    words = next((mark for mark in field.metadata if isinstance(mark, OneOf)), None)
+    names = next((mark.what for mark in field.metadata if isinstance(mark, NameOf)), "")
     choices = tuple(map(str, field.examples or ())) if words is None else words.choices
     kind: Kind = "choice" if choices or names else "text"
     if kind == "text" and not _has(field.annotation, str):
         kinds: tuple[tuple[type, Kind], ...] = ((list, "list"), (bool, "switch"), (int, "number"), (float, "number"))
-        kind = next((kind for one, kind in kinds if _has(field.annotation, one)), "text")
+        kind = next((kind for shape, kind in kinds if _has(field.annotation, shape)), "text")
     choices = TRUTH if kind == "switch" else choices
     default, notes = _default(field.get_default()), () if words is None else words.notes
     extra = field.json_schema_extra

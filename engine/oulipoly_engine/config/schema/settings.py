@@ -52,7 +52,7 @@ class SettingsTable(Table):
     tie_rule: Annotated[
         str, OneOf("fewest-calls", "lowest-use", "most-headroom", notes=_TIE_RULES), InProject(is_harmless=True)
     ] = Field("fewest-calls", description="Which of the eligible accounts goes first.")
-    routing_ttl_seconds: Annotated[FromZero, InProject(is_harmless=True)] = Field(
+    routing_ttl_seconds: Annotated[FromZero, InProject()] = Field(
         30.0, description="The age at which quota is read again before a choice."
     )
     attach_leave_key: Annotated[str, OneOf(*leave_key.BYTES)] = Field(

@@ -14,13 +14,14 @@ from typing import TypeVar
 from oulipoly_engine.config import app_file, load, small_files
 from oulipoly_engine.config.base.problem import Loaded, Problem
 from oulipoly_engine.config.check import check
+from oulipoly_engine.config.layers import mark_project
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, field
 
 T = TypeVar("T")
-Fingerprint = tuple[tuple[str, int, int], ...]  # (path, modified in ns, size)
+Fingerprint = tuple[tuple[object, ...], ...]  # (path, modified in ns, size), at last the project's settings
 
 
 class Configured(Record):
@@ -46,11 +47,12 @@ class Places(Record):
     agents_dir: Path | None = None
 
     def fingerprint(self) -> Fingerprint:
-        """Return what changes whenever any of the files does."""
+        """Return what changes whenever any of the files does, or whether a person trusts the project's."""
         paths, models, agents = self.paths, self.models_dir or self.paths.models, self.agents_dir or self.paths.agents
         single = (paths.providers, paths.settings, paths.sessions, paths.config / "app.toml")
         many = (path for folder in (models, agents, paths.config / "themes") for path in _inside(folder))
-        return tuple(mark for path in (*single, *many) if (mark := _mark(path)) is not None)
+        marks = (*map(_mark, (*single, *many)), mark_project(paths))
+        return tuple(mark for mark in marks if mark is not None)
 
     def read(self, before: Configured | None = None, now: datetime | None = None) -> Configured:
         """Read every file that a choice needs, and say what is wrong with them.
