@@ -232,6 +232,18 @@ def test_a_full_context_is_told_and_compacted_before_the_next_message(live, echo
     assert ("They spoke of" in line, ["five"]) == (True, things_in(line))
 
 
+def test_what_is_compacted_by_itself_follows_the_settings_of_the_sessions_project(live, echo):
+    folder = Path(live.live.find(echo).workspace) / ".agent-runner"
+    folder.mkdir()
+    (folder / "settings.toml").write_text('compaction_instructions = "Name the walrus."\n')
+    live.engine.configuration.trust(live.engine.configuration.project(folder.parent))
+    fill(live, echo)
+    live.live.send(echo, "the thing six", waits=True)
+    live.live.send(echo, "the thing seven", waits=True)
+
+    assert "Name the walrus." in home_file("asked").read_text()
+
+
 def fill(live, session, window=50):
     settings = live.demo.config / "config.toml"
     settings.write_text(f"compaction_window = {window}\n{settings.read_text()}")

@@ -7,6 +7,7 @@ driver to `SessionTurns`, which writes it down and tells the clients.
 from __future__ import annotations
 
 import contextlib
+import os
 import selectors
 import signal
 import socket
@@ -541,7 +542,8 @@ class Host:
 
     def _start_compactor(self) -> None:
         with contextlib.suppress(SpawnFailed):  # then nobody comes
-            launcher.launch(_COMPACTOR, self.turns.session.session_id.encode())
+            session = self.turns.session
+            launcher.launch(_COMPACTOR, session.session_id.encode() + b"\0" + os.fsencode(session.workspace))
 
     def _tell_silence(self, now: float) -> float | None:
         """Tell when nothing is heard of a running turn: some CLIs ask their API again for minutes without a word.
