@@ -19,6 +19,7 @@ from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, BodyChunk, E
 from oulipoly_engine.facade.engine import Engine
 from oulipoly_engine.facade.sessions import branches as facade
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.models.sessions import SegmentRow
 from oulipoly_engine.store.sessions import chains, imported, labels
 from oulipoly_engine.store.sessions.forks import ForkedSession
 from oulipoly_engine.store.transcripts import entries
@@ -167,3 +168,17 @@ def test_a_fork_leaves_where_its_entries_part_from_its_origins(shared, own):
 
         expected = entry_tree.find_parting(links(store, "a", "fork"), of_origin)
         assert expected == find_parting(store, fork, origin)
+
+
+def test_an_account_s_name_finds_what_was_said_on_it_where_a_session_has_moved(engine):
+    chain_id = put(engine, [("user", encode_body([BodyChunk("text", "the roof")]))] * 2)
+    assert frozenset() == engine.sessions.branches.find(SESSION, "zeta")
+
+    with engine.sessions.branches._home.lend_store() as store, store.write():
+        copied = [EntryLine(SESSION, f"e{at}", to_text(AT + timedelta(seconds=at)), "user") for at in range(3)]
+        entries.insert_new(store, "zeta", copied, AT)
+        store.run(SegmentRow.update(ended_at=to_text(AT)).where(SegmentRow.chain_id == chain_id))
+        moved = {"chain_id": chain_id, "provider_name": "zeta", "session_id": SESSION}
+        store.insert(SegmentRow, **moved, started_at=to_text(AT + timedelta(seconds=2)), transition_reason="moved")
+
+    assert frozenset({"e2"}) == engine.sessions.branches.find(chain_id, "Zeta")

@@ -266,8 +266,7 @@ class SessionBranches(SessionPart):
     def find(self, text: str, words: str) -> frozenset[str]:
         """Return the ids of the entries of all branches that have some words, in any case; secrets are not found.
 
-        Of very many the latest MOST_MATCHES.
-
+        Of very many the latest MOST_MATCHES. The name of an account finds what was said on it, where others spoke too.
         Raises SessionNotFound and SessionAmbiguous.
         """
         wanted = words.casefold()
@@ -280,6 +279,7 @@ class SessionBranches(SessionPart):
                     said.add(entry.entry_id)
                 if len(said) == MOST_MATCHES:
                     break
+            said |= _said_on(store, session.chain_id, wanted)
         return frozenset(said | {entry_id for entry_id, name in names.items() if wanted in name.casefold()})
 
 
@@ -348,6 +348,19 @@ def compare_lines(tree: SessionTree, comparison: Comparison) -> Iterator[str]:
     for sign, entry_ids in (("<", comparison.left), (">", comparison.right)):
         for entry in tree.find(entry_ids):
             yield format_line(entry.behind(f"{sign} "), is_leaf=entry.entry_id == tree.leaf)
+
+
+def _said_on(store: Store, chain_id: str, wanted: str) -> set[str]:
+    """Return the entries that were said on accounts with a name like that; a move takes along what was said before."""
+    (session,) = list_sessions(store, (chain_id,))
+    parts = dict.fromkeys((part.account, part.session_id) for part in session.parts)
+    if len({account for account, _ in parts}) == 1:
+        return set()
+    owners: dict[str, str] = {}
+    for account, session_id in parts:
+        for entry_id in read_columns(store, account, session_id).ids:
+            owners.setdefault(entry_id, account)
+    return {entry_id for entry_id, account in owners.items() if wanted in account.casefold()}
 
 
 def _read_forks(store: Store, session: ResolvedSession) -> tuple[ForkedSession | None, tuple[ForkedSession, ...]]:
