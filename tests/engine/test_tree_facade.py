@@ -182,3 +182,9 @@ def test_an_account_s_name_finds_what_was_said_on_it_where_a_session_has_moved(e
         store.insert(SegmentRow, **moved, started_at=to_text(AT + timedelta(seconds=2)), transition_reason="moved")
 
     assert frozenset({"e2"}) == engine.sessions.branches.find(chain_id, "Zeta")
+
+
+def test_a_search_takes_what_is_the_same_in_another_case(engine):
+    put(engine, [("user", encode_body([BodyChunk("text", "An der Stra\u00dfe")]))])
+
+    assert frozenset({"e0"}) == engine.sessions.branches.find(SESSION, "STRASSE")

@@ -9,7 +9,6 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.commands.table import find
@@ -121,7 +120,14 @@ class Questions:
         offer = self.offer
         if offer is not None:
             readline.set_completer_delims("")  # a whole line is completed
-            readline.set_completer(lambda begun, place: next(islice(offer(begun), place, None), None))
+            offers: list[str] = []
+
+            def complete(begun: str, place: int) -> str | None:
+                if not place:
+                    offers[:] = offer(begun)
+                return offers[place] if place < len(offers) else None
+
+            readline.set_completer(complete)
             readline.parse_and_bind("tab: complete")
         try:
             with interruptible() as guard, guard.arming():

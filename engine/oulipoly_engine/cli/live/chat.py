@@ -70,7 +70,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
             code = Loop(context, questions, options.timeout).run(session, prompt)
         else:
             code = _answer(context, options, session, why, prompt or "")
-    context.engine.sessions.transcripts.glance()  # its session file is whole when the command ends
+    context.engine.sessions.transcripts.finish_files()  # its session file is whole when the command ends
     return code
 
 

@@ -61,7 +61,9 @@ def _add_tree(parser: Parser) -> None:
 
 def _tree(context: Context, options: Namespace) -> int:
     branches = context.engine.sessions.branches
-    tree = branches.tree(branches.find_latest() if options.session is None else options.session, options.filter)
+    tree = branches.tree(
+        branches.find_latest() if options.session is None else options.session, options.filter, with_forks=True
+    )
     if options.json:
         return tell(options, to_json(tree))
     columns = person.columns()

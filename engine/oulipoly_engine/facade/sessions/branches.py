@@ -101,7 +101,15 @@ class SessionBranches(SessionPart):
             )
         return chain_id
 
-    def tree(self, text: str, kept: str = "default", last: int = -1, known: SessionTree | None = None) -> SessionTree:
+    def tree(  # noqa: PLR0913, RUF100 - each face wants its part of it
+        self,
+        text: str,
+        kept: str = "default",
+        last: int = -1,
+        known: SessionTree | None = None,
+        *,
+        with_forks: bool = False,
+    ) -> SessionTree:
         """Return a session's tree. kept: one of FILTERS; what hangs below an entry that is left out hangs higher.
 
         last: only so many of its latest entries, as far as they hang together. known: the same tree with any filter;
@@ -121,9 +129,9 @@ class SessionBranches(SessionPart):
             leaf = find_leaf(*place) or None
             chosen = choose_kept(columns, names, kept, leaf, lambda: list_kept(*place, kept))
             is_part = len(columns.ids) == last
-            origin = None if known is None else known.origin
-            forks_of_it = () if known is None else known.forks
-            if known is None and not is_part:
+            origin: ForkedSession | None = None
+            forks_of_it: tuple[ForkedSession, ...] = ()
+            if with_forks:
                 self._home.write_along(store, lambda: describe(catalogue(self._home, store), 0.0), 0)  # who forked whom
                 origin, forks_of_it = _read_forks(store, session)
         if chosen is not None or known is not None:
@@ -182,6 +190,7 @@ class SessionBranches(SessionPart):
                 tree, _, plan = self.read_left(text, entry_id)
                 summary = sum_up(tree, plan) if plan.hidden else ""
                 self._end_processes(store, tree.chain_id)
+                SessionTranscripts(self._home).glance()  # the model has taken its time
             with store.write():
                 if summary:
                     self._refuse_moved(store, tree)

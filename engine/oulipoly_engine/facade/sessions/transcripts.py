@@ -105,6 +105,11 @@ class SessionTranscripts(SessionPart):
             last = pages.page(len(pages) - _TRACE_ENTRIES, _TRACE_ENTRIES, redacting=False)
         return trace_entries(placed.entry for placed in last if placed.entry is not None)
 
+    def finish_files(self) -> None:
+        """Write live sessions' files on, where there are to be any: their CLIs may have ended just now."""
+        if self._home.quiet_files.settings().session_dir:
+            self.glance()
+
     def glance(self, rest_s: float = 0.0) -> QuickIngestResult | None:
         """Store what the CLIs have just written, for a moment; None: nothing can be stored, or no state file is there.
 

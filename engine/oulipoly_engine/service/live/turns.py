@@ -529,7 +529,7 @@ class SessionTurns:
             tokens = self.usage.context or self._guess_context()
             verdict = compaction.judge(tokens, window, self._rules)
             text = f"about {tokens / window:.0%} of the context is used"
-        is_told = verdict is self._verdict
+        is_told = verdict is self._verdict and not is_overflow  # also after a compaction that nobody wanted
         self._verdict = verdict
         if is_told or verdict is Verdict.NOTHING:
             return

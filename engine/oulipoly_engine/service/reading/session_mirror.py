@@ -2,8 +2,9 @@
 
     nothing said  ->  an answer: the whole file  ->  lines appended: entries, labels, where the session goes on
 
-The state file has the truth: of a file only the ids are read, so that nothing comes twice, whoever was killed. Files
-only grow, until a session is deleted. What will have another id once its CLI's transcript was read waits for that.
+The state file has the truth: of a file only ids, parents and labels are kept, so that nothing comes twice, whoever was
+killed. Files only grow, until a session is deleted. What will have another id once its CLI's transcript was read waits
+for that.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.core.sessions.tree import SessionTree, build
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.transcripts.session_file.decode import CURRENT
+from oulipoly_engine.core.transcripts.session_file.decode import CURRENT, read_file
 from oulipoly_engine.core.transcripts.session_file.encode import is_leaf_mark, mark_leaf
 from oulipoly_engine.core.transcripts.session_file.entry import BRANCH_SUMMARY, LABEL, USER, Header, SessionEntry
 from oulipoly_engine.core.transcripts.turn_script import LIVE_IDS, NO_PARENT
@@ -26,10 +27,10 @@ from oulipoly_engine.private_files import write_private
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.sessions import session_files
-from oulipoly_engine.service.sessions.session_copies import read_entries, without_changes
+from oulipoly_engine.service.sessions.session_copies import outline, read_entries, without_changes
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.live import live_sessions
-from oulipoly_engine.store.sessions import labels, leaves, list_mark
+from oulipoly_engine.store.sessions import chains, labels, leaves, list_mark
 from oulipoly_engine.store.sessions.sessions import list_sessions
 
 _MOST = 50  # sessions that are looked at, those that changed last
@@ -47,20 +48,23 @@ def follow(store: Store, folder: Path, read_accounts: Container[str], longest_li
         written = _read_marks(folder / _MARKS)
         rows = list_mark.mark_live(store, _MOST)
         marks = written | {session_id: mark for session_id, _, _, mark in rows}
-        failures: list[RunnerError] = []
+        if marks.keys() - written.keys():  # before its file is there: a session that is forgotten takes it along
+            write_private(folder / _MARKS, json.dumps(dict.fromkeys(marks) | written).encode())
+        failures: list[RunnerError | OSError] = []
         lives = {live.session_id: live for live in live_sessions.read_sessions(store, [*marks])}
         for session_id, chain_id, is_deleted, mark in rows:
             path = folder / f"{session_id}.jsonl"
             if is_deleted:
                 path.unlink(missing_ok=True)
             elif mark is not None and (mark != written.get(session_id) or not path.exists()):
-                (session,) = list_sessions(store, (chain_id,))
                 try:
-                    _write_on(store, session, path, lives[session_id], read_accounts, longest_line)
-                except RunnerError as error:
+                    for session in list_sessions(store, (chain_id,)) if session_id in lives else ():
+                        _write_on(store, session, path, lives[session_id], read_accounts, longest_line)
+                except (RunnerError, OSError) as error:
                     failures.append(error)
-                    del marks[session_id]
-        for session_id in marks.keys() - lives.keys():  # nothing was to be kept of it
+                    marks[session_id] = written.get(session_id)
+        gone = chains.list_deleted(store) & marks.keys()  # also those that changed long ago
+        for session_id in (marks.keys() - lives.keys()) | gone:  # nothing is to be kept of it
             (folder / f"{session_id}.jsonl").unlink(missing_ok=True)
             del marks[session_id]
         if marks != written:
@@ -81,7 +85,7 @@ def _write_on(
     store: Store, session: Session, path: Path, live: LiveSession, read_accounts: Container[str], longest_line: int
 ) -> None:
     is_there = path.exists()
-    tree = build(session_files.read(path, longest_line).entries if is_there else ())
+    tree = build(_read_outlines(path, longest_line) if is_there else ())
     missing = [*without_changes(read_entries(store, session, redact, tree.places))]
     if session.active.account in read_accounts:
         missing = [*_drop_heard(missing, tree.places)]
@@ -95,6 +99,12 @@ def _write_on(
         writer = session_files.SessionWriter(path, header)
     if missing and (is_there or any(entry.role == USER for entry in missing)):
         writer.append(*missing)
+
+
+def _read_outlines(path: Path, longest_line: int) -> tuple[SessionEntry, ...]:
+    with session_files.open_twice(path, longest_line) as (_, read_again):
+        file = read_file(read_again(), outline)
+    return file.entries if file.is_usable else ()
 
 
 def _drop_heard(new: list[SessionEntry], written: Container[str]) -> Iterator[SessionEntry]:

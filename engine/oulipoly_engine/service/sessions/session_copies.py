@@ -56,7 +56,7 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
     Raises RequestRefused for a file without a session, and as `session_files.read`.
     """
     with session_files.open_twice(path, longest_line) as (source, read_again):
-        file = read_file(read_again(), _outline)
+        file = read_file(read_again(), outline)
         header = file.header
         if not file.is_usable or not header.id or not file.entries:
             why = "; ".join(problem.sentence for problem in file.problems[:3]) or "it holds no entry"
@@ -70,8 +70,9 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
     leaf_place = _above_marks(tree, tree.leaf)
     leaf = NO_PARENT if leaf_place is None else tree.entries[leaf_place].id
     times = [entry.at for entry in file.entries if entry.at] or [header.created_at or to_text(now)]
-    # Pi names the parent by the path of its file, at whose end its id stands.
-    origin = Path(header.parent_session or "").stem.rpartition("_")[2]
+    origin = header.parent_session or ""
+    if "/" in origin:  # pi names the parent by the path of its file, at whose end its id stands
+        origin = Path(origin).stem.rpartition("_")[2]
     with store.write():
         new += entries.insert_new(store, OF_FILES, rest, now)
         chain_id = chains.chain_of(store, OF_FILES, header.id) or chains.insert(
@@ -93,7 +94,7 @@ def import_file(store: Store, path: Path, folder: Path, longest_line: int, now: 
     return Imported(chain_id, header.id, header.version, len(file.entries), new, leaf or None, problems)
 
 
-def _outline(entry: SessionEntry) -> SessionEntry:
+def outline(entry: SessionEntry) -> SessionEntry:
     """Return what the tree needs of an entry: a file may have more texts than there is memory."""
     return replace(entry, text=entry.text if entry.kind in _OUTLINED else "", record=None)
 
@@ -160,9 +161,13 @@ def fork_file(
     path = _copy_of(folder, header.id)
     make_folder(folder)
     write(path, encode(header, of_path))
+    try:
+        done = import_file(store, path, folder, longest_line, now)  # page by page: others write in between
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    names = labels.of_chain(store, session.chain_id)
     with store.write():
-        done = import_file(store, path, folder, longest_line, now)
-        names = labels.of_chain(store, session.chain_id)
         for entry_id in names.keys() & {entry.id for entry in of_path}:
             labels.put(store, done.chain_id, entry_id, names[entry_id], now)
     return done

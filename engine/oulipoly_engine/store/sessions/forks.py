@@ -48,8 +48,9 @@ def _select_origin(account: Parameter, session_id: Parameter, chain_id: Paramete
     return (
         row.select(theirs.chain_id, theirs.provider_name, theirs.session_id)
         .join(theirs, on=theirs.session_id == row.forked_from)
+        .join(ChainRow, on=ChainRow.chain_id == theirs.chain_id)
         .where(row.account == account, row.session_id == session_id, row.forked_from != "")
-        .where(theirs.chain_id != chain_id)  # a branch in place is one for its CLI
+        .where(ChainRow.deleted_at.is_null(), theirs.chain_id != chain_id)  # a branch in place is one for its CLI
         .order_by(theirs.provider_name != account, theirs.id)
         .limit(1)
     )

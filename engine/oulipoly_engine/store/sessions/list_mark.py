@@ -27,9 +27,10 @@ _LIVE_MARKS = (
     " (SELECT MAX(t.id) || ' ' || COUNT(*) FROM session_turns AS t WHERE t.session_id = l.native_id)"
     " || ' ' || COALESCE(c.leaf, '-') || ' ' || (SELECT COUNT(*) || ' ' || COALESCE(MAX(e.labelled_at), '')"
     " FROM entry_labels AS e WHERE e.chain_id = c.chain_id)"
-    " FROM live_sessions AS l JOIN session_chain_segments AS s ON s.session_id = l.native_id"
+    " FROM (SELECT session_id, native_id, updated_at FROM live_sessions ORDER BY updated_at DESC LIMIT ?) AS l"
+    " JOIN session_chain_segments AS s ON s.session_id = l.native_id"
     " JOIN session_chains AS c ON c.chain_id = s.chain_id"
-    " GROUP BY l.session_id ORDER BY l.updated_at DESC LIMIT ?"
+    " GROUP BY l.session_id ORDER BY l.updated_at DESC"
 )
 
 

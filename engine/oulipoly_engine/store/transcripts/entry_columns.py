@@ -61,7 +61,8 @@ _LAST_BEFORE = f"SELECT t.turn_id {_MAIN} AND (t.timestamp, t.id) < (?, ?) ORDER
 _DECODER: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(prepare(list[Any]))
 # What bodies have in them and nobody has said.
 _JSON = '[{"type":"tool_result tool_use thinking text context","text":"","first_kept":"'
-_UNSURE = re.compile(r"[^A-Za-z0-9 _.,:;=()+*-]")  # what JSON may write otherwise, or has another form in another case
+# What JSON may write otherwise, or has another form in another case, as ß has.
+_UNSURE = re.compile(r"[sS]{2}|[^A-Za-z0-9 _.,:;=()+*-]")
 
 
 def read_columns(store: Store, account: str, session_id: str, last: int = -1) -> EntryColumns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -32,7 +33,7 @@ def tree(
     ] = "default",
 ) -> Json:
     """Show all branches of a session."""
-    return Json(to_json(engine.sessions.branches.tree(find_said(engine, viewer, session_id), kept)))
+    return Json(to_json(engine.sessions.branches.tree(find_said(engine, viewer, session_id), kept, with_forks=True)))
 
 
 @router.get("/sessions/{session_id}/compare", **serves("session compare"), response_model=answer_bodies.Comparison)
@@ -58,9 +59,9 @@ def preview_branch(
 def branch(session_id: SessionId, body: bodies.NewBranch, engine: TheEngine, viewer: Anyone) -> Json:
     """Have a session go on behind a message; all that was said stays. 409 while a turn runs.
 
-    With `summary` a model sums up what is left, and the session goes on with that. With `restore` its files go back. A
-    CLI runs what some files say: a device needs what a message to the session takes, and a fresh confirmation. 409
-    where `unsaved` ones would be written over without `overwrite`.
+    With `summary` a model sums up what is left, and the session goes on with that: a device needs what a message to it
+    takes. With `restore` its files go back. A CLI runs what some files say: a device needs a fresh confirmation too.
+    409 where `unsaved` ones would be written over without `overwrite`.
     """
     refuse_summary_of_files(body.summary, body.restore)
     if body.restore != "chat":
@@ -77,6 +78,8 @@ def branch(session_id: SessionId, body: bodies.NewBranch, engine: TheEngine, vie
         return Json(restored_json(done, with_chat=with_chat))
     said = find_said(engine, viewer, session_id)
     if body.summary is not None:
+        with suppress(NotFound):  # one that CLIs alone have written drives nothing
+            find_to_drive(engine, viewer, session_id)
         return Json(branch_json(*engine.live.branch(said, body.entry_id, body.summary)))
     return Json(branch_json(*engine.sessions.branches.branch(said, body.entry_id)))
 

@@ -359,6 +359,11 @@ def test_a_turn_whose_context_was_too_long_has_the_session_compacted_before_the_
         talk.say()
         assert "(overflow)" in talk.told[-1].event.text
 
+        talk.turns.drop_compaction("it was interrupted")
+        talk.send("go on")
+        talk.say(ev.TurnStarted(), ev.TurnEnded("failed", message, code))  # then it does not pass by itself
+        assert "due" == live_sessions.find(talk.store, "s1")[0].opening.compaction
+
 
 @pytest.mark.parametrize("rules", [Rules(is_enabled=False, window=1), Rules(window=0)], ids=["off", "no window"])
 def test_the_session_is_not_read_where_nothing_would_come_of_it(talk, monkeypatch, rules):

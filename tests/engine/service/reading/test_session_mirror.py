@@ -15,6 +15,7 @@ from oulipoly_engine.core.live import events as ev
 from oulipoly_engine.core.live.sessions import LiveSession
 from oulipoly_engine.core.transcripts.session_file.entry import BRANCH_SUMMARY, LABEL, MESSAGE, MODEL_CHANGE
 from oulipoly_engine.core.transcripts.turn_script import NO_PARENT, EntryLine
+from oulipoly_engine.service.reading import session_mirror
 from oulipoly_engine.service.reading.session_mirror import follow
 from oulipoly_engine.service.sessions.session_copies import OF_FILES, import_file
 from oulipoly_engine.service.sessions.session_files import read
@@ -27,6 +28,9 @@ from oulipoly_engine.store.transcripts.entry_pages import by_row, links
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 LONGEST = 1 << 20
 SECRET = "sk-ant-api03-" + "aB3" * 31
+
+
+TALK = (("user_message", "two?"), ("agent_message", "no"))
 
 
 class Talk:
@@ -175,6 +179,33 @@ def test_the_file_goes_with_its_session(talk):
     assert ["one?", "yes"] == talk.follow()
     removal.remove(talk.store, "s1")
     assert ([], False) == (talk.follow(), talk.path.exists())
+
+
+def test_the_file_goes_with_a_session_that_many_others_have_changed_since(talk, monkeypatch):
+    talk.says("one?", "yes")
+    chains.note_deleted(talk.store, talk.chain, to_text(AT))
+    monkeypatch.setattr(session_mirror, "_MOST", 0)
+
+    assert ([], False) == (talk.follow(), talk.path.exists())
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_it(talk):
+    talk.says("one?", "yes")
+    live_sessions.insert(talk.store, LiveSession("s0", "/work", "mine", "acp", "a-model", AT, AT + timedelta(days=1)))
+    live_sessions.update(talk.store, "s0", AT + timedelta(days=1), native_id="n0")
+    happened = [
+        ev.SessionOpened("n0"),
+        *(ev.ItemEnded(ev.Item(text, kind, "completed", text), "t") for kind, text in TALK),
+    ]
+    numbered = [ev.Numbered(number, to_text(AT), event) for number, event in enumerate(happened, 1)]
+    live_events.append(talk.store, "s0", numbered)
+    live_entries.enter(talk.store, "s0")
+    (talk.folder / "s0.jsonl").mkdir()
+
+    talk.path.unlink()
+    with pytest.raises(OSError, match="s0.jsonl"):
+        talk.follow()
+    assert ["one?", "yes"] == talk.texts()
 
 
 def test_another_s_file_in_its_place_is_left_alone(talk):

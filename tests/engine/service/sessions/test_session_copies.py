@@ -73,6 +73,17 @@ def test_a_file_without_a_session_is_refused_and_nothing_is_kept(store, tmp_path
     assert (0, False) == (len(list_sessions(store)), (tmp_path / "copies").exists())
 
 
+@pytest.mark.parametrize(("parent", "origin"), [("/x/2026_ab-cd.jsonl", "ab-cd"), ("my_session.2", "my_session.2")])
+def test_a_parent_is_a_file_or_an_id(store, tmp_path, parent, origin):
+    source = tmp_path / "s.jsonl"
+    entry = {"id": "1", "message": {"role": "user", "content": "one"}}
+    header = {"type": "session", "version": 2, "id": "source", "parent_session": parent}
+    source.write_text(f"{json.dumps(header)}\n{json.dumps(entry)}\n")
+    import_file(store, source, tmp_path / "copies", LONGEST, NOW)
+
+    assert [(origin,)] == store.rows("SELECT forked_from FROM session_facts")
+
+
 def test_a_fork_has_the_path_to_its_last_entry_with_ids_and_labels_and_names_its_parent(store, tmp_path):
     source = tmp_path / "s.jsonl"
     path = {"1": None, "2": "1", "3": "2", "4": "3", "5": "4", "6": "5", "7": "4", "8": "7"}
