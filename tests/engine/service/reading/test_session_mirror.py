@@ -203,7 +203,7 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(talk):
     (talk.folder / "s0.jsonl").mkdir()
 
     talk.path.unlink()
-    with pytest.raises(OSError, match="s0.jsonl"):
+    with pytest.raises(OSError, match=r"s0\.jsonl"):
         talk.follow()
     assert ["one?", "yes"] == talk.texts()
 
