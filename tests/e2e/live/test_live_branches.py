@@ -137,10 +137,8 @@ def test_a_cli_that_cannot_cut_there_is_told_what_was_said(live):
     assert ["the first thing", "the other way"] == Tree(live, session).path
 
 
-def test_a_recorded_session_goes_on_live_where_a_person_went_back_to(live):
-    session, first = live.begin_turn("the first thing", runtime="demo-claude1")
-    live.live.wait(session, first)
-    live.live.send(session, "the second thing", waits=True)
+def leave_to_its_cli(live, session):
+    """Have a session known by its CLI's transcript alone; return its CLI's id."""
     native = live.live.find(session).native_id
     live.live.order(session, orders.Close(), starts=False)
     live.until_closed(session)
@@ -151,6 +149,31 @@ def test_a_recorded_session_goes_on_live_where_a_person_went_back_to(live):
         connection.commit()
     shutil.rmtree(live.engine.paths.data / "sessions", ignore_errors=True)
     live.engine.sessions.scans.read_new()
+    return native
+
+
+@pytest.mark.parametrize("runtime", ["demo-claude1", "demo-codex1"])
+def test_a_branch_that_was_left_is_forked_at_its_messages(live, runtime):
+    session, first = live.begin_turn("the first thing", runtime=runtime)
+    live.live.wait(session, first)
+    live.live.send(session, "the second thing", waits=True)
+    native = leave_to_its_cli(live, session)
+    live.engine.sessions.branches.branch(native, Tree(live, native).answer_to("the first thing"))
+    live.live.send(native, "the other way", waits=True)
+    chain_id = live.engine.sessions.catalogue.find(native).chain_id
+
+    fork = live.live.fork(chain_id, at_turn=Tree(live, chain_id).answer_to("the second thing")).session
+    live.live.send(fork.session_id, "the fork", waits=True)
+    said = live.engine.sessions.files.document(fork.session_id)  # a CLI that cannot cut there is told it in one message
+    assert [True, True, False] == [text in said for text in ("the first thing", "the second thing", "the other way")]
+    assert "the fork" == Tree(live, fork.session_id).path[-1]
+
+
+def test_a_recorded_session_goes_on_live_where_a_person_went_back_to(live):
+    session, first = live.begin_turn("the first thing", runtime="demo-claude1")
+    live.live.wait(session, first)
+    live.live.send(session, "the second thing", waits=True)
+    native = leave_to_its_cli(live, session)
 
     branches = live.engine.sessions.branches
     branches.branch(native, Tree(live, native).answer_to("the first thing"))

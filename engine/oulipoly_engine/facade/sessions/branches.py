@@ -118,6 +118,8 @@ class SessionBranches(SessionPart):
         if kept not in FILTERS:
             raise UsageInvalid(f"there is no filter {kept!r}: {', '.join(FILTERS)}")
         with self._session(text) as (store, session):
+            if known is None:  # a fork by reference is described before its history can be read
+                self._home.write_along(store, lambda: describe(catalogue(self._home, store), 0.0), 0)
             place = store, session.account, session.session_id
             if known is None:
                 columns = read_columns(*place, last)
@@ -132,7 +134,6 @@ class SessionBranches(SessionPart):
             origin: ForkedSession | None = None
             forks_of_it: tuple[ForkedSession, ...] = ()
             if with_forks:
-                self._home.write_along(store, lambda: describe(catalogue(self._home, store), 0.0), 0)  # who forked whom
                 origin, forks_of_it = _read_forks(store, session)
         if chosen is not None or known is not None:
             layout = layout.keep(chosen)

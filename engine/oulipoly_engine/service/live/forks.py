@@ -32,7 +32,7 @@ from oulipoly_engine.store.live import live_entries, live_events, live_sessions
 from oulipoly_engine.store.sessions import leaves
 from oulipoly_engine.store.sessions.forks import read_history
 from oulipoly_engine.store.transcripts import entries
-from oulipoly_engine.store.transcripts.entry_pages import Entry
+from oulipoly_engine.store.transcripts.entry_pages import Entry, find_parts
 from oulipoly_engine.store.transcripts.entry_paths import (
     EntryPlace,
     find_beginning_with,
@@ -99,7 +99,10 @@ def prepare_fork(
         fork_turn = "" if last is None else last.turn_id
         fork_at = "" if point.is_end else cut
         preface = _write_preface(point.summary)
-        opening = replace(opening, fork_of=source.native_id, fork_at=fork_at, fork_turn=fork_turn, preface=preface)
+        part = source.native_id or ""
+        if fork_at and point.place is not None:
+            part = point.place.session_id  # it may lie in a branch of before
+        opening = replace(opening, fork_of=part, fork_at=fork_at, fork_turn=fork_turn, preface=preface)
         why, losses = "by the CLI itself", ()
     session = LiveSession(
         session_id=str(uuid.uuid4()),
@@ -357,6 +360,8 @@ def _find_point(store: Store, source: LiveSession, at: str) -> _Point:
         return _Point(_find_end_of(store, turns, chosen[0]), chosen[0])
     sessions = find_sessions_of_turns(store, [turn.turn_id for turn in turns])
     sessions.update((account, source.native_id or "") for account in _accounts_of(store, source))
+    parts = [part for each, mine in sessions for part in find_parts(store, each, mine)]  # a branch is one for its CLI
+    sessions.update((part.account, part.session_id) for part in parts)
     sessions.update([(each, owner) for each, mine in sessions for owner, _ in read_history(store, each, mine)])
     places = () if chosen else find_beginning_with(store, sessions, at)
     if len(places) != 1:
