@@ -306,8 +306,8 @@ def test_an_interrupted_automatic_compaction_lets_the_message_through(live, echo
 
 def test_a_killed_compactor_lets_the_message_through(live, echo):
     sent = send_while_it_is_compacted(live, echo)
-    (compactor,) = [pid for pid, words in live.processes().items() if "compactor" in words]
-    live.kill(compactor)
+    (worker,) = [pid for pid, words in live.processes().items() if "session_worker" in words]
+    live.kill(worker)
 
     assert "completed" == live.live.wait(echo, sent.turn_id).status
     assert "compaction_aborted" in codes(live, echo)

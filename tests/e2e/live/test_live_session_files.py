@@ -1,6 +1,7 @@
 """With `session_dir` every live session is a session file as well, which tells the same tree."""
 
 import json
+import time
 
 import pytest
 
@@ -40,3 +41,18 @@ def test_a_session_s_file_follows_it_through_branches_and_goes_with_it(live, run
     sessions.transcripts.glance()
     assert [] == [*path.glob("*.jsonl")]
     assert told == tree(sessions.files.import_file(copy).chain_id)
+
+
+def test_a_session_s_file_is_written_after_its_turn_where_nobody_looks(live):
+    config = next(live.engine.paths.config.glob("config.toml"))
+    config.write_text(f'session_dir = "~/files"\n{config.read_text()}')
+    session, first = live.begin_turn("the first thing", runtime="demo-claude1")
+    live.live.wait(session, first)
+    path = live.engine.paths.home / "files" / f"{session}.jsonl"
+
+    deadline = time.monotonic() + 60
+    while not path.exists() or b"the first thing" not in path.read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    live.live.order(session, orders.Close(), starts=False)
+    live.until_closed(session)

@@ -97,6 +97,7 @@ class LiveConnections(LiveRequests):
             self._home.clock,
             self._compaction_rules(),
             keeps_files=files.settings().keep_turn_files,
+            writes_files=bool(files.settings().session_dir),
         )
         cli = catalogue.clis.get(runtime.id)
         last = self._last_number(session.session_id)

@@ -58,8 +58,9 @@ _GRACE_S = 2.0  # from TERM to KILL
 _INTERRUPT_S = 20.0  # from an interruption to the end of the turn, before the process is ended for it
 _WANTED = ("closed", "cancelled", "idle", "finished")  # why a person, or nobody, has ended it; else its turn can go on
 _FILES_S = 5.0  # that the end of a process waits for its last turn's files to be kept
-_COMPACTOR = "oulipoly_engine.facade.compactor"
+_WORKER = "oulipoly_engine.facade.session_worker"
 _COMPACTOR_S = 60.0  # that it may take to begin
+_FILE_REST_S = 1.0  # between two looks at whether who writes the session file has begun
 _MUTE_S = 0.5  # from the end of its stdout to the first signal: mostly it is just ending
 _LOOK_S = 2.0  # between two looks at what the CLI has started
 _CHECKPOINT_TURNS = 16  # some 30 pages each: well before SQLite brings them into the file while a message waits
@@ -80,6 +81,7 @@ class Limits(Record):
     stderr_lines: int = 200
     notice_s: float = 60.0  # of a running turn of which nothing is heard, until that is told; then twice that
     compaction: Rules = Rules()
+    writes_file: bool = False  # its session file, after each turn
     turn_silence_s: float = 0.0  # of a running turn that asks nothing and runs no command; 0: any
 
     def idle_left(self, used_at: float, now: float) -> float | None:
@@ -120,6 +122,8 @@ class Host:
         self._control = Control()
         self._compactor: ClientSeat | None = None  # without whom no summary comes
         self._asked_compactor_at: float | None = None
+        self._file_is_due = False  # what a turn has brought is not in the session file yet
+        self._file_writer: threading.Thread | None = None
         self._unsent = bytearray()
         self._used_at = self._began_at = time.monotonic()
         self._heard_at = self._began_at  # anything of the CLI
@@ -166,6 +170,8 @@ class Host:
         self._store.start_sync()
         for client in self._clients.values():
             client.close("the session has ended")
+        if self._limits.writes_file:
+            self._start_worker("write_file").join(_FILES_S)  # what the CLI has written at its end
 
     def _take_term(self, *_: object) -> None:
         # Only noted: what runs now may be in the middle of a message.
@@ -250,6 +256,7 @@ class Host:
         is_other = self._turn_id() != self._turn_was  # an order may have begun or ended one
         if is_other:
             self._turn_was = self._turn_id()
+            self._file_is_due = self._limits.writes_file and not self._turn_was
             self._used_at = self._heard_at = time.monotonic()
             self._interrupted_at = None
         self._write()
@@ -495,6 +502,7 @@ class Host:
         waits.append(self._sync_when_due(now))
         self._files.start()
         self._note_files()
+        waits.append(self._write_file())
         if self._ending is None:
             waits.append(self._check_patience(now))
             waits.append(self._ask_compactor(now))
@@ -533,17 +541,34 @@ class Host:
             return None
         if self._asked_compactor_at is None:
             self._asked_compactor_at = now
-            threading.Thread(target=self._start_compactor, daemon=True).start()
+            self._start_worker("compact")
         left = self._asked_compactor_at + _COMPACTOR_S - now
         if left <= 0:
             self.turns.drop_compaction("no process has begun it", "fail", "compaction_failed")
             self._pump()
         return left
 
-    def _start_compactor(self) -> None:
-        with contextlib.suppress(SpawnFailed):  # then nobody comes
-            session = self.turns.session
-            launcher.launch(_COMPACTOR, session.session_id.encode() + b"\0" + os.fsencode(session.workspace))
+    def _write_file(self) -> float | None:
+        """Have a process write the session file on, one at a time. Returns the seconds until that is tried again."""
+        if not self._file_is_due:
+            return None
+        if self._file_writer is not None and self._file_writer.is_alive():
+            return _FILE_REST_S
+        self._file_is_due = False
+        self._file_writer = self._start_worker("write_file")
+        return None
+
+    def _start_worker(self, task: str) -> threading.Thread:
+        session = self.turns.session
+        order = b"\0".join((task.encode(), session.session_id.encode(), os.fsencode(session.workspace)))
+
+        def start() -> None:
+            with contextlib.suppress(SpawnFailed):  # then nobody comes
+                launcher.launch(_WORKER, order)
+
+        worker = threading.Thread(target=start, daemon=True)
+        worker.start()
+        return worker
 
     def _tell_silence(self, now: float) -> float | None:
         """Tell when nothing is heard of a running turn: some CLIs ask their API again for minutes without a word.

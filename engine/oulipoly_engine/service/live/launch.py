@@ -55,6 +55,7 @@ class LiveLauncher(Record):
     clock: Clock
     compaction: Rules = Rules()
     keeps_files: bool = False  # of checkouts, at the ends of turns
+    writes_files: bool = False  # session files, after turns
 
     def start(
         self,
@@ -124,6 +125,7 @@ class LiveLauncher(Record):
                 stderr_lines=runtime.stderr_lines,
                 notice_s=session.opening.notice_s or Limits().notice_s,
                 compaction=self.compaction,
+                writes_file=self.writes_files,
                 turn_silence_s=session.opening.turn_silence_s,
             ),
             invocation_row=row,
